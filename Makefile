@@ -1,0 +1,53 @@
+# Everything a newcomer needs: `make demo`, then `make test`. Both set up .venv by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -q
+
+.PHONY: help setup demo test test-all lint format bench experiments docs clean
+.DELETE_ON_ERROR:
+
+help:  ## Show the targets.
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# One stamp per set of extras, remade when the dependencies change.
+$(VENV)/stamp-%: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rankwise needs Python 3.11 or newer; name one with make PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+setup: $(VENV)/stamp-dev  ## Create .venv with all that development needs.
+
+demo: $(VENV)/stamp-all  ## Learn from a stream, compare the models, write figures to demo/.
+	$(BIN)/rankwise experiment synthetic --out demo
+
+lint: $(VENV)/stamp-dev  ## Style, types and layers.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/stamp-dev  ## Put the code in its standard form.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: lint  ## Lint, then all tests but the slow ones.
+	$(PYTEST) -m 'not slow'
+
+test-all: $(VENV)/stamp-dev docs  ## The slow tests and the documentation.
+	$(PYTEST) -m slow
+
+bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_ordinal.
+	$(BIN)/python -m benchmarks $(or $(RACE),all)
+
+experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
+	$(BIN)/rankwise experiment synthetic --full --out reports/synthetic
+
+docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors.
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+clean:  ## Remove what the other targets made, compiled loops included.
+	rm -rf $(VENV) build dist demo reports docs/_build docs/gallery docs/api .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} +

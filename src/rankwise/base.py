@@ -1,0 +1,452 @@
+"""What all evidence shares: the `Ranking` that comes out, and the grammar of the estimators.
+
+`OrdinalMixin` is a classifier over ordered labels, `RankerMixin` a regressor of a score whose order
+counts, `OnlineMixin` a model that learns from a stream in any chunks. All follow scikit-learn.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from rankwise.engine.labels import (
+    as_labels,
+    found_labels,
+    named_labels,
+    ordered_categories,
+    sorted_labels,
+    to_ranks,
+)
+from rankwise.engine.loops.rows import as_rows, scores
+
+__all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
+
+State = dict[str, NDArray[Any]]
+
+_UNWANTED = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """An order of things, and what it cost to find it.
+
+    Attributes
+    ----------
+    order : sequence
+        The items, best first.
+    positions : ndarray of shape (n,)
+        The position of each item of the input, from 1.
+    n_calls, n_batches : int or None
+        Comparisons that were asked, and in how many batches.
+    cost, lower_bound : float or None
+        The objective of the order, and a proven bound on the best.
+    optimal : bool or None
+        Whether the order is proven to be the best.
+    log : list or None
+        The answers that were received, to go on from.
+
+    Examples
+    --------
+    >>> from rankwise.base import Ranking
+    >>> Ranking.from_scores([0.2, 0.9, 0.5])
+    Ranking(order=array([1, 2, 0]), positions=array([3, 1, 2]))
+    """
+
+    order: Any
+    positions: NDArray[np.int64]
+    n_calls: int | None = None
+    n_batches: int | None = None
+    cost: float | None = None
+    lower_bound: float | None = None
+    optimal: bool | None = None
+    log: list[Any] | None = None
+
+    @classmethod
+    def from_scores(cls, scores: ArrayLike) -> Self:
+        """Order the indices of ``scores`` from the highest to the lowest; ties as they come."""
+        values = np.asarray(scores, dtype=np.float64)
+        if values.ndim != 1 or np.isnan(values).any():
+            raise ValueError("scores must be a 1-D array without NaN, one number an item")
+        order = np.argsort(-values, kind="stable")
+        positions = np.empty(len(order), dtype=np.int64)
+        positions[order] = np.arange(1, len(order) + 1)
+        return cls(order=order, positions=positions)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.order)
+
+    def __repr__(self) -> str:
+        known = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "log")
+        return f"Ranking({', '.join(f'{k}={v!r}' for k, v in known if v is not None)})"
+
+
+class RankerMixin(RegressorMixin):
+    """A model whose ``predict`` gives real scores, higher is better."""
+
+    def rank(self, X: ArrayLike, *, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the position of each row, from 1, inside its query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows to put in order.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, in any row order; None: all rows are one query.
+        """
+        predicted = self.predict(X)
+        if qid is None:
+            return Ranking.from_scores(predicted).positions
+        queries = column_or_1d(qid)
+        check_consistent_length(predicted, queries)
+        query = np.unique(queries, return_inverse=True)[1]
+        order = np.lexsort((-predicted, query))
+        first = np.searchsorted(query[order], query[order])
+        positions = np.empty(len(order), dtype=np.int64)
+        positions[order] = np.arange(len(order)) - first + 1
+        return positions
+
+
+class OrdinalMixin(ClassifierMixin):
+    """A classifier over ordered labels that projects a row on a line cut by thresholds.
+
+    The ranks are the places between ``thresholds_``; a score on a threshold belongs to the higher
+    rank. A model with another rule overrides `_guess` and `_decide`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"label_order": ["array-like", None]}
+
+    label_order: ArrayLike | None
+    classes_: NDArray[Any]
+    coef_: NDArray[np.float64]
+    thresholds_: NDArray[np.float64]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def project(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the projections of the rows: inner products with ``coef_``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, k) if ``coef_`` has a row a class
+        """
+        check_is_fitted(self)
+        rows = _check_rows(self, X, reset=False)
+        coef = np.atleast_2d(self.coef_)
+        projections = np.empty((rows.shape[0], len(coef)))
+        scores(as_rows(rows), coef, projections)
+        bad = np.flatnonzero(~np.isfinite(projections).all(axis=1))
+        if len(bad):
+            raise _bad_row(rows, bad[0])
+        return projections if self.coef_.ndim == 2 else projections[:, 0]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of each row, always one of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        """
+        projections = self.project(X)
+        return self.classes_[self._guess(projections)]
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return how far inside each rank's place a row lies; the argmax is ``predict``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), or (n_samples,) for two ranks
+            ``min(s - b_(r-1), b_r - s)`` for rank r; for two ranks ``s - b_1``, where more than 0
+            means the higher one.
+        """
+        return self._decide(self.project(X))
+
+    def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
+        return np.searchsorted(self.thresholds_, projections, side="right")
+
+    def _decide(self, projections: NDArray[np.float64]) -> NDArray[np.float64]:
+        # A score on a threshold is 0 for both neighbours; the smallest step tells them apart.
+        tiny = np.finfo(np.float64).tiny
+        above = projections[:, None] - self.thresholds_
+        if above.shape[1] == 1:
+            return np.where(above == 0, tiny, above)[:, 0]
+        edge = np.full((len(projections), 1), np.inf)
+        return np.minimum(
+            np.hstack([edge, above]), np.hstack([np.where(above == 0, -tiny, -above), edge])
+        )
+
+    def _check_labels(
+        self, y: ArrayLike, classes: ArrayLike | None = None, *, find: bool
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the ordered labels and the ranks of y, from 0.
+
+        Labels come from ``label_order``, an ordered categorical, ``classes``, or, with ``find``,
+        y itself.
+        """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        categories = ordered_categories(y)
+        y = as_labels(y)
+        known: NDArray[Any] | None = None
+        if self.label_order is not None:
+            known = named_labels(self.label_order, "label_order")
+        elif categories is not None:
+            known = named_labels(categories, "y.cat.categories")
+        if classes is not None:
+            given = np.asarray(classes)
+            labels = sorted_labels(given, "classes") if known is None else known
+            if set(given.tolist()) != set(labels.tolist()):
+                raise ValueError(
+                    f"classes={given.tolist()} and the label order {labels.tolist()} "
+                    "name different labels; leave one of them out"
+                )
+            known = labels
+        if known is None:
+            if not find:
+                raise ValueError(
+                    "classes is missing on the first call to partial_fit: name all labels with "
+                    "classes=[...], since one chunk may not hold each of them"
+                )
+            known = found_labels(y)
+        if len(known) < 2:
+            raise ValueError(
+                f"y holds one class only ({known.tolist()[0]!r}): there is nothing to order; if "
+                "other labels exist, name all of them with label_order=[...]"
+            )
+        return known, to_ranks(y, known)
+
+
+class OnlineMixin:
+    """A model that learns one row at a time: the same model for any chunking, bit for bit.
+
+    All that is learned is in ``state``, a dict of arrays. A subclass supplies three hooks:
+
+    - ``_start(n_ranks, n_features)`` returns the state before the first round;
+    - ``_pass(X, ranks, state, order, guesses)`` learns in place from the rows in ``order`` (None:
+      as they come), fills ``guesses`` unless it is empty, and returns -1 or a row with a score that
+      is not finite;
+    - ``_publish(state)`` sets the learned attributes.
+
+    A call works on a copy of the state and puts it in place at the end, so a refused chunk or an
+    interrupt leaves the model as it was.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    epochs: int
+    shuffle: bool
+    random_state: int | np.random.RandomState | None
+    classes_: NDArray[Any]
+    n_rounds_: int
+    n_mistakes_: int
+    rank_loss_: int
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from scratch, in ``epochs`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            rows = self._begin(X, reset=True)
+            self.classes_, ranks = self._check_labels(y, find=True)  # type: ignore[attr-defined]
+            check_consistent_length(rows, ranks)
+            state = self._start(len(self.classes_), rows.shape[1])
+            random = check_random_state(self.random_state)
+            for _ in range(self.epochs):
+                order = random.permutation(len(ranks)) if self.shuffle else None
+                self._run(rows, ranks, state, order)
+            self._finish(state)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Go on learning, in one pass over the rows as they come.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (k,), default=None
+            All labels of the stream. Required on the first call, unless ``label_order`` or an
+            ordered categorical y names them.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y, classes, wanted=False)
+        return self
+
+    def partial_fit_predict(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None
+    ) -> NDArray[Any]:
+        """Go on learning, and return the labels predicted before each update.
+
+        The same as ``predict`` and then ``partial_fit`` with each row in turn, in one pass.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (k,), default=None
+            As in ``partial_fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        guesses = self._learn(X, y, classes, wanted=True)
+        return self.classes_[guesses]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def _learn(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, *, wanted: bool
+    ) -> NDArray[np.int64]:
+        first = not self.__sklearn_is_fitted__()
+        with self._unchanged_on_error():
+            rows = self._begin(X, reset=first)
+            if first:
+                self.classes_, ranks = self._check_labels(  # type: ignore[attr-defined]
+                    y, classes, find=False
+                )
+                state = self._start(len(self.classes_), rows.shape[1])
+            else:
+                ranks = self._check_again(y, classes)
+                state = {name: array.copy() for name, array in self._state.items()}
+            check_consistent_length(rows, ranks)
+            guesses = np.empty(len(ranks), dtype=np.int64) if wanted else _UNWANTED
+            self._run(rows, ranks, state, None, guesses)
+            self._finish(state)
+        return guesses
+
+    def _begin(self, X: ArrayLike, *, reset: bool) -> Any:
+        self._validate_params()  # type: ignore[attr-defined]
+        return _check_rows(self, X, reset=reset)
+
+    def _check_again(self, y: ArrayLike, classes: ArrayLike | None) -> NDArray[np.int64]:
+        """Return the ranks of a later chunk, whose labels must be those of the first."""
+        again = ordered_categories(y) if classes is None else np.asarray(classes)
+        if again is not None and set(again.tolist()) != set(self.classes_.tolist()):
+            raise ValueError(
+                f"classes={again.tolist()} is not the same as on the first call to partial_fit "
+                f"({self.classes_.tolist()}): start a new model for other labels"
+            )
+        return to_ranks(as_labels(y), self.classes_)
+
+    def _run(
+        self,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64] = _UNWANTED,
+    ) -> None:
+        bad = self._pass(X, ranks, state, order, guesses)
+        if bad >= 0:
+            raise _bad_row(X, bad)
+        if not all(np.isfinite(array).all() for array in state.values()):
+            raise _bad_row(X, len(ranks) - 1)
+
+    def _finish(self, state: State) -> None:
+        self._state = state
+        self.n_rounds_, self.n_mistakes_, self.rank_loss_ = state["counts"].tolist()
+        self._publish(state)
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _start(self, n_ranks: int, n_features: int) -> State:
+        raise NotImplementedError
+
+    def _pass(
+        self,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64],
+    ) -> int:
+        raise NotImplementedError
+
+    def _publish(self, state: State) -> None:
+        raise NotImplementedError
+
+
+def _check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
+    """Return X as a C-ordered float array or CSR matrix; the loops find what is not finite."""
+    return validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_all_finite=False,
+        reset=reset,
+    )
+
+
+def _bad_row(X: Any, row: int) -> ValueError:
+    """Return the error for a row whose score is not finite."""
+    values = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
+    for name, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
+        if found.any():
+            return ValueError(
+                f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): "
+                "drop the row or impute it, for example with sklearn.impute.SimpleImputer"
+            )
+    return ValueError(
+        f"the score of row {row} of X is larger than a float can hold: scale the features, for "
+        "example with sklearn.preprocessing.StandardScaler"
+    )

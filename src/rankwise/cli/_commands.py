@@ -1,0 +1,62 @@
+"""The commands."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table as Grid
+
+from rankwise import __version__
+
+_NAMES = ["synthetic"]
+_FULL = {"synthetic": {"n_rounds": 50_000, "n_trials": 100}}
+
+
+@click.group()
+@click.version_option(__version__, prog_name="rankwise")
+def rankwise() -> None:
+    """Learn to put things in order, and say how far to trust the order."""
+
+
+@rankwise.command()
+@click.argument("name", type=click.Choice(_NAMES))
+@click.option("--full", is_flag=True, help="The long form, with more and longer trials.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the first trial.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="reports",
+    show_default=True,
+    help="Folder for the report and its figures.",
+)
+def experiment(name: str, full: bool, seed: int, out: Path) -> None:
+    """Run an experiment of the papers and write its report."""
+    if find_spec("matplotlib") is None:
+        raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use("agg")
+    from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
+
+    console = Console()
+    sizes = _FULL[name] if full else {}
+    report = EXPERIMENTS[name](
+        **sizes,
+        seed=seed,
+        track=lambda work: track(work, description=f"{name}, {len(work)} trials", console=console),
+    )
+    paths = report.save(out)
+    console.print(f"\n[bold]{report.title}[/bold]\n{report.setting}\n")
+    for table in report.tables:
+        grid = Grid(title=table.title, title_justify="left", box=SIMPLE_HEAD)
+        for i, column in enumerate(table.columns):
+            grid.add_column(column, justify="right" if i else "left", no_wrap=True)
+        for row in table.rows:
+            grid.add_row(*row)
+        console.print(grid, "")
+    for finding in report.findings:
+        console.print(f"• {finding}")
+    console.print("\nWrote " + ", ".join(str(path) for path in paths))

@@ -1,0 +1,37 @@
+"""The Widrow-Hoff pass. Twin: `rankwise.testing.oracles.widrow_hoff`."""
+
+import numpy as np
+from numba import njit
+
+from rankwise.engine.loops.prefetch import ask_ahead
+from rankwise.engine.loops.rows import axpy, dot, rank_of
+
+LOST = 1e100
+
+
+@njit(cache=True, nogil=True)
+def widrow_hoff(rows, ranks, order, eta, w, thresholds, counts, peak, guesses):
+    """Run Widrow-Hoff over rows in ``order`` (None: as they come), updating all arrays in place.
+
+    ``peak[0]`` becomes the largest absolute score; the rest is as in `prank`. A row that scores
+    beyond LOST is not learned from: it would only carry the weights to infinity.
+    """
+    wanted = guesses.shape[0] > 0
+    rounds, mistakes, loss = counts
+    for n in range(ranks.shape[0]):
+        i = n if order is None else order[n]
+        ask_ahead(rows, i)
+        score = dot(rows, i, w)
+        if not np.isfinite(score):
+            return i
+        peak[0] = max(peak[0], abs(score))
+        guess = rank_of(score, thresholds)
+        if wanted:
+            guesses[n] = guess
+        rounds += 1
+        mistakes += guess != ranks[i]
+        loss += abs(guess - ranks[i])
+        if abs(score) < LOST:
+            axpy(eta * (ranks[i] + 1 - score), rows, i, w)
+    counts[0], counts[1], counts[2] = rounds, mistakes, loss
+    return -1

@@ -1,0 +1,115 @@
+"""The multiclass perceptron: the classification baseline."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import StrOptions
+
+from rankwise.base import OnlineMixin, OrdinalMixin, State
+from rankwise.engine.loops.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
+from rankwise.engine.loops.rows import as_rows
+
+_UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
+
+
+class MulticlassPerceptron(OnlineMixin, OrdinalMixin, BaseEstimator):
+    r"""Ultraconservative multiclass perceptron, which knows nothing of the order of the ranks.
+
+    The classification baseline of the PRank papers. Each class r has a prototype
+    :math:`w_r`, the highest score :math:`w_r \cdot x` wins (of equal ones the first class). At a
+    mistake the true class's prototype gains x, and the rivals
+    :math:`E = \{r \ne y : w_r \cdot x \ge w_y \cdot x\}` lose shares of it that sum to 1:
+
+    - ``"uniform"``: 1/\|E\| each;
+    - ``"max"``: all from the class that won;
+    - ``"proportional"``: in proportion to :math:`w_r \cdot x - w_y \cdot x` (alike if all tie).
+
+    One pass over m rows of d features costs O(m d k) time and O(d k) memory.
+
+    Parameters
+    ----------
+    update : {"uniform", "max", "proportional"}, default="uniform"
+        How the rivals share the blame.
+    epochs : int, default=1
+        Passes of ``fit`` over the rows.
+    shuffle : bool, default=False
+        Whether ``fit`` takes the rows in a new random order in each pass.
+    label_order : array-like of shape (k,), default=None
+        The labels from the lowest rank to the highest. None: the sorted labels of y.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the shuffling.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels, lowest rank first.
+    coef_ : ndarray of shape (k, d)
+        The prototypes.
+    n_rounds_, n_mistakes_, rank_loss_ : int
+        Rows seen, wrong guesses before the update, and the sum of their distances in ranks.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    PRank : one direction and ordered thresholds instead of k prototypes.
+
+    References
+    ----------
+    K. Crammer and Y. Singer, Ultraconservative online algorithms for multiclass problems, COLT
+    2001; compared with PRank in Pranking with ranking, NIPS 2001.
+
+    Examples
+    --------
+    >>> from rankwise.ordinal import MulticlassPerceptron
+    >>> X, y = [[1, 0], [1, 1], [1, 2]], [1, 2, 4]
+    >>> model = MulticlassPerceptron(update="max", epochs=20).fit(X, y)
+    >>> model.predict(X)
+    array([1, 2, 4])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OnlineMixin._parameter_constraints,
+        **OrdinalMixin._parameter_constraints,
+        "update": [StrOptions(set(_UPDATES))],
+    }
+
+    def __init__(
+        self,
+        *,
+        update: str = "uniform",
+        epochs: int = 1,
+        shuffle: bool = False,
+        label_order: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.update = update
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.label_order = label_order
+        self.random_state = random_state
+
+    def _start(self, n_ranks: int, n_features: int) -> State:
+        return {"W": np.zeros((n_ranks, n_features)), "counts": np.zeros(3, dtype=np.int64)}
+
+    def _pass(
+        self,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64],
+    ) -> int:
+        return multiclass(as_rows(X), ranks, order, _UPDATES[self.update], *state.values(), guesses)
+
+    def _publish(self, state: State) -> None:
+        self.coef_ = state["W"]
+
+    def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
+        return projections.argmax(axis=1)
+
+    def _decide(self, projections: NDArray[np.float64]) -> NDArray[np.float64]:
+        two = projections.shape[1] == 2
+        return projections[:, 1] - projections[:, 0] if two else projections

@@ -1,0 +1,128 @@
+"""Widrow-Hoff on ranks: the regression baseline."""
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from rankwise.base import OnlineMixin, OrdinalMixin, State
+from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.loops.widrow_hoff import widrow_hoff
+
+_FAR = 1e3
+
+
+class WidrowHoff(OnlineMixin, OrdinalMixin, BaseEstimator):
+    r"""Online least squares on the ranks 1..k, rounded and clipped.
+
+    The regression baseline of the PRank papers: one stochastic gradient step a row on
+    :math:`\frac12 (y - w \cdot x)^2` with y the rank from 1 to k,
+
+    .. math:: w \leftarrow w + \eta\,(y - w \cdot x)\,x.
+
+    The rank is the nearest of 1..k, halves upwards: ``thresholds_`` are 1.5, 2.5, ..., k - 0.5.
+    There is no intercept, as in the papers; add a constant column where the data has none. The
+    steps are stable while :math:`\eta \|x\|^2 < 2`; a warning says when the scores run away, and
+    beyond 1e100 a row is no longer learned from.
+
+    One pass over m rows of d features costs O(m (d + k)) time and O(d) memory.
+
+    Parameters
+    ----------
+    eta : float, default=0.1
+        The learning rate.
+    epochs : int, default=1
+        Passes of ``fit`` over the rows.
+    shuffle : bool, default=False
+        Whether ``fit`` takes the rows in a new random order in each pass.
+    label_order : array-like of shape (k,), default=None
+        The labels from the lowest rank to the highest. None: the sorted labels of y.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the shuffling.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels, lowest rank first.
+    coef_ : ndarray of shape (d,)
+        The weights w.
+    thresholds_ : ndarray of shape (k-1,)
+        The halves between neighbouring ranks.
+    n_rounds_, n_mistakes_, rank_loss_ : int
+        Rows seen, wrong guesses before the update, and the sum of their distances in ranks.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    PRank : learns where the thresholds are.
+
+    References
+    ----------
+    B. Widrow and M. Hoff, Adaptive switching circuits, 1960; compared with PRank in K. Crammer and
+    Y. Singer, Pranking with ranking, NIPS 2001.
+
+    Examples
+    --------
+    >>> from rankwise.ordinal import WidrowHoff
+    >>> model = WidrowHoff(epochs=20, label_order=["poor", "fair", "good"])
+    >>> model.fit([[1, 0], [1, 1], [1, 2]], ["poor", "fair", "good"]).predict([[1, 0.2], [1, 3]])
+    array(['poor', 'good'], dtype='<U4')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OnlineMixin._parameter_constraints,
+        **OrdinalMixin._parameter_constraints,
+        "eta": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        eta: float = 0.1,
+        *,
+        epochs: int = 1,
+        shuffle: bool = False,
+        label_order: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.eta = eta
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.label_order = label_order
+        self.random_state = random_state
+
+    def _start(self, n_ranks: int, n_features: int) -> State:
+        return {
+            "w": np.zeros(n_features),
+            "thresholds": np.arange(1, n_ranks) + 0.5,
+            "counts": np.zeros(3, dtype=np.int64),
+        }
+
+    def _pass(
+        self,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64],
+    ) -> int:
+        peak = np.zeros(1)
+        bad = widrow_hoff(as_rows(X), ranks, order, float(self.eta), *state.values(), peak, guesses)
+        k = len(state["thresholds"]) + 1
+        if peak[0] > _FAR * k:
+            warnings.warn(
+                f"WidrowHoff diverges: a score reached {peak[0]:.1e} where ranks end at {k}; eta="
+                f"{self.eta} times the squared length of a row must stay below 2: lower eta or "
+                "scale the features",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return bad
+
+    def _publish(self, state: State) -> None:
+        self.coef_, self.thresholds_ = state["w"], state["thresholds"]

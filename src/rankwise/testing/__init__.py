@@ -1,0 +1,12 @@
+"""Contract checks, hypothesis strategies and slow oracles, for rankwise's tests and for yours.
+
+``parametrize_with_contract([MyRanker()])`` runs over an estimator what scikit-learn's
+``parametrize_with_checks`` can't know: streams, chunks, ordered labels. The strategies are in
+`rankwise.testing.strategies` (which needs hypothesis), the literal algorithms in
+`rankwise.testing.oracles`.
+"""
+
+from rankwise.testing._contract import contract_checks, parametrize_with_contract
+from rankwise.testing._discovery import EXEMPTIONS, all_estimators
+
+__all__ = ["EXEMPTIONS", "all_estimators", "contract_checks", "parametrize_with_contract"]

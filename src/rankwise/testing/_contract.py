@@ -1,0 +1,334 @@
+"""What every rankwise estimator promises beyond scikit-learn's own checks."""
+
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from rankwise.base import OnlineMixin, OrdinalMixin
+from rankwise.testing._discovery import EXEMPTIONS
+
+K = 4
+
+
+def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
+    """Yield the checks that apply to an estimator, as calls without arguments.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted instance; it is cloned, never changed.
+
+    Examples
+    --------
+    >>> from rankwise.ordinal import PRank
+    >>> from rankwise.testing import contract_checks
+    >>> for check in contract_checks(PRank()):
+    ...     check()
+    """
+    checks: list[Callable[[Any], None]] = [
+        check_pickle_and_clone,
+        check_same_from_any_container,
+        check_float32,
+        check_csr,
+        check_permuted_rows,
+        check_bad_values_refused,
+    ]
+    if isinstance(estimator, OrdinalMixin):
+        checks += [
+            check_monotone_relabelling,
+            check_no_invented_label,
+            check_decision_is_prediction,
+            check_one_class_refused,
+            check_degenerate_rows,
+        ]
+    if isinstance(estimator, OnlineMixin):
+        checks += [
+            check_any_chunking,
+            check_predict_then_learn,
+            check_refused_chunk,
+            check_classes_required,
+        ]
+    excused = EXEMPTIONS.get(type(estimator).__name__, {})
+    yield from (partial(check, estimator) for check in checks if check.__name__ not in excused)
+
+
+def parametrize_with_contract(estimators: Iterable[Any]) -> Any:
+    """Return a pytest decorator that runs a test over every check of every estimator.
+
+    The test takes one argument, ``check``, and calls it.
+
+    Parameters
+    ----------
+    estimators : iterable of estimators
+        Unfitted instances.
+    """
+    import pytest  # noqa: PLC0415
+
+    return pytest.mark.parametrize(
+        "check",
+        [
+            pytest.param(check, id=f"{estimator}-{check.func.__name__}")  # type: ignore[attr-defined]
+            for estimator in estimators
+            for check in contract_checks(estimator)
+        ],
+    )
+
+
+def check_pickle_and_clone(estimator: Any) -> None:
+    """A pickled model is the same and goes on alike; a clone is unfitted."""
+    X, y = _stream()
+    model = clone(estimator).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    _assert_same(copy, model, X)
+    if isinstance(estimator, OnlineMixin):
+        _assert_same(copy.partial_fit(X, y), model.partial_fit(X, y), X)
+    assert not any(name.endswith("_") for name in vars(clone(model)) if name[0] != "_")
+
+
+def check_same_from_any_container(estimator: Any) -> None:
+    """Read-only, memory-mapped, Fortran-ordered, pandas and polars input give the same model."""
+    import pandas as pd  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415
+
+    X, y = _stream()
+    expected = clone(estimator).fit(X, y)
+    columns = [f"f{j}" for j in range(X.shape[1])]
+    readonly = X.copy()
+    readonly.flags.writeable = False
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "X.npy", X)
+        mapped = np.load(Path(folder) / "X.npy", mmap_mode="r")
+        _assert_same(clone(estimator).fit(mapped, y), expected, mapped)
+        del mapped
+    for same in (readonly, np.asfortranarray(X), X.tolist()):
+        _assert_same(clone(estimator).fit(same, y), expected, X)
+    for frame, labels in (
+        (pd.DataFrame(X, columns=columns), pd.Series(y)),
+        (pl.DataFrame(X, schema=columns), pl.Series(y)),
+    ):
+        model = clone(estimator).fit(frame, labels)
+        assert model.feature_names_in_.tolist() == columns
+        assert_array_equal(model.predict(frame), expected.predict(X))
+
+
+def check_float32(estimator: Any) -> None:
+    """Single-precision rows give the model of the same numbers in double precision."""
+    X, y = _stream()
+    model, expected = (clone(estimator).fit(X.astype(t), y) for t in (np.float32, np.float64))
+    _assert_close(model, expected, X)
+
+
+def check_csr(estimator: Any) -> None:
+    """CSR rows, of either kind of index, give the model of the dense ones."""
+    X, y = _stream()
+    expected = clone(estimator).fit(X, y)
+    for container in (sparse.csr_matrix, sparse.csr_array, sparse.csc_array):
+        _assert_close(clone(estimator).fit(container(X), y), expected, X)
+        assert_array_equal(expected.predict(container(X)), expected.predict(X))
+    wide = sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    _assert_close(clone(estimator).fit(wide, y), expected, X)
+
+
+def check_permuted_rows(estimator: Any) -> None:
+    """What is said of a row does not depend on the rows around it."""
+    X, y = _stream()
+    model = clone(estimator).fit(X, y)
+    order = np.random.default_rng(3).permutation(len(X))
+    assert_array_equal(model.predict(X)[order], model.predict(X[order]))
+
+
+def check_bad_values_refused(estimator: Any) -> None:
+    """NaN, infinity and empty input are refused by fit and predict, which change nothing."""
+    X, y = _stream()
+    model = clone(estimator).fit(X, y)
+    before = _learned(model)
+    for value, name in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")):
+        bad = X.copy()
+        bad[7, 1] = value
+        for rows in (bad, sparse.csr_array(bad)):
+            _assert_refused(partial(model.fit, rows, y), name)
+            _assert_refused(partial(model.predict, rows), name)
+            _assert_refused(partial(clone(estimator).fit, rows, y), name)
+    _assert_refused(partial(model.fit, X[:0], y[:0]), "0 sample")
+    _assert_refused(partial(model.fit, X[:, :0], y), "0 feature")
+    _assert_refused(partial(model.fit, X, y[:-1]), "inconsistent")
+    _assert_unchanged(model, before)
+
+
+def check_monotone_relabelling(estimator: Any) -> None:
+    """Other labels in the same order give the same model."""
+    X, y = _stream()
+    expected = clone(estimator).fit(X, y)
+    for names in (
+        np.array([-5, 0, 3, 1_000_000]),
+        np.array([1, 2, 4, 2**62]),
+        np.array([0.0, 2.0, 3.0, 9.0]),
+        np.array(["a", "b", "c", "d"]),
+    ):
+        model = clone(estimator).set_params(label_order=names).fit(X, names[y - 1])
+        assert_array_equal(model.predict(X), names[expected.predict(X) - 1])
+        assert_array_equal(model.project(X), expected.project(X))
+
+
+def check_no_invented_label(estimator: Any) -> None:
+    """Gaps between labels stay gaps, and ordered strings stay in their order."""
+    import pandas as pd  # noqa: PLC0415
+
+    X, y = _stream()
+    gaps = np.array([1, 2, 4, 8])[y - 1]
+    assert set(clone(estimator).fit(X, gaps).predict(5 * X)) <= {1, 2, 4, 8}
+    names = ["poor", "fair", "good", "fine", "never seen"]
+    words = np.array(names)[y - 1]
+    by_order = clone(estimator).set_params(label_order=names).fit(X, words)
+    by_category = clone(estimator).fit(X, pd.Categorical(words, categories=names, ordered=True))
+    for model in (by_order, by_category):
+        assert model.classes_.tolist() == names
+        assert set(model.predict(5 * X)) <= set(names)
+    assert_array_equal(by_order.project(X), by_category.project(X))
+
+
+def check_decision_is_prediction(estimator: Any) -> None:
+    """The argmax of the decisions is the prediction, also on a threshold."""
+    X, y = _stream()
+    for k in (2, K):
+        model = clone(estimator).fit(X, np.minimum(y, k))
+        assert np.all(np.diff(getattr(model, "thresholds_", [])) >= 0)
+        for rows in (X, np.zeros_like(X), 1e6 * X, 1e-12 * X):
+            decision = model.decision_function(rows)
+            ranks = decision.argmax(axis=1) if k > 2 else (decision > 0).astype(int)
+            assert decision.shape == ((len(rows), k) if k > 2 else (len(rows),))
+            assert_array_equal(model.classes_[ranks], model.predict(rows))
+
+
+def check_one_class_refused(estimator: Any) -> None:
+    """A single label has no order, unless others are named."""
+    X, _ = _stream()
+    same = np.full(len(X), 3)
+    _assert_refused(partial(clone(estimator).fit, X, same), "one class")
+    model = clone(estimator).set_params(label_order=[1, 3]).fit(X, same)
+    assert set(model.predict(X)) <= {1, 3}
+
+
+def check_degenerate_rows(estimator: Any) -> None:
+    """One row, zeros, a constant column and duplicate rows are learned from without a complaint."""
+    X, y = _stream()
+    named = clone(estimator).set_params(label_order=np.arange(1, K + 1))
+    constant = X.copy()
+    constant[:, 0] = 1.0
+    for rows in (X[:1], np.zeros_like(X), constant, np.repeat(X[:5], 4, axis=0)):
+        model = clone(named).fit(rows, y[: len(rows)])
+        assert np.isfinite(model.project(rows)).all()
+        assert set(model.predict(rows)) <= set(range(1, K + 1))
+
+
+def check_any_chunking(estimator: Any) -> None:
+    """One pass of fit is partial_fit in any chunks, bit for bit."""
+    X, y = _stream(real=True)
+    whole = clone(estimator).set_params(epochs=1, shuffle=False).fit(X, y)
+    random = np.random.default_rng(2)
+    places = np.arange(1, len(X))
+    for n_cuts in (0, len(places), 1, 2, 5, 5, 20):
+        model, guessed, said = clone(estimator), clone(estimator), []
+        cuts = np.sort(random.choice(places, n_cuts, replace=False))
+        for rows in np.split(np.arange(len(X)), cuts):
+            model.partial_fit(X[rows], y[rows], classes=np.arange(1, K + 1))
+            said.append(guessed.partial_fit_predict(X[rows], y[rows], classes=range(1, K + 1)))
+        _assert_same(model, whole, X)
+        _assert_same(guessed, whole, X)
+        at_once = clone(estimator).partial_fit_predict(X, y, classes=np.arange(1, K + 1))
+        assert_array_equal(np.concatenate(said), at_once)
+
+
+def check_predict_then_learn(estimator: Any) -> None:
+    """partial_fit_predict says what predict says before each update."""
+    X, y = _stream(real=True)
+    model, other = (clone(estimator).partial_fit(X[:1], y[:1], range(1, K + 1)) for _ in range(2))
+    said = model.partial_fit_predict(X[1:], y[1:])
+    for i in range(1, len(X)):
+        assert said[i - 1] == other.predict(X[i : i + 1])[0]
+        other.partial_fit(X[i : i + 1], y[i : i + 1])
+
+
+def check_refused_chunk(estimator: Any) -> None:
+    """A chunk with an unknown label, NaN or another width leaves the model as it was."""
+    X, y = _stream()
+    model = clone(estimator).partial_fit(X, y, classes=range(1, K + 1))
+    before = _learned(model)
+    bad_label, bad_row = y.copy(), X.copy()
+    bad_label[-1], bad_row[-1, 0] = 77, np.nan
+    for learn in (model.partial_fit, model.partial_fit_predict):
+        _assert_refused(partial(learn, X, bad_label), "77")
+        _assert_refused(partial(learn, bad_row, y), "NaN")
+        _assert_refused(partial(learn, X[:, 1:], y), "features")
+        _assert_refused(partial(learn, X, y, classes=[1, 2]), "classes")
+    _assert_unchanged(model, before)
+
+
+def check_classes_required(estimator: Any) -> None:
+    """The first chunk must come with all labels, and a refused one leaves nothing behind."""
+    X, y = _stream()
+    model = clone(estimator)
+    _assert_refused(partial(model.partial_fit, X, y), "classes")
+    _assert_refused(partial(model.partial_fit, X, y, classes=[1, 2]), "label 3")
+    assert _learned(model) == {}
+    model.set_params(label_order=range(1, K + 1)).partial_fit(X, y)
+    assert model.classes_.tolist() == list(range(1, K + 1))
+
+
+def _stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return 60 rows and ranks 1..4, all of which occur; small integers unless ``real``."""
+    random = np.random.default_rng(1)
+    X = random.integers(-1, 2, size=(60, 4)).astype(np.float64)
+    y = 1 + np.digitize(X @ [1.0, 2.0, -1.0, 0.0] + random.normal(0, 0.3, 60), [-1.5, 0.0, 1.5])
+    return (X + random.normal(0, 0.1, X.shape) if real else X), y
+
+
+def _learned(model: Any) -> dict[str, Any]:
+    """Return what fit has set, for comparison."""
+    return {
+        name: pickle.dumps(value) if name == "_state" else np.asarray(value)
+        for name, value in vars(model).items()
+        if name.endswith("_") or name == "_state"
+    }
+
+
+def _assert_same(model: Any, expected: Any, X: Any) -> None:
+    """Assert that two models are equal bit for bit."""
+    ours, theirs = _learned(model), _learned(expected)
+    assert ours.keys() == theirs.keys()
+    for name, value in theirs.items():
+        assert_array_equal(ours[name], value, err_msg=name)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def _assert_close(model: Any, expected: Any, X: Any) -> None:
+    """Assert that two models agree but for the order of summation."""
+    assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-9)
+
+
+def _assert_unchanged(model: Any, before: dict[str, Any]) -> None:
+    after = _learned(model)
+    assert after.keys() == before.keys()
+    for name, value in before.items():
+        assert_array_equal(after[name], value, err_msg=name)
+
+
+def _assert_refused(call: Callable[[], Any], word: str) -> None:
+    """Assert that a call raises a ValueError whose message has the word."""
+    message = "nothing"
+    try:
+        call()
+    except ValueError as error:
+        message = str(error)
+    assert word in message, f"a ValueError should say {word!r}, but said: {message}"

@@ -1,0 +1,96 @@
+"""The algorithms as the papers write them, slow and literal: what the fast code is tested against.
+
+Ranks are 1..k here, as in the papers. Each oracle yields, round by round, the guess made before the
+update and copies of what the algorithm holds after it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class Round(NamedTuple):
+    """One round of an online algorithm."""
+
+    guess: int
+    w: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+
+def prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
+    """Run PRank: predict the first r with w.x - b_r < 0, move what is on the wrong side."""
+    rows = np.asarray(X, dtype=np.float64)
+    w, b = np.zeros(rows.shape[1]), np.zeros(k - 1)
+    for x, y in zip(rows, np.asarray(ranks), strict=True):
+        guess = _first_above(w @ x, b)
+        if guess != y:
+            tau = np.zeros(k - 1)
+            for r in range(1, k):
+                z = -1 if y <= r else +1
+                if (w @ x - b[r - 1]) * z <= 0:
+                    tau[r - 1] = z
+            w = w + tau.sum() * x
+            b = b - tau
+        yield Round(guess, w, b)
+
+
+def averaged_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
+    """Run PRank, but guess with the mean of the (w, b) held when predicting the rounds before.
+
+    The yielded (w, b) is the mean over the rounds so far.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    held = [(np.zeros(rows.shape[1]), np.zeros(k - 1))]
+    w, b = held[0]
+    for x, last in zip(rows, prank(rows, ranks, k), strict=True):
+        guess = _first_above(w @ x, b)
+        w = np.mean([direction for direction, _ in held], axis=0)
+        b = np.mean([thresholds for _, thresholds in held], axis=0)
+        held.append((last.w, last.b))
+        yield Round(guess, w, b)
+
+
+def widrow_hoff(X: ArrayLike, ranks: ArrayLike, k: int, eta: float) -> Iterator[Round]:
+    """Run Widrow-Hoff on the ranks; b are the fixed halves."""
+    rows = np.asarray(X, dtype=np.float64)
+    w = np.zeros(rows.shape[1])
+    for x, y in zip(rows, np.asarray(ranks), strict=True):
+        score = w @ x
+        guess = int(np.clip(np.floor(score + 0.5), 1, k))
+        w = w + eta * (y - score) * x
+        yield Round(guess, w, np.arange(1.5, k))
+
+
+def multiclass_perceptron(
+    X: ArrayLike, ranks: ArrayLike, k: int, update: str
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Run the ultraconservative perceptron; yields the guess and the (k, d) prototypes."""
+    rows = np.asarray(X, dtype=np.float64)
+    W = np.zeros((k, rows.shape[1]))
+    for x, y in zip(rows, np.asarray(ranks), strict=True):
+        scores = W @ x
+        guess = int(np.argmax(scores)) + 1
+        if guess != y:
+            tau: Any = np.zeros(k)
+            tau[y - 1] = 1
+            rivals = [r for r in range(k) if r != y - 1 and scores[r] >= scores[y - 1]]
+            excess = {r: scores[r] - scores[y - 1] for r in rivals}
+            for r in rivals:
+                if update == "max":
+                    tau[r] = -1.0 if r == guess - 1 else 0.0
+                elif update == "proportional" and sum(excess.values()) > 0:
+                    tau[r] = -excess[r] / sum(excess.values())
+                else:
+                    tau[r] = -1 / len(rivals)
+            W = W + np.outer(tau, x)
+        yield guess, W
+
+
+def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
+    """Return the first r with score - b_r < 0, else k."""
+    for r, b in enumerate(thresholds, start=1):
+        if score - b < 0:
+            return r
+    return len(thresholds) + 1

@@ -1,0 +1,57 @@
+"""Hypothesis strategies for streams of ranked rows, friendly and hostile."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+
+class Stream(NamedTuple):
+    """Rows, their ranks 1..k, and k."""
+
+    X: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    k: int
+
+
+@st.composite
+def streams(
+    draw: st.DrawFn, *, max_rows: int = 40, max_features: int = 4, max_ranks: int = 10
+) -> Stream:
+    """Draw a stream of small integers, whose sums are exact in any order of summation.
+
+    Not every rank need occur.
+    """
+    shape = draw(st.integers(1, max_rows)), draw(st.integers(1, max_features))
+    X = draw(hnp.arrays(np.float64, shape, elements=st.integers(-4, 4).map(float)))
+    return _ranked(draw, X, max_ranks)
+
+
+@st.composite
+def hostile_streams(
+    draw: st.DrawFn, *, max_rows: int = 40, max_features: int = 4, max_ranks: int = 10
+) -> Stream:
+    """Draw a stream that mixes zeros, 1e-12, 1e6, ordinary reals and repeated rows."""
+    shape = draw(st.integers(1, max_rows)), draw(st.integers(1, max_features))
+    entries = st.one_of(
+        st.sampled_from([0.0, 1e-12, -1e-12, 1.0, -1.0, 1e6, -1e6]), st.floats(-3, 3)
+    )
+    X = draw(hnp.arrays(np.float64, shape, elements=entries))
+    repeats = draw(hnp.arrays(np.int64, shape[0], elements=st.integers(0, shape[0] - 1)))
+    return _ranked(draw, X[repeats] if draw(st.booleans()) else X, max_ranks)
+
+
+@st.composite
+def chunkings(draw: st.DrawFn, n_rows: int) -> list[slice]:
+    """Draw a way to cut ``n_rows`` rows into chunks of one row or more."""
+    cuts = draw(st.sets(st.integers(1, max(1, n_rows - 1)), max_size=8))
+    edges = [0, *sorted(cut for cut in cuts if cut < n_rows), n_rows]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def _ranked(draw: st.DrawFn, X: NDArray[np.float64], max_ranks: int) -> Stream:
+    k = draw(st.integers(2, max_ranks))
+    return Stream(X, draw(hnp.arrays(np.int64, len(X), elements=st.integers(1, k))), k)

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from rankwise.engine.labels import found_labels, sorted_labels, to_ranks
+
+
+@given(
+    st.lists(st.integers(-(2**62), 2**62 - 1), min_size=1)
+    | st.lists(st.integers(-20, 20), min_size=1)
+)
+def test_ranks_of_integers(values):
+    y = np.array(values)
+    labels = found_labels(y)
+    assert_array_equal(labels, np.unique(y))
+    assert labels.dtype == y.dtype
+    assert_array_equal(labels[to_ranks(y, labels)], y)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.uint64, np.int32, float, object])
+def test_dtypes(dtype):
+    y = np.array([1, 0, 1, 1], dtype=dtype)
+    labels = sorted_labels(y, "y") if dtype is not object else np.array([0, 1])
+    assert_array_equal(to_ranks(y, labels), [1, 0, 1, 1])
+
+
+def test_any_order_of_labels():
+    assert_array_equal(to_ranks(np.array([3, 1, 2]), np.array([2, 3, 1])), [1, 2, 0])
+    assert_array_equal(to_ranks(np.array([3.0, 1.0]), np.array([2.0, 3.0, 1.0])), [1, 2])
+
+
+@pytest.mark.parametrize("y", [[5, 9, 5], [5, -1], [5, 7], [5.5, 5.0], ["5", "x"]])
+def test_unknown_label_is_named(y):
+    labels = np.array(["5", "6", "8"]) if isinstance(y[0], str) else np.array([5, 6, 8])
+    unknown = next(v for v in y if v not in labels.tolist())
+    with pytest.raises(ValueError, match=f"label {unknown!r}"):
+        to_ranks(np.array(y), labels)
+
+
+def test_many_labels_are_shortened():
+    with pytest.raises(ValueError, match=r"\.\.\."):
+        to_ranks(np.array([1000]), np.arange(100))

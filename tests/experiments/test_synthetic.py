@@ -1,0 +1,55 @@
+import matplotlib.pyplot as plt
+import pytest
+
+from rankwise.experiments import EXPERIMENTS, Report, Table, synthetic
+from rankwise.experiments.synthetic import MODELS
+
+
+@pytest.fixture(scope="module")
+def report():
+    return synthetic(n_rounds=1_500, n_trials=3, n_test=200)
+
+
+def test_report_has_every_model_and_claim(report):
+    losses, per_rank = report.tables
+    assert {row[0] for row in losses.rows} == set(MODELS) == {row[0] for row in per_rank.rows}
+    assert all(len(row) == len(losses.columns) for row in losses.rows)
+    assert len(report.findings) == 4
+    assert set(report.figures) == {"online-loss", "projection"}
+
+
+def test_averaging_wins_and_the_perceptron_trails(report):
+    order = [row[0] for row in report.tables[0].rows]
+    assert order[0] == "PRank, averaged"
+    assert order.index("PRank") < order.index("MCP, uniform")
+
+
+def test_same_seed_same_report(report):
+    again = synthetic(n_rounds=1_500, n_trials=3, n_test=200)
+    assert again.to_markdown() == report.to_markdown()
+    plt.close("all")
+
+
+def test_saving_is_all_or_nothing(report, tmp_path, monkeypatch):
+    paths = report.save(tmp_path / "new")
+    assert sorted(p.name for p in paths) == ["online-loss.png", "projection.png", "report.md"]
+    assert all(p.stat().st_size > 500 for p in paths)
+    assert sorted((tmp_path / "new").iterdir()) == sorted(paths)
+
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(plt.Figure, "savefig", fail)
+    with pytest.raises(OSError, match="disk full"):
+        report.save(tmp_path / "other")
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+def test_table_in_markdown():
+    table = Table("Title", ["a", "b"], [["1", "2"]])
+    assert table.to_markdown().splitlines()[2:] == ["| a | b |", "| --- | --- |", "| 1 | 2 |"]
+
+
+def test_registry():
+    assert EXPERIMENTS["synthetic"] is synthetic
+    assert isinstance(Report("t", "s", [], [], {}).to_markdown(), str)

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.linear_model import Ridge, SGDClassifier
+
+from rankwise.datasets import make_herbrich
+from rankwise.model_selection import progressive_validation
+from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
+
+X, Y = make_herbrich(150, random_state=1)
+
+
+class RowByRow:
+    """The same model without its compiled pass."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def get_params(self, deep=False):  # noqa: ARG002
+        return {"model": self.model}
+
+    def partial_fit(self, X, y, classes):
+        self.model.partial_fit(X, y, classes=classes)
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "model", [PRank(), PRank(vote="averaged"), WidrowHoff(), MulticlassPerceptron()], ids=str
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_compiled_pass_equals_row_by_row(model, container):
+    fast = progressive_validation(model, container(X), Y)
+    slow = progressive_validation(RowByRow(model), container(X), Y)
+    assert_array_equal(fast.predictions[1:], slow.predictions[1:])
+    assert not hasattr(model, "coef_")
+
+
+def test_loss_curve_and_regret():
+    result = progressive_validation(PRank(), X, Y)
+    literal = [abs(int(p) - int(y)) for p, y in zip(result.predictions, Y, strict=True)]
+    assert_allclose(result.loss_curve, np.cumsum(literal) / np.arange(1, len(Y) + 1))
+    assert result.losses.sum() == result.estimator.rank_loss_
+    comparator = PRank(vote="averaged", epochs=10).fit(X, Y)
+    fixed = np.abs(comparator.predict(X) - Y)
+    assert_array_equal(result.regret(comparator), np.cumsum(literal) - np.cumsum(fixed))
+
+
+def test_label_order_gives_the_ranks():
+    words = np.array(["bad", "weak", "fair", "good", "best"])
+    result = progressive_validation(PRank(label_order=words), X, words[Y - 1])
+    assert_array_equal(result.losses, progressive_validation(PRank(), X, Y).losses)
+
+
+def test_other_classifiers_run_row_by_row():
+    result = progressive_validation(SGDClassifier(random_state=0), X, Y)
+    assert result.predictions[0] == 3
+    assert result.loss_curve[-1] < 2
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "message"),
+    [
+        (Ridge(), X, "no partial_fit"),
+        (PRank(), X[:-1], "inconsistent"),
+        (PRank(), X * np.nan, "NaN"),
+    ],
+)
+def test_bad_input_is_named(model, rows, message):
+    with pytest.raises(ValueError, match=message):
+        progressive_validation(model, rows, Y)

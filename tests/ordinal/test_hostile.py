@@ -1,0 +1,110 @@
+"""Streams that would break a careless implementation."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from rankwise.engine.loops import multiclass, prank, rows, widrow_hoff
+from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.testing.strategies import chunkings, hostile_streams, st
+
+MODELS = [PRank(), PRank(vote="averaged"), WidrowHoff(), MulticlassPerceptron()]
+
+
+@pytest.mark.filterwarnings("ignore:rows of X", "ignore:WidrowHoff diverges")
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@given(data=st.data())
+@settings(deadline=None)
+def test_hostile_streams(model, data):
+    X, ranks, k = data.draw(hostile_streams())
+    labels = np.arange(1, k + 1)
+    whole = pickle.loads(pickle.dumps(model)).set_params(label_order=labels).fit(X, ranks)
+    chunked = pickle.loads(pickle.dumps(model)).set_params(label_order=labels)
+    for chunk in data.draw(chunkings(len(X))):
+        chunked.partial_fit(X[chunk], ranks[chunk])
+        assert np.all(np.diff(getattr(chunked, "thresholds_", [])) >= 0)
+        decision = chunked.decision_function(X)
+        guess = decision.argmax(axis=1) if k > 2 else (decision > 0).astype(int)
+        assert_array_equal(labels[guess], chunked.predict(X))
+    assert_array_equal(chunked.coef_, whole.coef_)
+    assert np.isfinite(whole.coef_).all()
+
+
+@pytest.mark.parametrize("vote", [None, "averaged"])
+def test_overflow_is_refused_and_forgotten(vote):
+    model = PRank(vote=vote, label_order=[1, 2, 3]).fit([[1.0], [2.0], [3.0]], [1, 2, 3])
+    before = pickle.dumps(model)
+    with (
+        pytest.warns(UserWarning, match="typical length"),
+        pytest.raises(ValueError, match="scale"),
+    ):
+        PRank(vote=vote).fit([[1.7e308], [-1.7e308], [1.7e308]], [3, 1, 2])
+    with pytest.raises(ValueError, match="scale"):
+        model.partial_fit([[1.7e308], [-1.7e308]], [1, 3])
+    assert pickle.dumps(model) == before
+
+
+def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
+    X, y = [[1.0], [2.0], [3.0]], [1, 2, 3]
+    model = PRank().fit(X, y)
+    before = pickle.dumps(model)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PRank, "_pass", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(np.ones((4, 2)), [1, 2, 1, 2])
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_unusual_scale_warns(scale):
+    X = scale * np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.warns(UserWarning, match="StandardScaler"):
+        PRank().fit(X, np.arange(50) % 3)
+
+
+def test_divergence_warns_and_stays_finite():
+    X = 100 + np.random.default_rng(0).normal(size=(500, 2))
+    with pytest.warns(ConvergenceWarning, match=r"eta=0\.1"):
+        model = WidrowHoff(0.1).fit(X, np.arange(500) % 3)
+    assert np.isfinite(model.coef_).all()
+
+
+def test_vote_changed_within_a_stream_is_refused():
+    model = PRank().fit([[1.0], [2.0]], [1, 2])
+    with pytest.raises(ValueError, match="vote='averaged' was changed"):
+        model.set_params(vote="averaged").partial_fit([[1.0]], [1])
+
+
+@pytest.mark.parametrize(
+    "params", [{"vote": "voted!"}, {"epochs": 0}, {"shuffle": 3}, {"label_order": 7}]
+)
+def test_bad_parameters_are_named(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        PRank(**params).fit([[1.0], [2.0]], [1, 2])
+
+
+def test_unfitted_model_says_so():
+    with pytest.raises(NotFittedError):
+        PRank().predict([[1.0]])
+
+
+def test_loops_release_the_gil():
+    loops = [prank.prank, widrow_hoff.widrow_hoff, multiclass.multiclass, rows.scores]
+    assert all(loop.targetoptions["nogil"] for loop in loops)
+    X, y = np.random.default_rng(0).normal(size=(2000, 5)), np.arange(2000) % 5
+    models = [PRank(epochs=20) for _ in range(4)]
+    threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in models:
+        assert_array_equal(model.coef_, PRank(epochs=20).fit(X, y).coef_)

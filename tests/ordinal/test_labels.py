@@ -1,0 +1,84 @@
+"""Ordered labels of every kind through the estimators."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankwise.datasets import make_herbrich
+from rankwise.metrics import neg_mean_rank_loss_scorer
+from rankwise.ordinal import PRank
+
+X, RANKS = make_herbrich(200, random_state=0)
+WORDS = ["awful", "poor", "fair", "good", "superb"]
+
+
+def test_strings_without_an_order_warn_and_sort():
+    with pytest.warns(UserWarning, match="alphabetically"):
+        model = PRank().fit(X, np.array(WORDS)[RANKS - 1])
+    assert model.classes_.tolist() == sorted(WORDS)
+
+
+def test_object_strings_and_polars_follow_label_order():
+    words = np.array(WORDS)[RANKS - 1]
+    expected = PRank().fit(X, RANKS)
+    for y in (words, words.astype(object), words.tolist(), pl.Series(words), pd.Series(words)):
+        model = PRank(label_order=WORDS).fit(X, y)
+        assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_half_stars_need_a_label_order():
+    stars = RANKS / 2
+    with pytest.raises(ValueError, match=r"continuous.*label_order"):
+        PRank().fit(X, stars)
+    model = PRank(label_order=[0.5, 1.0, 1.5, 2.0, 2.5]).fit(X, stars)
+    assert set(model.predict(X)) <= {0.5, 1.0, 1.5, 2.0, 2.5}
+    streamed = PRank().partial_fit(X, stars, classes=[2.5, 0.5, 1.0, 1.5, 2.0])
+    assert_array_equal(streamed.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "message"),
+    [
+        ({"label_order": [1]}, [1, 1], "at least two"),
+        ({"label_order": [1, 2, 1]}, [1, 2], "twice"),
+        ({"label_order": [1, 2]}, [1, 3], "label 3"),
+        ({"label_order": ["a", "b"]}, [1, 2], "label 1 "),
+        ({}, [1.0, np.nan], "NaN"),
+        ({}, [1 + 2j, 2], "Complex"),
+        ({}, np.array([1, "a"], dtype=object), "sorted"),
+        ({}, [[1, 2], [2, 1]], "1d array"),
+        ({}, None, "y is None"),
+    ],
+)
+def test_bad_labels_are_named(params, y, message):
+    with pytest.raises(ValueError, match=message):
+        PRank(**params).fit([[1.0], [2.0]], y)
+
+
+def test_categories_may_not_change_within_a_stream():
+    def words(names):
+        return pd.Categorical(["low", "top"], categories=names, ordered=True)
+
+    model = PRank().partial_fit([[1.0], [2.0]], words(["low", "mid", "top"]))
+    with pytest.raises(ValueError, match="not the same"):
+        model.partial_fit([[1.0], [2.0]], words(["low", "top"]))
+
+
+def test_classes_and_label_order_must_agree():
+    with pytest.raises(ValueError, match="different labels"):
+        PRank(label_order=[1, 2]).partial_fit([[1.0]], [1], classes=[1, 2, 3])
+
+
+def test_grid_search_with_the_scorer():
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), PRank()),
+        {"prank__vote": [None, "averaged"]},
+        scoring=neg_mean_rank_loss_scorer,
+        cv=3,
+    ).fit(X, RANKS)
+    assert -5 < search.best_score_ < 0

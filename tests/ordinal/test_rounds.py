@@ -1,0 +1,127 @@
+"""The compiled passes against the literal loops of the papers, round by round."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.testing import oracles
+from rankwise.testing.strategies import streams
+
+CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
+UPDATES = ("uniform", "max", "proportional")
+
+
+def real_stream(k, seed):
+    """Rows with zeros, a noisy truth, and no accidental ties after the first rounds."""
+    random = np.random.default_rng([k, seed])
+    X = random.normal(size=(120, 6)) * (random.random((120, 6)) < 0.7)
+    score = X @ random.normal(size=6) + random.normal(0, 0.3, 120)
+    return X, 1 + np.searchsorted(np.quantile(score, np.arange(1, k) / k), score)
+
+
+def learn_by_row(model, X, y, k):
+    """Yield what the model guesses of each row and the model after it."""
+    for i in range(X.shape[0]):
+        guess = model.partial_fit_predict(X[[i]], y[[i]], classes=np.arange(1, k + 1))[0]
+        yield guess, model
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+@pytest.mark.parametrize("k", range(2, 11))
+@pytest.mark.parametrize("seed", range(3))
+class TestRoundByRound:
+    def test_prank(self, container, k, seed):
+        X, y = real_stream(k, seed)
+        rounds = list(oracles.prank(X, y, k))
+        by_row = learn_by_row(PRank(), container(X), y, k)
+        for (guess, model), expected in zip(by_row, rounds, strict=True):
+            assert guess == expected.guess
+            assert_array_equal(model.thresholds_, expected.b)
+            assert_allclose(model.coef_, expected.w, atol=1e-12)
+        losses = [abs(r.guess - rank) for r, rank in zip(rounds, y, strict=True)]
+        assert model.rank_loss_ == sum(losses)
+        assert model.n_mistakes_ == np.count_nonzero(losses)
+        assert model.n_rounds_ == len(y)
+
+    def test_averaged_prank(self, container, k, seed):
+        X, y = real_stream(k, seed)
+        by_row = learn_by_row(PRank(vote="averaged"), container(X), y, k)
+        for (guess, model), expected in zip(by_row, oracles.averaged_prank(X, y, k), strict=True):
+            assert guess == expected.guess
+            assert_allclose(model.thresholds_, expected.b, atol=1e-12)
+            assert_allclose(model.coef_, expected.w, atol=1e-12)
+
+    def test_widrow_hoff(self, container, k, seed):
+        X, y = real_stream(k, seed)
+        by_row = learn_by_row(WidrowHoff(0.07), container(X), y, k)
+        for (guess, model), expected in zip(
+            by_row, oracles.widrow_hoff(X, y, k, 0.07), strict=True
+        ):
+            assert guess == expected.guess
+            assert_array_equal(model.thresholds_, expected.b)
+            assert_allclose(model.coef_, expected.w, atol=1e-12)
+
+    @pytest.mark.parametrize("update", UPDATES)
+    def test_multiclass_perceptron(self, container, k, seed, update):
+        X, y = real_stream(k, seed)
+        rounds = oracles.multiclass_perceptron(X, y, k, update)
+        by_row = learn_by_row(MulticlassPerceptron(update=update), container(X), y, k)
+        for (guess, model), (expected, W) in zip(by_row, rounds, strict=True):
+            assert guess == expected
+            assert_allclose(model.coef_, W, atol=1e-12)
+
+
+@given(streams())
+def test_prank_on_exact_ties(stream):
+    X, ranks, k = stream
+    model = PRank(label_order=range(1, k + 1))
+    said = model.partial_fit_predict(X, ranks)
+    rounds = list(oracles.prank(X, ranks, k))
+    assert_array_equal(said, [r.guess for r in rounds])
+    assert_array_equal(model.coef_, rounds[-1].w)
+    assert_array_equal(model.thresholds_, rounds[-1].b)
+
+
+@given(streams())
+def test_max_perceptron_on_exact_ties(stream):
+    X, ranks, k = stream
+    model = MulticlassPerceptron(update="max", label_order=range(1, k + 1))
+    said = model.partial_fit_predict(X, ranks)
+    rounds = list(oracles.multiclass_perceptron(X, ranks, k, "max"))
+    assert_array_equal(said, [guess for guess, _ in rounds])
+    assert_array_equal(model.coef_, rounds[-1][1])
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_rivals_that_tie_share_alike(update):
+    model = MulticlassPerceptron(update=update).partial_fit([[3.0]], [4], classes=[1, 2, 3, 4])
+    expected = [[-3.0], [0], [0], [3]] if update == "max" else [[-1.0], [-1], [-1], [3]]
+    assert_allclose(model.coef_, expected)
+
+
+def test_epochs_and_shuffle_follow_the_stated_order():
+    X, y = real_stream(5, 0)
+    model = PRank(epochs=3, shuffle=True, random_state=7).fit(X, y)
+    random = np.random.RandomState(7)
+    order = np.concatenate([random.permutation(len(y)) for _ in range(3)])
+    expected = PRank().fit(X[order], y[order])
+    assert_array_equal(model.coef_, expected.coef_)
+    assert model.n_rounds_ == 3 * len(y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_long_streams(k):
+    random = np.random.default_rng(k)
+    X = random.normal(size=(20_000, 20))
+    score = X @ random.normal(size=20) + random.normal(0, 1, len(X))
+    y = 1 + np.searchsorted(np.quantile(score, np.arange(1, k) / k), score)
+    model = PRank()
+    said = model.partial_fit_predict(X, y, classes=np.arange(1, k + 1))
+    rounds = list(oracles.prank(X, y, k))
+    assert_array_equal(said, [r.guess for r in rounds])
+    assert_array_equal(model.thresholds_, rounds[-1].b)
+    assert_allclose(model.coef_, rounds[-1].w, rtol=1e-9)

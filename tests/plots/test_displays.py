@@ -1,0 +1,83 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankwise.datasets import make_herbrich
+from rankwise.model_selection import progressive_validation
+from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
+
+STREAMS = [make_herbrich(120, random_state=seed) for seed in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def test_curves_are_the_mean_over_streams():
+    display = OnlineLossDisplay.from_estimators([PRank(), WidrowHoff()], STREAMS)
+    expected = np.mean([progressive_validation(PRank(), *s).loss_curve for s in STREAMS], axis=0)
+    line = display.lines_["PRank"]
+    rounds = line.get_xdata().astype(int)
+    assert rounds[0] == 1
+    assert rounds[-1] == 120
+    assert_allclose(line.get_ydata(), expected[rounds - 1])
+    assert len(display.ax_.collections) == 2
+
+
+def test_one_stream_has_no_band():
+    display = OnlineLossDisplay.from_estimators({"a": PRank()}, STREAMS[:1])
+    assert not display.ax_.collections
+
+
+def test_curves_from_predictions():
+    y = STREAMS[0][1]
+    result = progressive_validation(PRank(), *STREAMS[0])
+    _, ax = plt.subplots()
+    display = OnlineLossDisplay.from_predictions(
+        y, {"PRank": result.predictions}, labels=[1, 2, 3, 4, 5], ax=ax
+    )
+    assert display.ax_ is ax
+    assert_allclose(display.lines_["PRank"].get_ydata()[-1], result.loss_curve[-1])
+
+
+def test_names_and_lengths_are_checked():
+    with pytest.raises(ValueError, match="repeats"):
+        OnlineLossDisplay.from_estimators([PRank(), PRank(vote="averaged")], STREAMS)
+    with pytest.raises(ValueError, match="same length"):
+        OnlineLossDisplay.from_estimators([PRank()], [STREAMS[0], make_herbrich(5)])
+    with pytest.raises(ValueError, match="same length"):
+        OnlineLossDisplay.from_estimators([PRank()], [])
+
+
+@pytest.mark.parametrize("model", [PRank(vote="averaged"), WidrowHoff()], ids=str)
+def test_projection_counts_the_mistakes(model):
+    X, y = STREAMS[0]
+    model.fit(X, y)
+    display = ProjectionDisplay.from_estimator(model, X, y)
+    assert display.n_mistakes == np.sum(model.predict(X) != y)
+    good, bad = display.ax_.collections[-2:]
+    assert len(bad.get_offsets()) == display.n_mistakes
+    assert len(good.get_offsets()) == len(y) - display.n_mistakes
+    again = ProjectionDisplay.from_predictions(
+        model.project(X), y, thresholds=model.thresholds_, labels=model.classes_
+    )
+    assert again.n_mistakes == display.n_mistakes
+
+
+def test_projection_of_a_constant_score():
+    display = ProjectionDisplay.from_predictions(
+        [0.0, 0.0], ["a", "b"], thresholds=[0.0], labels=["a", "b"]
+    )
+    assert display.n_mistakes == 1
+
+
+def test_models_without_a_line_are_refused():
+    X, y = STREAMS[0]
+    with pytest.raises(ValueError, match="thresholds_"):
+        ProjectionDisplay.from_estimator(MulticlassPerceptron().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="thresholds"):
+        ProjectionDisplay([0.0], [1], [0.0, 1.0], [1, 2])
