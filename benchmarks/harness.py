@@ -1,0 +1,269 @@
+"""What a race is made of, and how its entrants are timed.
+
+Machines are shared and absolute times drift, so a claim is a ratio of two minima from one run.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+TURN = 0.1
+
+Prepare = Callable[..., Callable[[], Any]]
+
+progress = Console(stderr=True, style="dim")
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One way to do the work of a race.
+
+    Parameters
+    ----------
+    name : str
+        Shown in the table and named by targets.
+    prepare : callable
+        ``prepare(*train)`` imports and converts, untimed, and returns the function of no
+        arguments that is timed. What that returns goes to the judge; None is not judged.
+    needs : str
+        The distribution it comes from, as ``pip install`` spells it.
+    rows : int, optional
+        Take only the first rows of the training data, for the slow.
+    repeats : int, optional
+        Take at most this many turns, for the very slow.
+    growth : bool
+        Whether a peer takes part in growth curves; ours and the limit always do.
+    """
+
+    name: str
+    prepare: Prepare
+    needs: str = ""
+    rows: int | None = None
+    repeats: int | None = None
+    growth: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """A number that an entrant should reach: time per example over another's, or the measure.
+
+    Parameters
+    ----------
+    entrant : str
+        Whose number it is.
+    over : str, optional
+        Entrant whose time per example divides; without it the target is for the measure.
+    at_least, at_most : float
+        The range that counts as met.
+    """
+
+    entrant: str
+    over: str = ""
+    at_least: float = 0.0
+    at_most: float = np.inf
+
+
+@dataclass(frozen=True)
+class Growth:
+    """An axis of growth: the values that one argument of the generator runs through.
+
+    Parameters
+    ----------
+    axis : str
+        Argument of the race's generator.
+    values : sequence of int
+        What it is set to, in turn.
+    fixed : mapping
+        Other arguments, where the defaults would be too large.
+    """
+
+    axis: str
+    values: Sequence[int]
+    fixed: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Race:
+    """Data, entrants and what is expected of them.
+
+    Parameters
+    ----------
+    data : callable
+        ``data(**sizes)`` returns two tuples of row-aligned arrays, train and test.
+    measure : str
+        What the judge measures, as a column title.
+    judge : callable
+        ``judge(outcome, *test)`` gives that number for what a timed function returned.
+    limit : Entrant
+        What no entrant can beat: the unavoidable part of the work, compiled.
+    ours, peers : tuple of Entrant
+        The first of ours is the reference of all ratios.
+    targets : tuple of Target
+        Checked at the default sizes.
+    growth : tuple of Growth
+        Curves to draw on demand.
+    """
+
+    data: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]
+    measure: str
+    judge: Callable[..., float]
+    limit: Entrant
+    ours: tuple[Entrant, ...]
+    peers: tuple[Entrant, ...] = ()
+    targets: tuple[Target, ...] = ()
+    growth: tuple[Growth, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [entrant.name for entrant in self.entrants]
+        wanted = {name for target in self.targets for name in (target.entrant, target.over)} - {""}
+        if len(set(names)) < len(names) or wanted - set(names):
+            raise ValueError(f"targets {sorted(wanted)} must name unique entrants, not {names}")
+        for growth in self.growth:
+            self.sizes(**{**growth.fixed, growth.axis: 0})
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The limit, ours and the peers."""
+        return (self.limit, *self.ours, *self.peers)
+
+    def sizes(self, **changed: int) -> dict[str, int]:
+        """All arguments of the generator, defaults included."""
+        bound = inspect.signature(self.data).bind(**changed)
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+
+@dataclass
+class Result:
+    """What one entrant did; numbers are None when it could not start, and `note` says why."""
+
+    name: str
+    rows: int
+    note: str = ""
+    first_call: float | None = None
+    error: float | None = None
+    seconds: float | None = None
+    calls: int = 0
+
+    def ratio(self, other: Result) -> float | None:
+        """Time per example over that of `other`."""
+        if self.seconds is None or other.seconds is None:
+            return None
+        return (self.seconds / self.rows) / (other.seconds / other.rows)
+
+    def record(self, reference: Result, limit: Result) -> dict[str, Any]:
+        """Collect the fields, the rate and the ratios for JSON."""
+        rate = None if self.seconds is None else self.rows / self.seconds
+        ratios = {"ratio": self.ratio(reference), "ratio_to_limit": self.ratio(limit)}
+        return asdict(self) | {"examples_per_second": rate} | ratios
+
+
+def load(path: str) -> Any:
+    """Import the object at a dotted path, such as ``"mord.LogisticAT"``."""
+    module, name = path.rsplit(".", 1)
+    return getattr(import_module(module), name)
+
+
+def time_race(race: Race, *, repeats: int = 5, **sizes: int) -> list[Result]:
+    """Run every entrant, round-robin, and keep the shortest time of each.
+
+    The first call of each is apart, since it may compile. After that all take turns, so that noise
+    hits all alike; a turn repeats the call until `TURN` seconds are over.
+
+    Parameters
+    ----------
+    race : Race
+        What to run.
+    repeats : int
+        Turns of each entrant.
+    **sizes : int
+        Arguments of the generator; its defaults otherwise.
+
+    Returns
+    -------
+    list of Result
+        In the order of ``race.entrants``, absent peers included.
+    """
+    train, test = race.data(**sizes)
+    results, runs = [], []
+    for entrant in race.entrants:
+        used = tuple(array[: entrant.rows] for array in train)
+        result = Result(entrant.name, rows=len(used[0]))
+        try:
+            run = entrant.prepare(*used)
+            result.first_call, outcome = _clock(run)
+            if outcome is not None:
+                result.error = race.judge(outcome, *test)
+            runs.append((result, run, min(repeats, entrant.repeats or repeats)))
+        except ImportError as error:
+            missing = f"absent (pip install {entrant.needs})"
+            result.note = missing if entrant.needs else f"failed ({error})"
+        except Exception as error:
+            result.note = f"failed ({type(error).__name__}: {error})"
+        progress.print(f"{entrant.name}: {result.note or f'first call {result.first_call:.3g} s'}")
+        results.append(result)
+    for turn in range(repeats):
+        progress.print(f"turn {turn + 1} of {repeats}")
+        for result, run, turns in runs:
+            if turn < turns:
+                _take_turn(result, run)
+    return results
+
+
+def _clock(run: Callable[[], Any]) -> tuple[float, Any]:
+    start = perf_counter()
+    outcome = run()
+    return perf_counter() - start, outcome
+
+
+def _take_turn(result: Result, run: Callable[[], Any]) -> None:
+    gc.collect()
+    spent = 0.0
+    while spent < TURN:
+        seconds = _clock(run)[0]
+        spent += seconds
+        result.calls += 1
+        result.seconds = min(seconds, result.seconds or seconds)
+
+
+def time_growth(race: Race, growth: Growth, *, repeats: int = 5) -> list[list[Result]]:
+    """Run the race without its slow peers once per value of an axis.
+
+    Returns
+    -------
+    list of list of Result
+        One list per value.
+    """
+    cheap = replace(race, peers=tuple(peer for peer in race.peers if peer.growth), targets=())
+    return [
+        time_race(cheap, repeats=repeats, **{**growth.fixed, growth.axis: value})
+        for value in growth.values
+    ]
+
+
+def fit_exponent(sizes: Sequence[float], seconds: Sequence[float | None]) -> float | None:
+    """Slope of log seconds against log size by least squares; None without two times."""
+    known = [(n, t) for n, t in zip(sizes, seconds, strict=True) if t is not None]
+    if len(known) < 2:
+        return None
+    n, t = np.log(known).T
+    return float(np.polyfit(n, t, 1)[0])
+
+
+def check_target(target: Target, results: Sequence[Result]) -> tuple[float | None, str]:
+    """Find the number a target is about, and whether it is met, not met or unknown."""
+    by_name = {result.name: result for result in results}
+    result = by_name[target.entrant]
+    value = result.ratio(by_name[target.over]) if target.over else result.error
+    if value is None:
+        return None, "unknown"
+    return value, "met" if target.at_least <= value <= target.at_most else "not met"
