@@ -54,6 +54,14 @@ def test_label_order_gives_the_ranks():
     assert_array_equal(result.losses, progressive_validation(PRank(), X, Y).losses)
 
 
+def test_strings_without_an_order_warn_once():
+    words = np.array(list("abcde"))
+    with pytest.warns(UserWarning, match="alphabetically") as caught:
+        result = progressive_validation(PRank(), X, words[Y - 1])
+    assert len(caught) == 1
+    assert_array_equal(result.losses, progressive_validation(PRank(), X, Y).losses)
+
+
 def test_other_classifiers_run_row_by_row():
     result = progressive_validation(SGDClassifier(random_state=0), X, Y)
     assert result.predictions[0] == 3

@@ -18,8 +18,9 @@ WORDS = ["awful", "poor", "fair", "good", "superb"]
 
 
 def test_strings_without_an_order_warn_and_sort():
-    with pytest.warns(UserWarning, match="alphabetically"):
+    with pytest.warns(UserWarning, match="alphabetically") as caught:
         model = PRank().fit(X, np.array(WORDS)[RANKS - 1])
+    assert caught[0].filename == __file__
     assert model.classes_.tolist() == sorted(WORDS)
 
 
@@ -29,6 +30,13 @@ def test_object_strings_and_polars_follow_label_order():
     for y in (words, words.astype(object), words.tolist(), pl.Series(words), pd.Series(words)):
         model = PRank(label_order=WORDS).fit(X, y)
         assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_polars_enum_gives_the_order():
+    words = pl.Series(np.array(WORDS)[RANKS - 1], dtype=pl.Enum(WORDS))
+    model = PRank().fit(X, words)
+    assert model.classes_.tolist() == WORDS
+    assert_array_equal(model.coef_, PRank().fit(X, RANKS).coef_)
 
 
 def test_half_stars_need_a_label_order():
@@ -49,6 +57,8 @@ def test_half_stars_need_a_label_order():
         ({"label_order": [1, 2]}, [1, 3], "label 3"),
         ({"label_order": ["a", "b"]}, [1, 2], "label 1 "),
         ({}, [1.0, np.nan], "NaN"),
+        ({}, np.array(["a", None], dtype=object), "NaN"),
+        ({}, pd.Categorical(["a", None], categories=["a", "b"], ordered=True), "NaN"),
         ({}, [1 + 2j, 2], "Complex"),
         ({}, np.array([1, "a"], dtype=object), "sorted"),
         ({}, [[1, 2], [2, 1]], "1d array"),

@@ -197,7 +197,7 @@ def _ranks(y: ArrayLike, k: int, labels: ArrayLike | None) -> NDArray[np.int64]:
     elif np.isin(known, np.arange(1, k + 1)).all():
         names = np.arange(1, k + 1)
     else:
-        names = sorted_labels(known, "y")
+        names = sorted_labels(known, "y", say="labels")
     if len(names) != k:
         raise ValueError(
             f"y has {len(names)} labels, but {k - 1} thresholds make {k} ranks: name all of them "

@@ -12,7 +12,11 @@ _NUMBERS = "biuf"
 def as_labels(y: ArrayLike, name: str = "y") -> NDArray[np.generic]:
     """Return labels as a 1-D array; a column of shape (n, 1) is accepted with a warning."""
     labels: NDArray[np.generic] = column_or_1d(y, warn=True, input_name=name)
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels).any()
+    else:
+        missing = labels.dtype.kind == "O" and any(v is None or v != v for v in labels.tolist())
+    if missing:
         raise ValueError(
             f"{name} contains NaN: a row without a label can't be learned from; drop it"
         )
@@ -20,9 +24,9 @@ def as_labels(y: ArrayLike, name: str = "y") -> NDArray[np.generic]:
 
 
 def ordered_categories(y: object) -> NDArray[np.generic] | None:
-    """Return the categories of an ordered pandas categorical, lowest first; None for others."""
+    """Return the categories of an ordered pandas categorical or a polars Enum, lowest first."""
     dtype = getattr(y, "dtype", None)
-    if not getattr(dtype, "ordered", False):
+    if not getattr(dtype, "ordered", False) and type(dtype).__name__ != "Enum":
         return None
     return np.asarray(dtype.categories)  # type: ignore[union-attr]
 
@@ -55,27 +59,36 @@ def found_labels(y: NDArray[np.generic]) -> NDArray[np.generic]:
     return sorted_labels(y, "y")
 
 
-def sorted_labels(y: NDArray[np.generic], name: str) -> NDArray[np.generic]:
+def sorted_labels(
+    y: NDArray[np.generic], name: str, *, say: str = "label_order"
+) -> NDArray[np.generic]:
     """Return the distinct labels of y, sorted.
 
     Integers of a small span are counted rather than sorted: O(n) instead of O(n log n).
+
+    Parameters
+    ----------
+    y : ndarray
+        The labels.
+    name, say : str
+        The arguments that a message names: what was found bad, and where to say the order.
     """
     span = _span(y)
     if span is not None:
         low, width = span
-        counts = np.bincount(y.astype(np.int64) - low, minlength=width)
+        counts = np.bincount(y.astype(np.int64, copy=False) - low, minlength=width)
         return (np.flatnonzero(counts) + low).astype(y.dtype)
     try:
         labels = np.unique(y)
     except TypeError as error:
         raise ValueError(
-            f"{name} mixes labels that can't be sorted: name their order with label_order=[...]"
+            f"{name} mixes labels that can't be sorted: name their order with {say}=[...]"
         ) from error
     if labels.dtype.kind in "OTUS":
         warnings.warn(
             f"{name} holds strings, ranked alphabetically: {_listed(labels)}; "
-            "say their order with label_order=[...]",
-            stacklevel=4,
+            f"say their order with {say}=[...]",
+            stacklevel=5,
         )
     return labels
 
@@ -100,7 +113,7 @@ def to_ranks(
             if places.min(initial=0) < 0 or places.max(initial=0) >= width:
                 table = np.append(table, -1)
                 places = np.where((places >= 0) & (places < width), places, width)
-            ranks = table[places]
+            ranks = table.take(places)
         else:
             order = np.argsort(labels)
             places = np.minimum(np.searchsorted(labels, y, sorter=order), len(labels) - 1)

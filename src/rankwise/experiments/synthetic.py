@@ -104,8 +104,8 @@ def _losses(curves: dict[str, NDArray[np.float64]], tests: dict[str, list[float]
             [name, *(f"{means[n - 1]:.2f}" for n in rounds), f"{test:.3f} ± {half_width:.3f}",
              PRINTED.get(name, "-")]
         )  # fmt: skip
-    columns = ["model", *(f"at {n:,}" for n in rounds), "test", "paper 2"]
-    return Table("Mean rank loss, online up to a round and on test rows", columns, rows)
+    columns = ["model", *(f"{n:,}" for n in rounds), "test", "paper 2"]
+    return Table("Mean rank loss over the first rounds online, and on test rows", columns, rows)
 
 
 def _per_rank(per_rank: dict[str, list[NDArray[np.float64]]]) -> Table:

@@ -135,5 +135,5 @@ def _ranks(
     if not len(true):
         raise ValueError("y_true is empty: a mean loss needs at least one row")
     if known is None:
-        known = sorted_labels(np.concatenate([true, guessed]), "y_true")
+        known = sorted_labels(np.concatenate([true, guessed]), "y_true", say="labels")
     return to_ranks(true, known, "y_true"), to_ranks(guessed, known, "y_pred"), len(known)

@@ -32,13 +32,16 @@ class ProgressiveResult:
         The labels, lowest rank first.
     estimator : estimator
         The model after the last row.
+    X, y : array-likes
+        The stream.
     """
 
     predictions: NDArray[Any]
     losses: NDArray[np.int64]
     classes: NDArray[Any]
     estimator: Any
-    _stream: tuple[Any, Any] = field(repr=False)
+    X: Any = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
 
     @property
     def loss_curve(self) -> NDArray[np.float64]:
@@ -58,8 +61,7 @@ class ProgressiveResult:
         -------
         ndarray of shape (n_samples,)
         """
-        X, y = self._stream
-        fixed = rank_losses(y, comparator.predict(X), labels=self.classes)
+        fixed = rank_losses(self.y, comparator.predict(self.X), labels=self.classes)
         return np.cumsum(self.losses - fixed)
 
 
@@ -113,11 +115,11 @@ def progressive_validation(estimator: Any, X: ArrayLike, y: ArrayLike) -> Progre
     known = found_labels(labels) if named is None else named
     ranks = to_ranks(labels, known)
     if hasattr(model, "partial_fit_predict"):
-        predictions = model.partial_fit_predict(X, y, classes=known)
+        predictions = model.set_params(label_order=known).partial_fit_predict(X, labels)
     else:
         predictions = _row_by_row(model, X, labels, known)
     losses = np.abs(to_ranks(predictions, known, "the prediction") - ranks)
-    return ProgressiveResult(predictions, losses, known, model, (X, labels))
+    return ProgressiveResult(predictions, losses, known, model, X, labels)
 
 
 def _row_by_row(model: Any, X: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,138 @@
+"""Sphinx configuration: ``sphinx-build -W --keep-going -b html docs docs/_build/html``.
+
+The build needs no network. With RANKWISE_DOCS_INTERSPHINX=1 names of NumPy, scikit-learn and so on
+become links, for which their inventories are downloaded.
+"""
+
+import importlib
+import inspect
+import os
+import re
+from pathlib import Path
+
+from sphinx.util import logging
+
+import rankwise
+
+project = "rankwise"
+author = "The rankwise developers"
+copyright = "The rankwise developers"
+version = release = rankwise.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "myst_parser",
+    "numpydoc",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+toc_object_entries_show_parents = "hide"
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+# -- API reference ----------------------------------------------------------------------------
+
+
+def public_members(cls):
+    """Return the names of a class's own methods and properties, and of scikit-learn's methods."""
+    found = {"methods": [], "properties": [], "inherited": []}
+    for name in (n for n in dir(cls) if not re.search(r"^_|metadata|_request$", n)):
+        if isinstance(inspect.getattr_static(cls, name), property):
+            found["properties"].append(name)
+        elif inspect.isroutine(value := getattr(cls, name)):
+            ours = value.__module__.startswith("rankwise")
+            found["methods" if ours else "inherited"].append(name)
+    return found
+
+
+ROOMS = {room: importlib.import_module(f"rankwise.{room}") for room in rankwise.__all__}
+autosummary_context = {
+    "public_members": {
+        f"rankwise.{room}.{name}": public_members(value)
+        for room, module in ROOMS.items()
+        for name in module.__all__
+        if inspect.isclass(value := getattr(module, name))
+    }
+}
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = True
+numpydoc_show_class_members = False
+
+if os.environ.get("RANKWISE_DOCS_INTERSPHINX"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+        "matplotlib": ("https://matplotlib.org/stable", None),
+    }
+
+# -- Gallery ----------------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("rankwise",),
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_memory": False,
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+}
+
+# -- HTML -------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"rankwise {release}"
+html_static_path = ["_static"]
+html_css_files = ["rankwise.css"]
+html_show_sourcelink = False
+html_show_sphinx = False
+html_sidebars = {
+    "index": [],
+    "install": [],
+    "experiments": [],
+    "benchmarks": [],
+    "decisions": [],
+}
+html_theme_options = {
+    "logo": {"text": "rankwise"},
+    "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def check_reference(app):
+    """Warn, which fails the build, when a public name is missing from the API reference."""
+    text = (Path(app.srcdir) / "reference.md").read_text(encoding="utf-8")
+    for room, module in ROOMS.items():
+        for name in module.__all__:
+            if not re.search(rf"\b{name}\b", text):
+                logging.getLogger(__name__).warning("reference.md lacks rankwise.%s.%s", room, name)
+
+
+def close_blocks(_app, _docname, source):
+    """Drop the blank line that ends a doctest before the fence of its block."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
+def setup(app):
+    """Connect the hooks above."""
+    app.connect("builder-inited", check_reference)
+    app.connect("source-read", close_blocks)
