@@ -15,7 +15,8 @@ help:  ## Show the targets.
 $(VENV)/stamp-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rankwise needs Python 3.11 or newer; name one with make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@echo "Installing rankwise[$*] into $(VENV), once: a minute or so ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
 setup: $(VENV)/stamp-dev  ## Create .venv with all that development needs.

@@ -1,7 +1,7 @@
 """What all evidence shares: the `Ranking` that comes out, and the grammar of the estimators.
 
-`OrdinalMixin` is a classifier over ordered labels, `RankerMixin` a regressor of a score whose order
-counts, `OnlineMixin` a model that learns from a stream in any chunks. All follow scikit-learn.
+`OrdinalMixin` is a classifier over ordered labels, `OnlineMixin` one that learns from a stream in
+any chunks. Both follow scikit-learn.
 """
 
 from collections.abc import Iterator
@@ -12,29 +12,34 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.engine.labels import (
-    as_labels,
+    check_same_order,
     found_labels,
+    known_labels,
     named_labels,
-    ordered_categories,
     sorted_labels,
     to_ranks,
+    warn_alphabetical,
 )
 from rankwise.engine.loops.rows import as_rows, scores
 
-__all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
+__all__ = ["OnlineMixin", "OrdinalMixin", "Ranking"]
 
 State = dict[str, NDArray[Any]]
 
 _UNWANTED = np.empty(0, dtype=np.int64)
+_TOO_LARGE = (
+    "larger than a float can hold: scale the features, for example with "
+    "sklearn.preprocessing.StandardScaler"
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ranking:
     """An order of things, and what it cost to find it.
 
@@ -91,32 +96,6 @@ class Ranking:
         return f"Ranking({', '.join(f'{k}={v!r}' for k, v in known if v is not None)})"
 
 
-class RankerMixin(RegressorMixin):
-    """A model whose ``predict`` gives real scores, higher is better."""
-
-    def rank(self, X: ArrayLike, *, qid: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return the position of each row, from 1, inside its query.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows to put in order.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row, in any row order; None: all rows are one query.
-        """
-        predicted = self.predict(X)
-        if qid is None:
-            return Ranking.from_scores(predicted).positions
-        queries = column_or_1d(qid)
-        check_consistent_length(predicted, queries)
-        query = np.unique(queries, return_inverse=True)[1]
-        order = np.lexsort((-predicted, query))
-        first = np.searchsorted(query[order], query[order])
-        positions = np.empty(len(order), dtype=np.int64)
-        positions[order] = np.arange(len(order)) - first + 1
-        return positions
-
-
 class OrdinalMixin(ClassifierMixin):
     """A classifier over ordered labels that projects a row on a line cut by thresholds.
 
@@ -150,7 +129,7 @@ class OrdinalMixin(ClassifierMixin):
         ndarray of shape (n_samples,), or (n_samples, k) if ``coef_`` has a row a class
         """
         check_is_fitted(self)
-        rows = _check_rows(self, X, reset=False)
+        rows = check_rows(self, X, reset=False)
         coef = np.atleast_2d(self.coef_)
         projections = np.empty((rows.shape[0], len(coef)))
         scores(as_rows(rows), coef, projections)
@@ -212,39 +191,54 @@ class OrdinalMixin(ClassifierMixin):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        categories = ordered_categories(y)
-        y = as_labels(y)
-        known: NDArray[Any] | None = None
-        if self.label_order is not None:
-            known = named_labels(self.label_order, "label_order")
-        elif categories is not None:
-            known = named_labels(categories, "y.cat.categories")
+        known, values = known_labels(y, self.label_order)
         if classes is not None:
-            given = np.asarray(classes)
-            labels = sorted_labels(given, "classes") if known is None else known
-            if set(given.tolist()) != set(labels.tolist()):
+            given = named_labels(classes, "classes")
+            if known is None:
+                known = sorted_labels(given, name="classes")
+                warn_alphabetical(known, name="classes")
+            elif set(given.tolist()) != set(known.tolist()):
                 raise ValueError(
-                    f"classes={given.tolist()} and the label order {labels.tolist()} "
+                    f"classes={given.tolist()} and the label order {known.tolist()} "
                     "name different labels; leave one of them out"
                 )
-            known = labels
         if known is None:
             if not find:
                 raise ValueError(
                     "classes is missing on the first call to partial_fit: name all labels with "
                     "classes=[...], since one chunk may not hold each of them"
                 )
-            known = found_labels(y)
-        if len(known) < 2:
-            raise ValueError(
-                f"y holds one class only ({known.tolist()[0]!r}): there is nothing to order; if "
-                "other labels exist, name all of them with label_order=[...]"
-            )
-        return known, to_ranks(y, known)
+            known = found_labels(values)
+            if len(known) == 1:
+                raise ValueError(
+                    f"y holds one class only ({known.tolist()[0]!r}): there is nothing to order; "
+                    "if other labels exist, name all of them with label_order=[...]"
+                )
+            warn_alphabetical(known)
+        return known, to_ranks(values, known)
+
+    def _check_labels_again(self, y: ArrayLike, classes: ArrayLike | None) -> NDArray[np.int64]:
+        """Return the ranks of a later chunk, whose labels must be those of the first."""
+        known, values = known_labels(y, self.label_order)
+        if known is not None:
+            if self.label_order is not None and known.tolist() != self.classes_.tolist():
+                raise ValueError(
+                    f"label_order={known.tolist()} was changed within a stream that began with "
+                    f"{self.classes_.tolist()}: set it before the first partial_fit, or fit anew"
+                )
+            check_same_order(known, self.classes_, "y")
+        if classes is not None:
+            given = named_labels(classes, "classes")
+            if set(given.tolist()) != set(self.classes_.tolist()):
+                raise ValueError(
+                    f"classes={given.tolist()} is not the same as on the first call to "
+                    f"partial_fit ({self.classes_.tolist()}): start a new model for other labels"
+                )
+        return to_ranks(values, self.classes_)
 
 
-class OnlineMixin:
-    """A model that learns one row at a time: the same model for any chunking, bit for bit.
+class OnlineMixin(OrdinalMixin):
+    """An ordinal model that learns one row at a time: the same model for any chunking, bit for bit.
 
     All that is learned is in ``state``, a dict of arrays. A subclass supplies three hooks:
 
@@ -259,6 +253,7 @@ class OnlineMixin:
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OrdinalMixin._parameter_constraints,
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
@@ -267,7 +262,6 @@ class OnlineMixin:
     epochs: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
-    classes_: NDArray[Any]
     n_rounds_: int
     n_mistakes_: int
     rank_loss_: int
@@ -287,15 +281,14 @@ class OnlineMixin:
         self
         """
         with self._unchanged_on_error():
-            rows = self._begin(X, reset=True)
-            self.classes_, ranks = self._check_labels(y, find=True)  # type: ignore[attr-defined]
-            check_consistent_length(rows, ranks)
-            state = self._start(len(self.classes_), rows.shape[1])
+            rows = self._begin(X, y, reset=True)
+            classes, ranks = self._check_labels(y, find=True)
+            state = self._start(len(classes), rows.shape[1])
             random = check_random_state(self.random_state)
             for _ in range(self.epochs):
                 order = random.permutation(len(ranks)) if self.shuffle else None
                 self._run(rows, ranks, state, order)
-            self._finish(state)
+            self._finish(state, classes)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -349,34 +342,23 @@ class OnlineMixin:
     ) -> NDArray[np.int64]:
         first = not self.__sklearn_is_fitted__()
         with self._unchanged_on_error():
-            rows = self._begin(X, reset=first)
+            rows = self._begin(X, y, reset=first)
             if first:
-                self.classes_, ranks = self._check_labels(  # type: ignore[attr-defined]
-                    y, classes, find=False
-                )
-                state = self._start(len(self.classes_), rows.shape[1])
+                labels, ranks = self._check_labels(y, classes, find=False)
+                state = self._start(len(labels), rows.shape[1])
             else:
-                ranks = self._check_again(y, classes)
+                labels, ranks = self.classes_, self._check_labels_again(y, classes)
                 state = {name: array.copy() for name, array in self._state.items()}
-            check_consistent_length(rows, ranks)
             guesses = np.empty(len(ranks), dtype=np.int64) if wanted else _UNWANTED
             self._run(rows, ranks, state, None, guesses)
-            self._finish(state)
+            self._finish(state, labels)
         return guesses
 
-    def _begin(self, X: ArrayLike, *, reset: bool) -> Any:
-        self._validate_params()  # type: ignore[attr-defined]
-        return _check_rows(self, X, reset=reset)
-
-    def _check_again(self, y: ArrayLike, classes: ArrayLike | None) -> NDArray[np.int64]:
-        """Return the ranks of a later chunk, whose labels must be those of the first."""
-        again = ordered_categories(y) if classes is None else np.asarray(classes)
-        if again is not None and set(again.tolist()) != set(self.classes_.tolist()):
-            raise ValueError(
-                f"classes={again.tolist()} is not the same as on the first call to partial_fit "
-                f"({self.classes_.tolist()}): start a new model for other labels"
-            )
-        return to_ranks(as_labels(y), self.classes_)
+    def _begin(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Any:
+        self._validate_params()
+        rows = check_rows(self, X, reset=reset)
+        check_consistent_length(rows, y)
+        return rows
 
     def _run(
         self,
@@ -390,21 +372,21 @@ class OnlineMixin:
         if bad >= 0:
             raise _bad_row(X, bad)
         if not all(np.isfinite(array).all() for array in state.values()):
-            raise _bad_row(X, len(ranks) - 1)
+            raise ValueError(f"what was learned from X is {_TOO_LARGE}")
 
-    def _finish(self, state: State) -> None:
-        self._state = state
+    def _finish(self, state: State, classes: NDArray[Any]) -> None:
+        self._state, self.classes_ = state, classes
         self.n_rounds_, self.n_mistakes_, self.rank_loss_ = state["counts"].tolist()
         self._publish(state)
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        before = dict(vars(self))
+        before = self.__dict__.copy()
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _start(self, n_ranks: int, n_features: int) -> State:
@@ -424,7 +406,7 @@ class OnlineMixin:
         raise NotImplementedError
 
 
-def _check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
+def check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
     """Return X as a C-ordered float array or CSR matrix; the loops find what is not finite."""
     return validate_data(
         estimator,
@@ -446,7 +428,4 @@ def _bad_row(X: Any, row: int) -> ValueError:
                 f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): "
                 "drop the row or impute it, for example with sklearn.impute.SimpleImputer"
             )
-    return ValueError(
-        f"the score of row {row} of X is larger than a float can hold: scale the features, for "
-        "example with sklearn.preprocessing.StandardScaler"
-    )
+    return ValueError(f"the score of row {row} of X is {_TOO_LARGE}")

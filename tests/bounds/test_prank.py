@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -70,6 +71,28 @@ def test_not_separated_is_vacuous_and_says_so():
     assert bound.pieces["margin"] < 0
 
 
+def test_margin_of_zero_is_vacuous():
+    assert prank_mistake_bound([[0.0], [1.0]], [2, 2], [1.0], [0.0]).value == math.inf
+
+
+def test_bounds_beyond_a_float_are_infinite():
+    y = [1, 2]
+    for X in ([[-1e200], [1e200]], [[-1e-200], [1.0]]):
+        assert prank_mistake_bound(X, y, [1.0], [0.0]).value == math.inf
+    assert prank_regret_bound([[-1.0], [1.0]], y, [1.0], [0.0], 1e-200).vacuous
+
+
+def test_duplicate_entries_of_csr_are_summed():
+    X = sparse.csr_matrix(([3.0, 3.0, 1.0], [0, 0, 0], [0, 2, 3]), (2, 1))
+    dense = prank_mistake_bound(X.toarray(), [2, 1], [1.0], [2.0])
+    assert prank_mistake_bound(X, [2, 1], [1.0], [2.0]).value == dense.value
+
+
+def test_categories_give_the_order():
+    y = pd.Categorical(["low", "high"], categories=["low", "high"], ordered=True)
+    assert ranking_margin([[-1.0], [1.0]], y, [1.0], [0.0]) == 1.0
+
+
 def test_labels_are_found_or_asked_for():
     X, w, b = [[-2.0], [0.0], [2.0]], [1.0], [-1.0, 1.0]
     expected = ranking_margin(X, [1, 2, 3], w, b)
@@ -84,14 +107,16 @@ def test_labels_are_found_or_asked_for():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"coef": [1.0, 2.0]}, "coef has 2 entries"),
+        ({"coef": [1.0, 2.0]}, "coef must be a list of 1"),
         ({"coef": [0.0], "thresholds": [0.0]}, "not all zero"),
         ({"thresholds": [1.0, 0.0]}, "rising order"),
         ({"thresholds": []}, "rising order"),
         ({"y": [1]}, "inconsistent"),
         ({"margin": 0.0}, "margin=0.0"),
-        ({"margin": -1}, "margin=-1.0"),
+        ({"margin": -1}, "margin=-1"),
         ({"margin": math.nan}, "margin=nan"),
+        ({"margin": None}, "margin=None"),
+        ({"coef": 1.0}, "coef must be"),
         ({"X": [[math.nan], [1.0]]}, "NaN"),
     ],
 )

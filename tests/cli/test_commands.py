@@ -31,6 +31,7 @@ def test_experiment_writes_and_shows_its_report(tmp_path):
     [
         (["experiment", "nonsense"], "synthetic"),
         (["experiment", "synthetic", "--seed", "x"], "not a valid integer"),
+        (["experiment", "synthetic", "--seed", "-1"], "range"),
         (["nonsense"], "No such command"),
     ],
 )
@@ -47,6 +48,15 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
     )
     assert result.exit_code == 2
     assert "is a file" in result.output
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(
+        rankwise, ["experiment", "synthetic", "--out", str(tmp_path / "file" / "deep")]
+    )
+    assert result.exit_code == 1
+    assert "Not a directory" in result.output
 
 
 def test_a_missing_extra_is_named(monkeypatch):

@@ -22,7 +22,7 @@ def test_ranks_of_integers(values):
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.uint64, np.int32, float, object])
 def test_dtypes(dtype):
     y = np.array([1, 0, 1, 1], dtype=dtype)
-    labels = sorted_labels(y, "y") if dtype is not object else np.array([0, 1])
+    labels = sorted_labels(y) if dtype is not object else np.array([0, 1])
     assert_array_equal(to_ranks(y, labels), [1, 0, 1, 1])
 
 
@@ -37,6 +37,22 @@ def test_unknown_label_is_named(y):
     unknown = next(v for v in y if v not in labels.tolist())
     with pytest.raises(ValueError, match=f"label {unknown!r}"):
         to_ranks(np.array(y), labels)
+
+
+@pytest.mark.parametrize("labels", [[1, 2**62, 2**63 - 1], [-(2**62) - 1, 0, 5], [0, 10**9]])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, float, object])
+def test_wide_labels(labels, dtype):
+    if dtype is np.uint64 and min(labels) < 0:
+        labels = [label + 2**62 + 1 for label in labels]
+    y = np.array(labels[::-1]).astype(dtype)
+    assert_array_equal(to_ranks(y, np.array(labels)), np.arange(len(labels))[::-1])
+    with pytest.raises(ValueError, match="label"):
+        to_ranks(np.array([2 * 10**9 + 1]).astype(dtype), np.array(labels))
+
+
+def test_unsigned_labels_do_not_wrap():
+    with pytest.raises(ValueError, match="label"):
+        to_ranks(np.array([2**64 - 5], dtype=np.uint64), np.array([-5, -4]))
 
 
 def test_many_labels_are_shortened():

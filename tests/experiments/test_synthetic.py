@@ -1,8 +1,12 @@
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
+from rankwise.datasets import make_herbrich
+from rankwise.engine.kernels import polynomial_map
 from rankwise.experiments import EXPERIMENTS, Report, Table, synthetic
 from rankwise.experiments.synthetic import MODELS
+from rankwise.metrics import mean_rank_loss
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +26,22 @@ def test_averaging_wins_and_the_perceptron_trails(report):
     order = [row[0] for row in report.tables[0].rows]
     assert order[0] == "PRank, averaged"
     assert order.index("PRank") < order.index("MCP, uniform")
+
+
+def test_test_losses_are_those_of_unseen_rows(report):
+    losses = []
+    for seed in range(3):
+        X, y = make_herbrich(1_700, random_state=seed)
+        X = polynomial_map(X, degree=2)
+        model = MODELS["PRank"].__class__(label_order=[1, 2, 3, 4, 5]).fit(X[:1_500], y[:1_500])
+        losses.append(mean_rank_loss(y[1_500:], model.predict(X[1_500:]), labels=[1, 2, 3, 4, 5]))
+    (shown,) = (row[-2] for row in report.tables[0].rows if row[0] == "PRank")
+    assert shown.startswith(f"{np.mean(losses):.3f} ±")
+
+
+def test_no_trials_are_refused():
+    with pytest.raises(ValueError, match="n_trials=0"):
+        synthetic(n_trials=0)
 
 
 def test_same_seed_same_report(report):

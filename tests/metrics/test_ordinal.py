@@ -38,6 +38,10 @@ def test_monotone_relabelling_changes_nothing():
     assert mean_rank_loss(y, guessed) == mean_rank_loss(names[y], names[guessed], labels=names)
 
 
+def test_labels_that_only_the_prediction_holds_count():
+    assert_array_equal(rank_losses([1, 3], [2, 3]), [1, 0])
+
+
 def test_categories_give_the_order():
     y = pd.Categorical(["low", "top"], categories=["low", "mid", "top"], ordered=True)
     assert_array_equal(rank_losses(y, ["top", "top"]), [2, 0])
@@ -51,6 +55,8 @@ def test_categories_give_the_order():
         ([1, 2], [1, 3], [1, 2], "y_pred contains the label 3"),
         ([1, 2], [1, 2], [2, 2], "twice"),
         ([np.nan, 1], [1, 1], None, "y_true contains NaN"),
+        ([1, 2], [1.5, 2.5], None, "continuous"),
+        (np.array(["2020"], dtype="M8[Y]"), [1], None, "one kind"),
     ],
 )
 def test_bad_input_is_named(y, guessed, labels, message):

@@ -1,8 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.linear_model import Ridge, SGDClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import Perceptron, Ridge, SGDClassifier, SGDRegressor
 
 from rankwise.datasets import make_herbrich
 from rankwise.model_selection import progressive_validation
@@ -11,14 +13,11 @@ from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 X, Y = make_herbrich(150, random_state=1)
 
 
-class RowByRow:
+class RowByRow(ClassifierMixin, BaseEstimator):
     """The same model without its compiled pass."""
 
-    def __init__(self, model):
+    def __init__(self, model=None):
         self.model = model
-
-    def get_params(self, deep=False):  # noqa: ARG002
-        return {"model": self.model}
 
     def partial_fit(self, X, y, classes):
         self.model.partial_fit(X, y, classes=classes)
@@ -66,12 +65,32 @@ def test_other_classifiers_run_row_by_row():
     result = progressive_validation(SGDClassifier(random_state=0), X, Y)
     assert result.predictions[0] == 3
     assert result.loss_curve[-1] < 2
+    assert progressive_validation(Perceptron(), X, np.minimum(Y, 4)).predictions[0] == 2
+
+
+def test_categories_give_the_ranks_to_any_classifier():
+    names = ["worst", "b", "c", "d", "the very best"]
+    words = pd.Categorical(np.array(names)[Y - 1], categories=names, ordered=True)
+    for model in (PRank(), Perceptron(random_state=0)):
+        result = progressive_validation(model, X, words)
+        assert result.classes.tolist() == names
+        assert set(result.predictions) <= set(names)
+        assert result.losses.max() > 1
+
+
+def test_regret_counts_ranks_that_the_stream_lacks():
+    rows, y = np.array([[0.0], [0.0]]), [1, 4]
+    model = PRank(label_order=[1, 2, 3, 4])
+    comparator = PRank(label_order=[1, 2, 3, 4]).fit(rows, [4, 4])
+    assert progressive_validation(model, rows, y).regret(comparator)[0] == 0
+    assert progressive_validation(model, rows, y).losses[0] == 3
 
 
 @pytest.mark.parametrize(
     ("model", "rows", "message"),
     [
-        (Ridge(), X, "no partial_fit"),
+        (Ridge(), X, "not a classifier"),
+        (SGDRegressor(), X, "not a classifier"),
         (PRank(), X[:-1], "inconsistent"),
         (PRank(), X * np.nan, "NaN"),
     ],

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankwise.engine.loops import multiclass, prank, rows, widrow_hoff
@@ -63,10 +64,19 @@ def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
     assert pickle.dumps(model) == before
 
 
+def test_overflow_at_the_last_row_is_refused():
+    model = PRank(label_order=[1, 2, 3, 4])
+    with (
+        pytest.warns(UserWarning, match="typical length"),
+        pytest.raises(ValueError, match="what was learned"),
+    ):
+        model.fit([[1e308]], [1])
+
+
 @pytest.mark.parametrize("scale", [1e-5, 1e5])
 def test_unusual_scale_warns(scale):
     X = scale * np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.warns(UserWarning, match="StandardScaler"):
+    with pytest.warns(UserWarning, match="about 1 long"):
         PRank().fit(X, np.arange(50) % 3)
 
 
@@ -75,6 +85,21 @@ def test_divergence_warns_and_stays_finite():
     with pytest.warns(ConvergenceWarning, match=r"eta=0\.1"):
         model = WidrowHoff(0.1).fit(X, np.arange(500) % 3)
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_changing_an_attribute_does_not_change_what_is_learned(model):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 3
+    models = [clone(model).fit(X, y) for _ in range(2)]
+    models[0].coef_ *= 0
+    models[0].partial_fit(X, y)
+    assert_array_equal(models[0].coef_, models[1].partial_fit(X, y).coef_)
+
+
+def test_divergence_is_seen_wherever_it_peaks():
+    X = np.array([[1.0], [1e5], [1e-9]])
+    with pytest.warns(ConvergenceWarning, match="diverges"):
+        WidrowHoff(0.5).fit(X, [1, 2, 3])
 
 
 def test_vote_changed_within_a_stream_is_refused():

@@ -56,7 +56,13 @@ def test_half_stars_need_a_label_order():
         ({"label_order": [1, 2, 1]}, [1, 2], "twice"),
         ({"label_order": [1, 2]}, [1, 3], "label 3"),
         ({"label_order": ["a", "b"]}, [1, 2], "label 1 "),
+        ({}, [], "inconsistent"),
         ({}, [1.0, np.nan], "NaN"),
+        ({}, [1.0, np.inf], "infinity"),
+        ({}, np.array(["2020-01-01", "NaT"], dtype="M8[D]"), "NaN"),
+        ({}, pd.Series(["a", None], dtype="string"), "NaN"),
+        ({}, np.ma.array([1, 2], mask=[0, 1]), "NaN"),
+        ({"label_order": [np.nan, 1]}, [1, 1], "NaN"),
         ({}, np.array(["a", None], dtype=object), "NaN"),
         ({}, pd.Categorical(["a", None], categories=["a", "b"], ordered=True), "NaN"),
         ({}, [1 + 2j, 2], "Complex"),
@@ -74,9 +80,38 @@ def test_categories_may_not_change_within_a_stream():
     def words(names):
         return pd.Categorical(["low", "top"], categories=names, ordered=True)
 
-    model = PRank().partial_fit([[1.0], [2.0]], words(["low", "mid", "top"]))
-    with pytest.raises(ValueError, match="not the same"):
-        model.partial_fit([[1.0], [2.0]], words(["low", "top"]))
+    rows = [[1.0], [2.0]]
+    model = PRank().partial_fit(rows, words(["low", "mid", "top"]))
+    model.partial_fit(rows, words(["low", "top"]))
+    for other in (PRank(label_order=["low", "mid", "top"]), model):
+        with pytest.raises(ValueError, match="use one order"):
+            other.partial_fit(rows, words(["top", "mid", "low"]))
+
+
+@pytest.mark.parametrize("order", [[3, 2, 1], [1, 2, 3, 4], [1, 2, 9]])
+def test_label_order_may_not_change_within_a_stream(order):
+    model = PRank(label_order=[1, 2, 3]).fit([[1.0], [2.0]], [1, 2])
+    with pytest.raises(ValueError, match="was changed"):
+        model.set_params(label_order=order).partial_fit([[1.0]], [1])
+
+
+@pytest.mark.parametrize("classes", [5, [], [1], {1, 2}, [[1, 2]], [1, 1]])
+def test_bad_classes_are_named(classes):
+    for model in (PRank(), PRank().partial_fit([[1.0]], [1], classes=[1, 2])):
+        with pytest.raises(ValueError, match="classes"):
+            model.partial_fit([[1.0]], [1], classes=classes)
+
+
+def test_mixed_labels_can_be_named():
+    model = PRank(label_order=[1, "a", 2]).fit([[1.0], [2.0]], np.array([1, "a"], dtype=object))
+    assert model.classes_.tolist() == [1, "a", 2]
+
+
+def test_two_ranks_out_of_the_alphabet_are_documented_scikit_learn_trouble():
+    """scikit-learn's AUC takes the alphabetically last label as positive; ours is the higher."""
+    words = np.array(["poor", "good"])[(RANKS > 3).astype(int)]
+    model = PRank(label_order=["poor", "good"]).fit(X, words)
+    assert_array_equal(model.decision_function(X) > 0, model.predict(X) == "good")
 
 
 def test_classes_and_label_order_must_agree():

@@ -22,6 +22,13 @@ def real_stream(k, seed):
     return X, 1 + np.searchsorted(np.quantile(score, np.arange(1, k) / k), score)
 
 
+def assert_counts(model, guesses, y):
+    losses = np.abs(np.array(guesses) - y)
+    assert model.rank_loss_ == losses.sum()
+    assert model.n_mistakes_ == np.count_nonzero(losses)
+    assert model.n_rounds_ == len(y)
+
+
 def learn_by_row(model, X, y, k):
     """Yield what the model guesses of each row and the model after it."""
     for i in range(X.shape[0]):
@@ -41,10 +48,7 @@ class TestRoundByRound:
             assert guess == expected.guess
             assert_array_equal(model.thresholds_, expected.b)
             assert_allclose(model.coef_, expected.w, atol=1e-12)
-        losses = [abs(r.guess - rank) for r, rank in zip(rounds, y, strict=True)]
-        assert model.rank_loss_ == sum(losses)
-        assert model.n_mistakes_ == np.count_nonzero(losses)
-        assert model.n_rounds_ == len(y)
+        assert_counts(model, [r.guess for r in rounds], y)
 
     def test_averaged_prank(self, container, k, seed):
         X, y = real_stream(k, seed)
@@ -56,22 +60,23 @@ class TestRoundByRound:
 
     def test_widrow_hoff(self, container, k, seed):
         X, y = real_stream(k, seed)
+        rounds = list(oracles.widrow_hoff(X, y, k, 0.07))
         by_row = learn_by_row(WidrowHoff(0.07), container(X), y, k)
-        for (guess, model), expected in zip(
-            by_row, oracles.widrow_hoff(X, y, k, 0.07), strict=True
-        ):
+        for (guess, model), expected in zip(by_row, rounds, strict=True):
             assert guess == expected.guess
             assert_array_equal(model.thresholds_, expected.b)
             assert_allclose(model.coef_, expected.w, atol=1e-12)
+        assert_counts(model, [r.guess for r in rounds], y)
 
     @pytest.mark.parametrize("update", UPDATES)
     def test_multiclass_perceptron(self, container, k, seed, update):
         X, y = real_stream(k, seed)
-        rounds = oracles.multiclass_perceptron(X, y, k, update)
+        rounds = list(oracles.multiclass_perceptron(X, y, k, update))
         by_row = learn_by_row(MulticlassPerceptron(update=update), container(X), y, k)
         for (guess, model), (expected, W) in zip(by_row, rounds, strict=True):
             assert guess == expected
             assert_allclose(model.coef_, W, atol=1e-12)
+        assert_counts(model, [guess for guess, _ in rounds], y)
 
 
 @given(streams())

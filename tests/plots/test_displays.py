@@ -4,6 +4,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise.datasets import make_herbrich
+from rankwise.metrics import mean_interval
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
@@ -26,6 +27,17 @@ def test_curves_are_the_mean_over_streams():
     assert rounds[-1] == 120
     assert_allclose(line.get_ydata(), expected[rounds - 1])
     assert len(display.ax_.collections) == 2
+
+
+def test_bands_follow_the_level():
+    curves = {"a": np.array([[1.0, 2.0], [3.0, 4.0], [2.0, 3.0]])}
+    for level in (0.5, 0.99):
+        band = OnlineLossDisplay(curves, level=level).plot().ax_.collections[0]
+        heights = band.get_paths()[0].vertices[:, 1]
+        mean, half_width = mean_interval(curves["a"], level=level)
+        assert_allclose(
+            [heights.min(), heights.max()], [(mean - half_width)[0], (mean + half_width)[1]]
+        )
 
 
 def test_one_stream_has_no_band():
@@ -79,5 +91,26 @@ def test_models_without_a_line_are_refused():
     X, y = STREAMS[0]
     with pytest.raises(ValueError, match="thresholds_"):
         ProjectionDisplay.from_estimator(MulticlassPerceptron().fit(X, y), X, y)
-    with pytest.raises(ValueError, match="thresholds"):
-        ProjectionDisplay([0.0], [1], [0.0, 1.0], [1, 2])
+    with pytest.raises(ValueError, match="curves is empty"):
+        OnlineLossDisplay({})
+
+
+@pytest.mark.parametrize(
+    ("projections", "y", "thresholds", "message"),
+    [
+        ([0.0], [1], [0.0, 1.0], "thresholds"),
+        ([0.0, 1.0], [1], [0.0], "inconsistent"),
+        ([np.nan], [1], [0.0], "finite"),
+        ([0.0], [3], [0.0], "label 3"),
+    ],
+)
+def test_bad_projections_are_named(projections, y, thresholds, message):
+    with pytest.raises(ValueError, match=message):
+        ProjectionDisplay(projections, y, thresholds, [1, 2])
+
+
+def test_many_rows_are_drawn_from_everywhere():
+    display = ProjectionDisplay(np.arange(5000.0), np.ones(5000), [6000.0], [1, 2]).plot()
+    drawn = display.ax_.collections[-2].get_offsets()[:, 0]
+    assert len(drawn) == 2000
+    assert drawn.max() > 4000

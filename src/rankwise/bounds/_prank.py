@@ -6,14 +6,16 @@ loss is the sum over rounds of \|guess - truth\| in ranks, in one pass of ``PRan
 """
 
 import math
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from rankwise.bounds._result import Bound
-from rankwise.engine.labels import as_labels, named_labels, sorted_labels, to_ranks
+from rankwise.engine.labels import found_labels, known_labels, to_ranks, warn_alphabetical
 
 
 def ranking_margin(
@@ -95,7 +97,7 @@ def prank_mistake_bound(
     margins, radius = _margins(X, y, coef, thresholds, labels)
     n_rounds, cuts = margins.shape
     margin = float(margins.min())
-    value = cuts * (radius**2 + 1) / margin**2 if margin > 0 else math.inf
+    value = _square(math.sqrt(cuts) * math.hypot(radius, 1) / margin) if margin > 0 else math.inf
     pieces = {"margin": margin, "radius": radius, "n_ranks": cuts + 1, "n_rounds": n_rounds}
     return Bound(value, float(n_rounds * cuts), pieces)
 
@@ -147,22 +149,27 @@ def prank_regret_bound(
     >>> print(f"{bound.value:.1f} of {bound.trivial:.0f}, H = {bound.pieces['hinge']:.2f}")
     44.2 of 122, H = 1.08
     """
-    margin = float(margin)
-    if not 0 < margin < math.inf:
+    if not (isinstance(margin, Real) and 0 < margin < math.inf):
         raise ValueError(f"margin={margin!r} must be a positive number, such as 0.1")
     margins, radius = _margins(X, y, coef, thresholds, labels)
     n_rounds, cuts = margins.shape
     hinge = float(np.maximum(0.0, margin - margins).sum())
-    reach = math.sqrt(cuts * (radius**2 + 1))
-    value = ((reach + math.sqrt(reach**2 + 4 * margin * hinge)) / (2 * margin)) ** 2
+    reach = math.sqrt(cuts) * math.hypot(radius, 1)
+    longest = reach + math.hypot(reach, 2 * math.sqrt(margin * hinge))
+    value = _square(longest / (2 * float(margin)))
     pieces = {
-        "margin": margin,
+        "margin": float(margin),
         "hinge": hinge,
         "radius": radius,
         "n_ranks": cuts + 1,
         "n_rounds": n_rounds,
     }
     return Bound(value, float(n_rounds * cuts), pieces)
+
+
+def _square(number: float) -> float:
+    """Return the square, infinite where a float can't hold it."""
+    return number * number
 
 
 def _margins(
@@ -174,11 +181,16 @@ def _margins(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the unit-norm margins of shape (m, k-1), and the length of the longest row."""
     rows = check_array(X, accept_sparse="csr", dtype=np.float64)
-    w = column_or_1d(coef, dtype=np.float64)
-    b = column_or_1d(thresholds, dtype=np.float64)
-    if len(w) != rows.shape[1]:
-        raise ValueError(f"coef has {len(w)} entries, but X has {rows.shape[1]} features")
-    if not len(b) or np.any(np.diff(b) < 0):
+    if sparse.issparse(rows):
+        rows = rows.copy()
+        rows.sum_duplicates()
+    w, b = np.asarray(coef, dtype=np.float64), np.asarray(thresholds, dtype=np.float64)
+    if w.shape != (rows.shape[1],):
+        raise ValueError(
+            f"coef must be a list of {rows.shape[1]} numbers, one a feature of X, but has the "
+            f"shape {w.shape}"
+        )
+    if b.ndim != 1 or not len(b) or np.any(np.diff(b) < 0):
         raise ValueError(f"thresholds={b.tolist()} must be one or more numbers in rising order")
     norm = math.hypot(*w, *b)
     if not (norm > 0 and math.isfinite(norm)):
@@ -191,16 +203,15 @@ def _margins(
 
 
 def _ranks(y: ArrayLike, k: int, labels: ArrayLike | None) -> NDArray[np.int64]:
-    known = as_labels(y)
-    if labels is not None:
-        names = named_labels(labels, "labels")
-    elif np.isin(known, np.arange(1, k + 1)).all():
+    names, values = known_labels(y, labels, say="labels")
+    if names is None and np.isin(values, np.arange(1, k + 1)).all():
         names = np.arange(1, k + 1)
-    else:
-        names = sorted_labels(known, "y", say="labels")
+    if names is None:
+        names = found_labels(values, say="labels")
+        warn_alphabetical(names, say="labels")
     if len(names) != k:
         raise ValueError(
             f"y has {len(names)} labels, but {k - 1} thresholds make {k} ranks: name all of them "
             "with labels=[...], for example model.classes_"
         )
-    return to_ranks(known, names)
+    return to_ranks(values, names)

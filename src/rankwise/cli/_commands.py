@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rankwise import __version__
 
 _NAMES = ["synthetic"]
-_FULL = {"synthetic": {"n_rounds": 50_000, "n_trials": 100}}
+_FULL = {"synthetic": {"n_rounds": 50_000}}
 
 
 @click.group()
@@ -23,8 +23,14 @@ def rankwise() -> None:
 
 @rankwise.command()
 @click.argument("name", type=click.Choice(_NAMES))
-@click.option("--full", is_flag=True, help="The long form, with more and longer trials.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the first trial.")
+@click.option("--full", is_flag=True, help="The long form, with longer streams.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31),
+    default=0,
+    show_default=True,
+    help="Seed of the first trial.",
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -41,6 +47,10 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     mpl.use("agg")
     from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
 
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.ClickException(f"--out {out}: {error.strerror}") from error
     console = Console()
     sizes = _FULL[name] if full else {}
     report = EXPERIMENTS[name](

@@ -66,6 +66,8 @@ def synthetic(
     track : callable, default=iter
         Wraps the sequence of trials to show progress, such as ``rich.progress.track``.
     """
+    if min(n_rounds, n_trials, n_test) < 1:
+        raise ValueError(f"{n_rounds=}, {n_trials=} and {n_test=} must each be 1 or more")
     trials = Trials()
     for trial in track(range(n_trials)):
         X, y = make_herbrich(n_rounds + n_test, random_state=seed + trial)

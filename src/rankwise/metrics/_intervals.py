@@ -38,6 +38,6 @@ def mean_interval(
         raise ValueError("values is empty: a mean needs at least one trial along the first axis")
     mean = trials.mean(axis=0)
     if len(trials) == 1:
-        return mean, np.full_like(mean, np.inf)
+        return mean, mean * 0 + np.inf
     spread = trials.std(axis=0, ddof=1) / np.sqrt(len(trials))
     return mean, student.ppf((1 + level) / 2, len(trials) - 1) * spread

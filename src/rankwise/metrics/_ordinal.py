@@ -8,10 +8,10 @@ from sklearn.utils import check_consistent_length
 
 from rankwise.engine.labels import (
     as_labels,
-    named_labels,
-    ordered_categories,
-    sorted_labels,
+    found_labels,
+    known_labels,
     to_ranks,
+    warn_alphabetical,
 )
 
 
@@ -129,11 +129,18 @@ def _ranks(
     y_true: ArrayLike, y_pred: ArrayLike, labels: ArrayLike | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return true and predicted ranks from 0, and their number k."""
-    known = ordered_categories(y_true) if labels is None else named_labels(labels, "labels")
-    true, guessed = as_labels(y_true, "y_true"), as_labels(y_pred, "y_pred")
+    known, true = known_labels(y_true, labels, name="y_true", say="labels")
+    guessed = as_labels(y_pred, "y_pred")
     check_consistent_length(true, guessed)
     if not len(true):
         raise ValueError("y_true is empty: a mean loss needs at least one row")
     if known is None:
-        known = sorted_labels(np.concatenate([true, guessed]), "y_true", say="labels")
+        try:
+            both = np.concatenate([true, guessed])
+        except TypeError as error:
+            raise ValueError(
+                f"y_true holds {true.dtype} and y_pred {guessed.dtype}: labels must be of one kind"
+            ) from error
+        known = found_labels(both, name="y_true or y_pred", say="labels")
+        warn_alphabetical(known, name="y_true", say="labels")
     return to_ranks(true, known, "y_true"), to_ranks(guessed, known, "y_pred"), len(known)

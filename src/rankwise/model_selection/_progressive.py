@@ -5,20 +5,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
-from rankwise.engine.labels import (
-    as_labels,
-    found_labels,
-    named_labels,
-    ordered_categories,
-    to_ranks,
-)
+from rankwise.engine.labels import found_labels, known_labels, warn_alphabetical
 from rankwise.metrics import rank_losses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProgressiveResult:
     """What a model said of each row before it learned from it.
 
@@ -77,7 +71,7 @@ def progressive_validation(estimator: Any, X: ArrayLike, y: ArrayLike) -> Progre
 
     Parameters
     ----------
-    estimator : estimator with ``partial_fit``
+    estimator : classifier with ``partial_fit``
         A clone of it is fitted; the original is left alone.
     X : array-like of shape (n_samples, n_features)
         The rows of the stream, in order.
@@ -103,29 +97,30 @@ def progressive_validation(estimator: Any, X: ArrayLike, y: ArrayLike) -> Progre
     >>> bool(result.regret(best)[-1] > 1000)
     True
     """
-    if not hasattr(estimator, "partial_fit"):
+    if not (hasattr(estimator, "partial_fit") and is_classifier(estimator)):
         raise ValueError(
-            f"{type(estimator).__name__} has no partial_fit, so it can't learn row by row: use a "
-            "model of rankwise.ordinal, or cross-validation"
+            f"{type(estimator).__name__} is not a classifier with partial_fit, so it can't learn "
+            "ranks row by row: use a model of rankwise.ordinal, or cross-validation"
         )
     model = clone(estimator)
-    order = getattr(model, "label_order", None)
-    named = ordered_categories(y) if order is None else named_labels(order, "label_order")
-    labels = as_labels(y)
-    known = found_labels(labels) if named is None else named
-    ranks = to_ranks(labels, known)
+    classes, labels = known_labels(y, getattr(model, "label_order", None))
     if hasattr(model, "partial_fit_predict"):
-        predictions = model.set_params(label_order=known).partial_fit_predict(X, labels)
+        unnamed = found_labels(labels) if classes is None else None
+        predictions = model.partial_fit_predict(X, y, classes=unnamed)
+        classes = model.classes_
     else:
-        predictions = _row_by_row(model, X, labels, known)
-    losses = np.abs(to_ranks(predictions, known, "the prediction") - ranks)
-    return ProgressiveResult(predictions, losses, known, model, X, labels)
+        if classes is None:
+            classes = found_labels(labels)
+            warn_alphabetical(classes)
+        predictions = _row_by_row(model, X, labels, classes)
+    losses = rank_losses(labels, predictions, labels=classes)
+    return ProgressiveResult(predictions, losses, classes, model, X, labels)
 
 
 def _row_by_row(model: Any, X: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     rows: Any = check_array(X, accept_sparse="csr")
     check_consistent_length(rows, y)
-    predictions = np.full(len(y), classes[(len(classes) - 1) // 2])
+    predictions = np.full(len(y), classes[(len(classes) - 1) // 2], dtype=classes.dtype)
     for i in range(len(y)):
         if i:
             predictions[i] = model.predict(rows[i : i + 1])[0]

@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
-from rankwise.base import OnlineMixin, OrdinalMixin, State
+from rankwise.base import OnlineMixin, State
 from rankwise.engine.loops.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
 from rankwise.engine.loops.rows import as_rows
 
 _UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
 
 
-class MulticlassPerceptron(OnlineMixin, OrdinalMixin, BaseEstimator):
+class MulticlassPerceptron(OnlineMixin, BaseEstimator):
     r"""Ultraconservative multiclass perceptron, which knows nothing of the order of the ranks.
 
     The classification baseline of the PRank papers. Each class r has a prototype
@@ -72,7 +72,6 @@ class MulticlassPerceptron(OnlineMixin, OrdinalMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnlineMixin._parameter_constraints,
-        **OrdinalMixin._parameter_constraints,
         "update": [StrOptions(set(_UPDATES))],
     }
 
@@ -91,6 +90,21 @@ class MulticlassPerceptron(OnlineMixin, OrdinalMixin, BaseEstimator):
         self.label_order = label_order
         self.random_state = random_state
 
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the score of each class; of equal ones the first wins.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), or (n_samples,) for two ranks
+            For two ranks the higher one's score less the lower one's.
+        """
+        return super().decision_function(X)
+
     def _start(self, n_ranks: int, n_features: int) -> State:
         return {"W": np.zeros((n_ranks, n_features)), "counts": np.zeros(3, dtype=np.int64)}
 
@@ -102,10 +116,11 @@ class MulticlassPerceptron(OnlineMixin, OrdinalMixin, BaseEstimator):
         order: NDArray[np.int64] | None,
         guesses: NDArray[np.int64],
     ) -> int:
-        return multiclass(as_rows(X), ranks, order, _UPDATES[self.update], *state.values(), guesses)
+        update = _UPDATES[self.update]
+        return multiclass(as_rows(X), ranks, order, update, state["W"], state["counts"], guesses)
 
     def _publish(self, state: State) -> None:
-        self.coef_ = state["W"]
+        self.coef_ = state["W"].copy()
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return projections.argmax(axis=1)

@@ -1,6 +1,5 @@
 """PRank: the perceptron that ranks."""
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +8,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import row_norms
 
-from rankwise.base import OnlineMixin, OrdinalMixin, State
+from rankwise.base import OnlineMixin, State
 from rankwise.engine.loops.prank import average, prank
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.warn import warn_user
 
 _USUAL_NORMS = (0.05, 50.0)
 
@@ -26,20 +26,20 @@ def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.
 
 def warn_unusual_scale(X: Any, name: str) -> None:
     """Warn when the rows are so long or short that thresholds moving by 1 can't match them."""
-    norms = row_norms(X[:1000])
+    norms = row_norms(X[:1000].astype(np.float64))
     norms = norms[norms > 0]
     if not len(norms):
         return
     typical = float(np.median(norms))
     if not _USUAL_NORMS[0] <= typical <= _USUAL_NORMS[1]:
-        warnings.warn(
+        warn_user(
             f"rows of X have a typical length of {typical:.2g}, while the thresholds of {name} "
-            "move by 1 at a mistake: scale the features, for example with StandardScaler",
-            stacklevel=6,
+            "move by 1 at a mistake: standardise the features or divide them, so that rows are "
+            "about 1 long"
         )
 
 
-class PRank(OnlineMixin, OrdinalMixin, BaseEstimator):
+class PRank(OnlineMixin, BaseEstimator):
     r"""Online ordinal ranking by one direction and ordered thresholds.
 
     A row x is projected on the direction w; its rank is the first r with
@@ -116,7 +116,6 @@ class PRank(OnlineMixin, OrdinalMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnlineMixin._parameter_constraints,
-        **OrdinalMixin._parameter_constraints,
         "vote": [StrOptions({"averaged"}), None],
     }
 
@@ -160,11 +159,12 @@ class PRank(OnlineMixin, OrdinalMixin, BaseEstimator):
             )
         if state["counts"][0] == 0:
             warn_unusual_scale(X, type(self).__name__)
-        return prank(as_rows(X), ranks, order, *state.values(), guesses)
+        iterate, late = (state["w"], state["b"]), (state["w_late"], state["b_late"])
+        return prank(as_rows(X), ranks, order, *iterate, *late, state["counts"], guesses)
 
     def _publish(self, state: State) -> None:
         if self.vote is None:
-            self.coef_, self.thresholds_ = state["w"], state["b"]
+            self.coef_, self.thresholds_ = state["w"].copy(), state["b"].copy()
         else:
             self.coef_ = averaged(state["w"], state["w_late"], self.n_rounds_)
             self.thresholds_ = averaged(state["b"], state["b_late"], self.n_rounds_)

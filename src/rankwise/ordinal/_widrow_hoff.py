@@ -1,6 +1,5 @@
 """Widrow-Hoff on ranks: the regression baseline."""
 
-import warnings
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,14 +9,15 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from rankwise.base import OnlineMixin, OrdinalMixin, State
+from rankwise.base import OnlineMixin, State
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.loops.widrow_hoff import widrow_hoff
+from rankwise.engine.warn import warn_user
 
 _FAR = 1e3
 
 
-class WidrowHoff(OnlineMixin, OrdinalMixin, BaseEstimator):
+class WidrowHoff(OnlineMixin, BaseEstimator):
     r"""Online least squares on the ranks 1..k, rounded and clipped.
 
     The regression baseline of the PRank papers: one stochastic gradient step a row on
@@ -77,7 +77,6 @@ class WidrowHoff(OnlineMixin, OrdinalMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnlineMixin._parameter_constraints,
-        **OrdinalMixin._parameter_constraints,
         "eta": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -112,17 +111,19 @@ class WidrowHoff(OnlineMixin, OrdinalMixin, BaseEstimator):
         guesses: NDArray[np.int64],
     ) -> int:
         peak = np.zeros(1)
-        bad = widrow_hoff(as_rows(X), ranks, order, float(self.eta), *state.values(), peak, guesses)
-        k = len(state["thresholds"]) + 1
+        w, thresholds, counts = state["w"], state["thresholds"], state["counts"]
+        bad = widrow_hoff(
+            as_rows(X), ranks, order, float(self.eta), w, thresholds, counts, peak, guesses
+        )
+        k = len(thresholds) + 1
         if peak[0] > _FAR * k:
-            warnings.warn(
+            warn_user(
                 f"WidrowHoff diverges: a score reached {peak[0]:.1e} where ranks end at {k}; eta="
                 f"{self.eta} times the squared length of a row must stay below 2: lower eta or "
                 "scale the features",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return bad
 
     def _publish(self, state: State) -> None:
-        self.coef_, self.thresholds_ = state["w"], state["thresholds"]
+        self.coef_, self.thresholds_ = state["w"].copy(), state["thresholds"].copy()

@@ -48,6 +48,8 @@ class OnlineLossDisplay:
     """
 
     def __init__(self, curves: Mapping[str, ArrayLike], *, level: float = 0.95) -> None:
+        if not curves:
+            raise ValueError("curves is empty: there must be at least one model")
         self.curves = {name: np.atleast_2d(np.asarray(c)) for name, c in curves.items()}
         self.level = level
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.engine.labels import as_labels, named_labels, to_ranks
@@ -56,10 +56,13 @@ class ProjectionDisplay:
         self.thresholds = np.asarray(thresholds, dtype=np.float64)
         self.projections = np.asarray(projections, dtype=np.float64)
         self.ranks = to_ranks(as_labels(y_true), self.labels)
-        if len(self.thresholds) != len(self.labels) - 1:
+        check_consistent_length(self.projections, self.ranks)
+        if not np.isfinite(self.projections).all():
+            raise ValueError("projections must be finite")
+        if len(self.thresholds) != len(self.labels) - 1 or np.any(np.diff(self.thresholds) < 0):
             raise ValueError(
-                f"{len(self.labels)} labels need {len(self.labels) - 1} thresholds, "
-                f"not {len(self.thresholds)}"
+                f"thresholds={self.thresholds.tolist()} must be {len(self.labels) - 1} numbers in "
+                f"rising order for {len(self.labels)} labels"
             )
         guesses = np.searchsorted(self.thresholds, self.projections, side="right")
         self.mistaken = guesses != self.ranks
