@@ -62,3 +62,75 @@ def make_herbrich(
     saddle = 10 * (X[:, 0] - 0.5) * (X[:, 1] - 0.5)
     y = 1 + np.searchsorted(_CUTS, saddle + noise * random.standard_normal(n_samples))
     return X, y
+
+
+@validate_params(
+    {
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_ranks": [Interval(Integral, 2, None, closed="left")],
+        "ratio": [Interval(Real, 0, 1, closed="right")],
+        "noise": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_ellipses(
+    n_samples: int = 50,
+    *,
+    n_ranks: int = 5,
+    ratio: float = 0.6,
+    noise: float = 0.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Draw points of concentric ellipses, ranked from the centre outwards.
+
+    Ellipse r has the semi-axes r/k and ``ratio`` r/k. A point of rank r is uniform between the
+    ellipses r - 1 and r, and then moved by normal noise. Ranks come in random order, and none is
+    more frequent than another by more than 1.
+
+    Without noise the ranks are cut from ``x1^2 + (x2 / ratio)^2`` at 1/k^2, 4/k^2, ...: a quadratic
+    model separates them. The cuts are not evenly spaced, which a regression on the ranks takes them
+    to be.
+
+    Parameters
+    ----------
+    n_samples : int, default=50
+        How many points.
+    n_ranks : int, default=5
+        How many ranks k, at least 2.
+    ratio : float, default=0.6
+        The short semi-axis over the long one, in (0, 1].
+    noise : float, default=0.0
+        The standard deviation of the noise, alike in both coordinates.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+        The points.
+    y : ndarray of shape (n_samples,)
+        Their ranks, 1 to ``n_ranks``.
+
+    Notes
+    -----
+    After the illustration in K. Crammer's slides on Pranking with ranking: five concentric ellipses
+    and 50 points. The slides don't say how the points were drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.datasets import make_ellipses
+    >>> X, y = make_ellipses(random_state=0)
+    >>> X.shape, np.bincount(y)[1:].tolist()
+    ((50, 2), [10, 10, 10, 10, 10])
+    >>> radii = np.hypot(X[:, 0], X[:, 1] / 0.6)
+    >>> bool(np.all(np.ceil(5 * radii) == y))
+    True
+    """
+    random = check_random_state(random_state)
+    y = 1 + random.permutation(n_samples) % n_ranks
+    radii = np.sqrt(random.uniform((y - 1) ** 2, y**2)) / n_ranks
+    angles = random.uniform(0, 2 * np.pi, n_samples)
+    X = np.column_stack([radii * np.cos(angles), ratio * radii * np.sin(angles)])
+    return X + noise * random.standard_normal(X.shape), y
