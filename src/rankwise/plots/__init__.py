@@ -2,5 +2,6 @@
 
 from rankwise.plots._online import OnlineLossDisplay
 from rankwise.plots._projection import ProjectionDisplay
+from rankwise.plots._regions import DecisionRegionDisplay
 
-__all__ = ["OnlineLossDisplay", "ProjectionDisplay"]
+__all__ = ["DecisionRegionDisplay", "OnlineLossDisplay", "ProjectionDisplay"]

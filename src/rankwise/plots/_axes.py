@@ -1,6 +1,8 @@
 """The one door to matplotlib, opened when something is drawn."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,3 +17,10 @@ def axes_or_new(ax: "Axes | None", *, size: tuple[float, float]) -> "Axes":
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'rankwise[plots]'") from error
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def rank_colors(k: int) -> Any:
+    """Return k colours in an order that the eye follows, light to dark."""
+    from matplotlib import colormaps  # noqa: PLC0415
+
+    return colormaps["viridis_r"](np.linspace(0.12, 0.95, k))

@@ -8,7 +8,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.engine.labels import as_labels, named_labels, to_ranks
-from rankwise.plots._axes import axes_or_new
+from rankwise.plots._axes import axes_or_new, rank_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ class ProjectionDisplay:
         k = len(self.labels)
         self.ax_ = axes_or_new(ax, size=(7.5, 0.55 * k + 1.6))
         self.figure_ = self.ax_.figure
-        colors = _rank_colors(k)
+        colors = rank_colors(k)
         marks = np.concatenate([self.projections, self.thresholds])
         room = 0.04 * (np.ptp(marks) or 1.0)
         left, right = marks.min() - room, marks.max() + room
@@ -152,10 +152,3 @@ class ProjectionDisplay:
             title=f"{self.n_mistakes:,} of {len(self.ranks):,} rows (crosses) in another's place",
         )  # fmt: skip
         return self
-
-
-def _rank_colors(k: int) -> Any:
-    """Return k colours in an order that the eye follows, light to dark."""
-    from matplotlib import colormaps  # noqa: PLC0415
-
-    return colormaps["viridis_r"](np.linspace(0.12, 0.95, k))
