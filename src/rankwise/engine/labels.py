@@ -117,7 +117,7 @@ def sorted_labels(y: Labels, *, name: str = "y", say: str = "label_order") -> La
     """
     bounds = _bounds(y)
     if bounds is not None and _is_dense(bounds, len(y)):
-        counts = np.bincount(y.astype(np.int64, copy=False) - bounds[0])
+        counts = np.bincount(_from(bounds[0], y))
         return (np.flatnonzero(counts) + bounds[0]).astype(y.dtype)
     try:
         return np.unique(y)
@@ -148,9 +148,9 @@ def to_ranks(y: Labels, labels: Labels, name: str = "y") -> NDArray[np.int64]:
     known, found = _bounds(labels), _bounds(y)
     if known is not None and found is not None and _is_dense(known, len(labels)):
         low, high = known
-        table = np.full(high - low + 2, -1)
+        table = np.full(high - low + 2, -1, dtype=np.int64)
         table[labels.astype(np.int64) - low] = np.arange(len(labels))
-        places = y.astype(np.int64, copy=False) - low
+        places = _from(low, y)
         if found[0] < low or found[1] > high:
             places = np.where((places >= 0) & (places <= high - low), places, -1)
         ranks = table.take(places)
@@ -161,21 +161,31 @@ def to_ranks(y: Labels, labels: Labels, name: str = "y") -> NDArray[np.int64]:
     else:
         rank_of = {label: rank for rank, label in enumerate(labels.tolist())}
         ranks = np.array([rank_of.get(label, -1) for label in y.tolist()], dtype=np.int64)
-    unknown = np.flatnonzero(ranks < 0)
-    if len(unknown):
+    if ranks.min(initial=0) < 0:
+        row = int(ranks.argmin())
         raise ValueError(
-            f"{name} contains the label {y.tolist()[unknown[0]]!r} (row {unknown[0]}), which is "
+            f"{name} contains the label {y[row : row + 1].tolist()[0]!r} (row {row}), which is "
             f"not among the labels {_listed(labels)}: correct it, or name every label beforehand"
         )
     return ranks
 
 
 def _bounds(y: Labels) -> tuple[int, int] | None:
-    """Return the lowest and highest of integers whose differences can't overflow, else None."""
+    """Return bounds of integers whose differences can't overflow, else None.
+
+    A small lowest value is taken as 0, which spares a subtraction from every label.
+    """
     if y.dtype.kind not in "biu" or not len(y):
         return None
     low, high = int(y.min()), int(y.max())
+    low = 0 if 0 <= low < 1024 else low
     return (low, high) if low >= -(2**62) and high < 2**62 else None
+
+
+def _from(low: int, y: Labels) -> NDArray[np.int64]:
+    """Return integers less the lowest."""
+    whole = y.astype(np.int64, copy=False)
+    return whole if low == 0 else whole - low
 
 
 def _is_dense(bounds: tuple[int, int], n: int) -> bool:

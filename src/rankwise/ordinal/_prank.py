@@ -14,6 +14,7 @@ from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.warn import warn_user
 
 _USUAL_NORMS = (0.05, 50.0)
+_SAMPLE = 200
 
 
 def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.float64]:
@@ -26,7 +27,7 @@ def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.
 
 def warn_unusual_scale(X: Any, name: str) -> None:
     """Warn when the rows are so long or short that thresholds moving by 1 can't match them."""
-    norms = row_norms(X[:1000].astype(np.float64))
+    norms = row_norms(X[:_SAMPLE].astype(np.float64, copy=False))
     norms = norms[norms > 0]
     if not len(norms):
         return
