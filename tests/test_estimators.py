@@ -6,7 +6,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
 
 VARIANTS = {
-    "PRank": [{}, {"vote": "averaged"}, {"epochs": 3, "shuffle": True, "random_state": 0}],
+    "PRank": [
+        {},
+        {"vote": "averaged"},
+        {"vote": "voted"},
+        {"vote": "voted", "max_voters": 5},
+        {"epochs": 3, "shuffle": True, "random_state": 0},
+    ],
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")],
 }

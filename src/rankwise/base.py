@@ -135,7 +135,7 @@ class OrdinalMixin(ClassifierMixin):
         scores(as_rows(rows), coef, projections)
         bad = np.flatnonzero(~np.isfinite(projections).all(axis=1))
         if len(bad):
-            raise _bad_row(rows, bad[0])
+            raise bad_row(rows, bad[0])
         return projections if self.coef_.ndim == 2 else projections[:, 0]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -370,7 +370,7 @@ class OnlineMixin(OrdinalMixin):
     ) -> None:
         bad = self._pass(X, ranks, state, order, guesses)
         if bad >= 0:
-            raise _bad_row(X, bad)
+            raise bad_row(X, bad)
         if not all(np.isfinite(array).all() for array in state.values()):
             raise ValueError(f"what was learned from X is {_TOO_LARGE}")
 
@@ -419,7 +419,7 @@ def check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
     )
 
 
-def _bad_row(X: Any, row: int) -> ValueError:
+def bad_row(X: Any, row: int) -> ValueError:
     """Return the error for a row whose score is not finite."""
     values = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
     for name, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):

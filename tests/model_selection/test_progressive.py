@@ -27,7 +27,15 @@ class RowByRow(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize(
-    "model", [PRank(), PRank(vote="averaged"), WidrowHoff(), MulticlassPerceptron()], ids=str
+    "model",
+    [
+        PRank(),
+        PRank(vote="averaged"),
+        PRank(vote="voted"),
+        WidrowHoff(),
+        MulticlassPerceptron(),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_compiled_pass_equals_row_by_row(model, container):

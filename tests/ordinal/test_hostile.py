@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,11 +11,18 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rankwise.engine.loops import multiclass, prank, rows, widrow_hoff
+from rankwise.engine.loops import multiclass, prank, rows, voted, widrow_hoff
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
-MODELS = [PRank(), PRank(vote="averaged"), WidrowHoff(), MulticlassPerceptron()]
+MODELS = [
+    PRank(),
+    PRank(vote="averaged"),
+    PRank(vote="voted"),
+    PRank(vote="voted", max_voters=3),
+    WidrowHoff(),
+    MulticlassPerceptron(),
+]
 
 
 @pytest.mark.filterwarnings("ignore:rows of X", "ignore:WidrowHoff diverges")
@@ -29,14 +37,16 @@ def test_hostile_streams(model, data):
     for chunk in data.draw(chunkings(len(X))):
         chunked.partial_fit(X[chunk], ranks[chunk])
         assert np.all(np.diff(getattr(chunked, "thresholds_", [])) >= 0)
-        decision = chunked.decision_function(X)
-        guess = decision.argmax(axis=1) if k > 2 else (decision > 0).astype(int)
-        assert_array_equal(labels[guess], chunked.predict(X))
+        if hasattr(chunked, "decision_function"):
+            decision = chunked.decision_function(X)
+            guess = decision.argmax(axis=1) if k > 2 else (decision > 0).astype(int)
+            assert_array_equal(labels[guess], chunked.predict(X))
     assert_array_equal(chunked.coef_, whole.coef_)
+    assert_array_equal(chunked.predict(X), whole.predict(X))
     assert np.isfinite(whole.coef_).all()
 
 
-@pytest.mark.parametrize("vote", [None, "averaged"])
+@pytest.mark.parametrize("vote", [None, "averaged", "voted"])
 def test_overflow_is_refused_and_forgotten(vote):
     model = PRank(vote=vote, label_order=[1, 2, 3]).fit([[1.0], [2.0], [3.0]], [1, 2, 3])
     before = pickle.dumps(model)
@@ -102,14 +112,47 @@ def test_divergence_is_seen_wherever_it_peaks():
         WidrowHoff(0.5).fit(X, [1, 2, 3])
 
 
-def test_vote_changed_within_a_stream_is_refused():
-    model = PRank().fit([[1.0], [2.0]], [1, 2])
-    with pytest.raises(ValueError, match="vote='averaged' was changed"):
-        model.set_params(vote="averaged").partial_fit([[1.0]], [1])
+@pytest.mark.parametrize(("before", "after"), list(permutations([None, "averaged", "voted"], 2)))
+def test_vote_changed_within_a_stream_is_refused(before, after):
+    X, y = [[-1.0], [1.0], [2.0]], [1, 2, 3]
+    model = PRank(vote=before, epochs=3).fit(X, y)
+    said = model.predict(X)
+    model.set_params(vote=after)
+    assert_array_equal(model.predict(X), said)
+    assert hasattr(model, "decision_function") == (before != "voted")
+    with pytest.raises(ValueError, match=f"vote={after!r} was changed"):
+        model.partial_fit(X, y)
+    assert hasattr(model.fit(X, y), "voters_correct_") == (after == "voted")
+
+
+def test_a_voter_that_overflows_is_refused():
+    X, y = [[1.0], [-1.0], [-1.0], [3.0], [3.0], [3.0]], [2, 1, 1, 1, 1, 1]
+    model = PRank(vote="voted", label_order=[1, 2]).fit(X, y)
+    assert model.coef_ == [-2]
+    assert model.voters_correct_.tolist() == [1, 1, 2]
+    model.partial_fit([[3.0]], [2])
+    assert model.coef_ == [1]
+    before = pickle.dumps(model)
+    for call in (model.predict, lambda X: model.partial_fit_predict(X, [1])):
+        with pytest.raises(ValueError, match="scale"):
+            call([[1e308]])
+    assert pickle.dumps(model) == before
+
+
+def test_voters_are_kept_through_a_pickle_and_grow_on():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(3_000, 3)), random.integers(0, 3, 3_000)
+    model = PRank(vote="voted").fit(X[:2_000], y[:2_000])
+    copy = pickle.loads(pickle.dumps(model)).partial_fit(X[2_000:], y[2_000:])
+    whole = PRank(vote="voted").fit(X, y)
+    assert pickle.dumps(copy._state) == pickle.dumps(whole._state)
+    assert len(whole.voters_correct_) > 500
+    assert all(len(whole._state[name]) == len(whole.voters_correct_) - 1 for name in ("W", "B"))
 
 
 @pytest.mark.parametrize(
-    "params", [{"vote": "voted!"}, {"epochs": 0}, {"shuffle": 3}, {"label_order": 7}]
+    "params",
+    [{"vote": "voted!"}, {"max_voters": 0}, {"epochs": 0}, {"shuffle": 3}, {"label_order": 7}],
 )
 def test_bad_parameters_are_named(params):
     with pytest.raises(ValueError, match=next(iter(params))):
@@ -122,7 +165,8 @@ def test_unfitted_model_says_so():
 
 
 def test_loops_release_the_gil():
-    loops = [prank.prank, widrow_hoff.widrow_hoff, multiclass.multiclass, rows.scores]
+    loops = [prank.prank, voted.voted, voted.elect, widrow_hoff.widrow_hoff, multiclass.multiclass]
+    loops.append(rows.scores)
     assert all(loop.targetoptions["nogil"] for loop in loops)
     X, y = np.random.default_rng(0).normal(size=(2000, 5)), np.arange(2000) % 5
     models = [PRank(epochs=20) for _ in range(4)]

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing import oracles
-from rankwise.testing.strategies import streams
+from rankwise.testing.strategies import st, streams
 
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 UPDATES = ("uniform", "max", "proportional")
@@ -58,6 +58,24 @@ class TestRoundByRound:
             assert_allclose(model.thresholds_, expected.b, atol=1e-12)
             assert_allclose(model.coef_, expected.w, atol=1e-12)
 
+    @pytest.mark.parametrize("max_voters", [None, 1, 2, 5])
+    def test_voted_prank(self, container, k, seed, max_voters):
+        X, y = real_stream(k, seed)
+        by_row = learn_by_row(PRank(vote="voted", max_voters=max_voters), container(X), y, k)
+        rounds = list(oracles.voted_prank(X, y, k, max_voters))
+        for (guess, model), expected in zip(by_row, rounds, strict=True):
+            assert guess == expected.guess
+            assert_array_equal(model.thresholds_, expected.b)
+            assert_allclose(model.coef_, expected.w, atol=1e-12)
+            assert len(model.voters_correct_) <= (max_voters or len(y))
+        assert_counts(model, [r.guess for r in oracles.prank(X, y, k)], y)
+        if max_voters is None:
+            assert model.voters_correct_.sum() == model.n_rounds_ - model.n_mistakes_
+        whole = PRank(vote="voted", max_voters=max_voters)
+        said = whole.partial_fit_predict(container(X), y, classes=np.arange(1, k + 1))
+        assert_array_equal(said, [r.guess for r in rounds])
+        assert_array_equal(whole.voters_correct_, model.voters_correct_)
+
     def test_widrow_hoff(self, container, k, seed):
         X, y = real_stream(k, seed)
         rounds = list(oracles.widrow_hoff(X, y, k, 0.07))
@@ -90,6 +108,31 @@ def test_prank_on_exact_ties(stream):
     assert_array_equal(model.thresholds_, rounds[-1].b)
 
 
+@given(streams(), st.none() | st.integers(1, 6))
+def test_voted_prank_on_exact_ties(stream, max_voters):
+    X, ranks, k = stream
+    model = PRank(vote="voted", max_voters=max_voters, label_order=range(1, k + 1))
+    said = model.partial_fit_predict(X, ranks)
+    rounds = list(oracles.voted_prank(X, ranks, k, max_voters))
+    assert_array_equal(said, [r.guess for r in rounds])
+    following = [
+        list(oracles.voted_prank([*X, x], [*ranks, 1], k, max_voters))[-1].guess for x in X
+    ]
+    assert_array_equal(model.predict(X), following)
+
+
+def test_voters_tie_upwards_and_need_a_vote():
+    model = PRank(vote="voted", label_order=[1, 2, 3, 4])
+    assert model.partial_fit([[1.0]], [1]).voters_correct_.tolist() == [0]
+    assert model.predict([[1.0]]) == [1]
+    model = PRank(vote="voted", label_order=[1, 2])
+    model.partial_fit([[1.0], [-1.0], [0.0]], [2, 1, 1])
+    assert model.voters_correct_.tolist() == [1, 1]
+    assert model.predict([[0.0], [1.0]]).tolist() == [2, 2]
+    model.partial_fit([[0.0]], [1])
+    assert model.predict([[0.0], [1.0]]).tolist() == [1, 2]
+
+
 @given(streams())
 def test_max_perceptron_on_exact_ties(stream):
     X, ranks, k = stream
@@ -115,6 +158,18 @@ def test_epochs_and_shuffle_follow_the_stated_order():
     expected = PRank().fit(X[order], y[order])
     assert_array_equal(model.coef_, expected.coef_)
     assert model.n_rounds_ == 3 * len(y)
+
+
+@pytest.mark.parametrize("max_voters", [1, 4, 7])
+def test_lowering_max_voters_keeps_the_strongest(max_voters):
+    X, y = real_stream(5, 0)
+    lowered = PRank(vote="voted").fit(X, y).set_params(max_voters=max_voters)
+    throughout = PRank(vote="voted", max_voters=max_voters).fit(X, y)
+    for model in (lowered, throughout):
+        model.partial_fit(X, y)
+    assert_array_equal(lowered.predict(X), throughout.predict(X))
+    assert sorted(lowered.voters_correct_[:-1]) == sorted(throughout.voters_correct_[:-1])
+    assert len(lowered.voters_correct_) == max_voters
 
 
 @pytest.mark.slow

@@ -1,20 +1,26 @@
 """PRank: the perceptron that ranks."""
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import OnlineMixin, State
+from rankwise.base import OnlineMixin, State, bad_row, check_rows
 from rankwise.engine.loops.prank import average, prank
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.loops.voted import elect, voted
 from rankwise.engine.warn import warn_user
 
 _USUAL_NORMS = (0.05, 50.0)
 _SAMPLE = 200
+_ALL = np.iinfo(np.int64).max
+_VOTERS = ("w", "b", "survived", "W", "B", "lives")
 
 
 def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.float64]:
@@ -59,15 +65,28 @@ class PRank(OnlineMixin, BaseEstimator):
 
     One pass over m rows of d features costs O(m (d + k)) time and O(d + k) memory.
 
+    With ``vote="voted"`` every hypothesis is kept with its count v of rounds that it ranked
+    rightly, and the ranks h that they give to x are combined to :math:`\sum v h / \sum v`, rounded
+    to the nearest rank, halves upwards. A hypothesis that was replaced before it was ever right has
+    no vote and is not kept; while there is no vote at all, the current hypothesis decides. V
+    voters take O(V (d + k)) memory, and as much time for each row of ``predict`` and of
+    ``partial_fit_predict``. A call of ``partial_fit`` copies the voters: prefer chunks to single
+    rows.
+
     The thresholds move by 1 whatever the scale of x: standardise the features. A constant column
     is not needed.
 
     Parameters
     ----------
-    vote : {None, "averaged"}, default=None
+    vote : {None, "averaged", "voted"}, default=None
         What predicts: None, the last (w, b); "averaged", the mean of the (w, b) held when each
         round was predicted, which costs about a tenth more time and, from some thousand rows on,
-        is far more accurate.
+        is far more accurate; "voted", all (w, b) by their counts of right guesses.
+    max_voters : int, default=None
+        How many hypotheses "voted" keeps: the current one, and those with the largest counts,
+        since they weigh most; of equal ones the latest, which have learned from more rows. None:
+        all, as many as there are mistakes at most. It may be changed within a stream; voters that
+        were dropped don't return.
     epochs : int, default=1
         Passes of ``fit`` over the rows.
     shuffle : bool, default=False
@@ -82,9 +101,12 @@ class PRank(OnlineMixin, BaseEstimator):
     classes_ : ndarray of shape (k,)
         The labels, lowest rank first.
     coef_ : ndarray of shape (d,)
-        The direction that predicts.
+        The direction that predicts; if voted, the current one.
     thresholds_ : ndarray of shape (k-1,)
-        The thresholds that predict, in order.
+        The thresholds that predict, in order; if voted, the current ones.
+    voters_correct_ : ndarray of shape (V,)
+        If voted, the rounds that each hypothesis kept ranked rightly; the last entry is the current
+        one's.
     n_rounds_ : int
         Rows seen, each as often as it was seen.
     n_mistakes_, rank_loss_ : int
@@ -102,6 +124,10 @@ class PRank(OnlineMixin, BaseEstimator):
     ----------
     K. Crammer and Y. Singer, Pranking with ranking, NIPS 2001.
 
+    Y. Freund and R. Schapire, Large margin classification using the perceptron algorithm, Machine
+    Learning 37, 1999: voting; for PRank in E. Harrington, Online ranking/collaborative filtering
+    using the perceptron algorithm, ICML 2003.
+
     Examples
     --------
     >>> from rankwise.datasets import make_herbrich
@@ -117,32 +143,85 @@ class PRank(OnlineMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnlineMixin._parameter_constraints,
-        "vote": [StrOptions({"averaged"}), None],
+        "vote": [StrOptions({"averaged", "voted"}), None],
+        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
         self,
         *,
         vote: str | None = None,
+        max_voters: int | None = None,
         epochs: int = 1,
         shuffle: bool = False,
         label_order: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.vote = vote
+        self.max_voters = max_voters
         self.epochs = epochs
         self.shuffle = shuffle
         self.label_order = label_order
         self.random_state = random_state
 
+    @available_if(lambda self: not self._votes())
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return how far inside each rank's place a row lies; the argmax is ``predict``.
+
+        Absent if voted: the voters have no common line.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), or (n_samples,) for two ranks
+            ``min(s - b_(r-1), b_r - s)`` for rank r; for two ranks ``s - b_1``, where more than 0
+            means the higher one.
+        """
+        return super().decision_function(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of each row, always one of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        if not self._votes():
+            return super().predict(X)
+        rows = check_rows(self, X, reset=False)
+        ranks = np.empty(rows.shape[0], dtype=np.int64)
+        bad = elect(as_rows(rows), *(self._state[name] for name in _VOTERS), ranks)
+        if bad >= 0:
+            raise bad_row(rows, bad)
+        return self.classes_[ranks]
+
+    def _votes(self) -> bool:
+        """Return whether voters predict: those that were learned, or would be."""
+        return "W" in self._state if hasattr(self, "_state") else self.vote == "voted"
+
     def _start(self, n_ranks: int, n_features: int) -> State:
-        kept = self.vote is not None
-        return {
+        cuts, averaged = n_ranks - 1, self.vote == "averaged"
+        state = {
             "w": np.zeros(n_features),
-            "b": np.zeros(n_ranks - 1),
-            "w_late": np.zeros(n_features * kept),
-            "b_late": np.zeros((n_ranks - 1) * kept),
+            "b": np.zeros(cuts),
             "counts": np.zeros(3, dtype=np.int64),
+        }
+        if self.vote == "voted":
+            return state | {
+                "survived": np.zeros(1, dtype=np.int64),
+                "W": np.zeros((0, n_features)),
+                "B": np.zeros((0, cuts)),
+                "lives": np.zeros((0, 2), dtype=np.int64),
+            }
+        return state | {
+            "w_late": np.zeros(n_features * averaged),
+            "b_late": np.zeros(cuts * averaged),
         }
 
     def _pass(
@@ -153,19 +232,36 @@ class PRank(OnlineMixin, BaseEstimator):
         order: NDArray[np.int64] | None,
         guesses: NDArray[np.int64],
     ) -> int:
-        if (self.vote is not None) != (len(state["b_late"]) > 0):
+        held = "voted" if "W" in state else "averaged" if len(state["b_late"]) else None
+        if held != self.vote:
             raise ValueError(
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
                 "partial_fit, or fit anew"
             )
         if state["counts"][0] == 0:
             warn_unusual_scale(X, type(self).__name__)
-        iterate, late = (state["w"], state["b"]), (state["w_late"], state["b_late"])
-        return prank(as_rows(X), ranks, order, *iterate, *late, state["counts"], guesses)
+        rows, counts = as_rows(X), state["counts"]
+        if self.vote != "voted":
+            iterate, late = (state["w"], state["b"]), (state["w_late"], state["b_late"])
+            return prank(rows, ranks, order, *iterate, *late, counts, guesses)
+        most = min(self.max_voters or _ALL, _ALL) - 1
+        surplus = len(state["W"]) - most
+        if surplus > 0:
+            kept = np.sort(np.lexsort(state["lives"].T[::-1])[surplus:])
+            state.update({name: state[name][kept] for name in ("W", "B", "lives")})
+        voters = (state[name] for name in _VOTERS)
+        bad, n, *grown = voted(rows, ranks, order, *voters, most, counts, guesses)
+        state["W"], state["B"], state["lives"] = (
+            array if len(array) == n else array[:n].copy() for array in grown
+        )
+        return bad
 
     def _publish(self, state: State) -> None:
-        if self.vote is None:
-            self.coef_, self.thresholds_ = state["w"].copy(), state["b"].copy()
-        else:
+        vars(self).pop("voters_correct_", None)
+        if self.vote == "averaged":
             self.coef_ = averaged(state["w"], state["w_late"], self.n_rounds_)
             self.thresholds_ = averaged(state["b"], state["b_late"], self.n_rounds_)
+            return
+        self.coef_, self.thresholds_ = state["w"].copy(), state["b"].copy()
+        if self.vote == "voted":
+            self.voters_correct_ = np.append(state["lives"][:, 0], state["survived"])

@@ -5,6 +5,8 @@ update and copies of what the algorithm holds after it.
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +52,33 @@ def averaged_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
         b = np.mean([thresholds for _, thresholds in held], axis=0)
         held.append((last.w, last.b))
         yield Round(guess, w, b)
+
+
+def voted_prank(
+    X: ArrayLike, ranks: ArrayLike, k: int, max_voters: int | None = None
+) -> Iterator[Round]:
+    """Run PRank, but guess with all hypotheses held so far, by the rounds that each ranked rightly.
+
+    The yielded (w, b) is the current one. With ``max_voters`` only it and the others with the
+    largest counts vote, of equal counts the latest.
+    """
+    rows, truth = np.asarray(X, dtype=np.float64), np.asarray(ranks)
+    hypotheses = [(np.zeros(rows.shape[1]), np.zeros(k - 1))]
+    counts = [0]
+    for x, y, last in zip(rows, truth, prank(rows, truth, k), strict=True):
+        *past, current = range(len(hypotheses))
+        past.sort(key=lambda i: (counts[i], i), reverse=True)
+        voters = [current, *past[: None if max_voters is None else max_voters - 1]]
+        said = {i: _first_above(hypotheses[i][0] @ x, hypotheses[i][1]) for i in voters}
+        votes = sum(counts[i] for i in voters)
+        total = sum(counts[i] * said[i] for i in voters)
+        guess = floor(Fraction(total, votes) + Fraction(1, 2)) if votes else said[current]
+        if said[current] == y:
+            counts[current] += 1
+        else:
+            hypotheses.append((last.w, last.b))
+            counts.append(0)
+        yield Round(guess, last.w, last.b)
 
 
 def widrow_hoff(X: ArrayLike, ranks: ArrayLike, k: int, eta: float) -> Iterator[Round]:
