@@ -257,7 +257,7 @@ class PRank(OnlineMixin, BaseEstimator):
         return bad
 
     def _publish(self, state: State) -> None:
-        vars(self).pop("voters_correct_", None)
+        self.__dict__.pop("voters_correct_", None)
         if self.vote == "averaged":
             self.coef_ = averaged(state["w"], state["w_late"], self.n_rounds_)
             self.thresholds_ = averaged(state["b"], state["b_late"], self.n_rounds_)
