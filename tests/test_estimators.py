@@ -11,6 +11,8 @@ VARIANTS = {
         {"vote": "averaged"},
         {"vote": "voted"},
         {"vote": "voted", "max_voters": 5},
+        {"update": "pa"},
+        {"update": "romma", "vote": "averaged"},
         {"epochs": 3, "shuffle": True, "random_state": 0},
     ],
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}],

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rankwise.engine.loops import multiclass, prank, rows, voted, widrow_hoff
+from rankwise.engine.loops import margin, multiclass, prank, rows, voted, widrow_hoff
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
@@ -20,6 +20,10 @@ MODELS = [
     PRank(vote="averaged"),
     PRank(vote="voted"),
     PRank(vote="voted", max_voters=3),
+    PRank(update="pa"),
+    PRank(update="pa", vote="averaged"),
+    PRank(update="romma", vote="averaged"),
+    PRank(update="romma", vote="voted", max_voters=3),
     WidrowHoff(),
     MulticlassPerceptron(),
 ]
@@ -152,7 +156,14 @@ def test_voters_are_kept_through_a_pickle_and_grow_on():
 
 @pytest.mark.parametrize(
     "params",
-    [{"vote": "voted!"}, {"max_voters": 0}, {"epochs": 0}, {"shuffle": 3}, {"label_order": 7}],
+    [
+        {"update": "voted"},
+        {"vote": "voted!"},
+        {"max_voters": 0},
+        {"epochs": 0},
+        {"shuffle": 3},
+        {"label_order": 7},
+    ],
 )
 def test_bad_parameters_are_named(params):
     with pytest.raises(ValueError, match=next(iter(params))):
@@ -166,7 +177,7 @@ def test_unfitted_model_says_so():
 
 def test_loops_release_the_gil():
     loops = [prank.prank, voted.voted, voted.elect, widrow_hoff.widrow_hoff, multiclass.multiclass]
-    loops.append(rows.scores)
+    loops += [margin.margin, rows.scores]
     assert all(loop.targetoptions["nogil"] for loop in loops)
     X, y = np.random.default_rng(0).normal(size=(2000, 5)), np.arange(2000) % 5
     models = [PRank(epochs=20) for _ in range(4)]

@@ -13,6 +13,8 @@ from rankwise.testing.strategies import st, streams
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 UPDATES = ("uniform", "max", "proportional")
 
+LARGE_MARGIN = {"pa": oracles.pa_prank, "romma": oracles.romma_prank}
+
 
 def real_stream(k, seed):
     """Rows with zeros, a noisy truth, and no accidental ties after the first rounds."""
@@ -75,6 +77,17 @@ class TestRoundByRound:
         said = whole.partial_fit_predict(container(X), y, classes=np.arange(1, k + 1))
         assert_array_equal(said, [r.guess for r in rounds])
         assert_array_equal(whole.voters_correct_, model.voters_correct_)
+
+    @pytest.mark.parametrize("update", LARGE_MARGIN)
+    def test_large_margin_prank(self, container, k, seed, update):
+        X, y = real_stream(k, seed)
+        rounds = list(LARGE_MARGIN[update](X, y, k))
+        by_row = learn_by_row(PRank(update=update), container(X), y, k)
+        for (guess, model), expected in zip(by_row, rounds, strict=True):
+            assert guess == expected.guess
+            assert_allclose(model.thresholds_, expected.b, atol=1e-9)
+            assert_allclose(model.coef_, expected.w, atol=1e-9)
+        assert_counts(model, [r.guess for r in rounds], y)
 
     def test_widrow_hoff(self, container, k, seed):
         X, y = real_stream(k, seed)
@@ -158,6 +171,76 @@ def test_epochs_and_shuffle_follow_the_stated_order():
     expected = PRank().fit(X[order], y[order])
     assert_array_equal(model.coef_, expected.coef_)
     assert model.n_rounds_ == 3 * len(y)
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+@pytest.mark.parametrize("update", LARGE_MARGIN)
+@pytest.mark.parametrize("k", [2, 3, 5, 10])
+class TestLargeMarginVotes:
+    def test_averaged(self, container, update, k):
+        X, y = real_stream(k, 0)
+        by_row = learn_by_row(PRank(update=update, vote="averaged"), container(X), y, k)
+        rounds = oracles.averaged_prank(X, y, k, run=LARGE_MARGIN[update])
+        for (guess, model), expected in zip(by_row, rounds, strict=True):
+            assert guess == expected.guess
+            assert_allclose(model.thresholds_, expected.b, atol=1e-9)
+            assert_allclose(model.coef_, expected.w, atol=1e-9)
+
+    def test_voted(self, container, update, k):
+        X, y = real_stream(k, 0)
+        model = PRank(update=update, vote="voted")
+        said = model.partial_fit_predict(container(X), y, classes=np.arange(1, k + 1))
+        rounds = oracles.voted_prank(X, y, k, run=LARGE_MARGIN[update])
+        assert_array_equal(said, [r.guess for r in rounds])
+
+
+@given(streams())
+def test_passive_aggressive_keeps_what_it_promises(stream):
+    X, ranks, k = stream
+    model = PRank(update="pa", label_order=range(1, k + 1))
+    for x, rank in zip(X, ranks, strict=True):
+        model.partial_fit([x], [rank])
+        sides = np.where(np.arange(1, k) < rank, 1, -1)
+        assert np.all(sides * (model.project([x]) - model.thresholds_) >= 1 - 1e-9)
+        assert np.all(np.diff(model.thresholds_) >= 0)
+
+
+@pytest.mark.parametrize(("update", "seeds"), [("pa", range(40, 90)), ("romma", range(320, 370))])
+def test_mean_thresholds_stay_in_order_where_rounding_would_swap_them(update, seeds):
+    for seed in seeds:
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(12, 2)), random.integers(1, 6, 12)
+        model = PRank(update=update, vote="averaged", label_order=range(1, 6)).fit(X, y)
+        assert np.all(np.diff(model.thresholds_) >= 0)
+
+
+def test_relaxed_step_by_hand():
+    model = PRank(update="romma", label_order=[1, 2, 3])
+    model.partial_fit([[1.0]], [1])
+    assert_allclose([*model.coef_, *model.thresholds_], [-2 / 3, 1 / 3, 1 / 3])
+    model.partial_fit([[1.0]], [3])
+    assert_allclose([*model.coef_, *model.thresholds_], [2 / 3, -1 / 3, -1 / 3])
+
+
+@pytest.mark.parametrize("vote", [None, "averaged", "voted"])
+def test_relaxed_steps_on_endless_noise_stay_finite(vote):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(5_000, 2)), random.integers(0, 4, 5_000)
+    model = PRank(update="romma", vote=vote).fit(X, y)
+    assert np.abs([*model.coef_, *model.thresholds_]).max() > 1e9
+    assert np.all(np.diff(model.thresholds_) >= 0)
+    assert len(set(model.predict(X))) > 1
+
+
+@pytest.mark.parametrize("update", ["perceptron", *LARGE_MARGIN])
+def test_csr_rows_that_name_an_index_twice(update):
+    X, y = real_stream(4, 0)
+    whole = sparse.csr_array(X)
+    halves = np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr
+    twice = sparse.csr_array(halves, shape=X.shape)
+    model = PRank(update=update).fit(twice, y)
+    assert not twice.has_canonical_format
+    assert_allclose(model.coef_, PRank(update=update).fit(X, y).coef_, atol=1e-9)
 
 
 @pytest.mark.parametrize("max_voters", [1, 4, 7])

@@ -4,13 +4,14 @@ Ranks are 1..k here, as in the papers. Each oracle yields, round by round, the g
 update and copies of what the algorithm holds after it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
 
 
 class Round(NamedTuple):
@@ -38,15 +39,17 @@ def prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
         yield Round(guess, w, b)
 
 
-def averaged_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
+def averaged_prank(
+    X: ArrayLike, ranks: ArrayLike, k: int, *, run: Callable[..., Iterator[Round]] = prank
+) -> Iterator[Round]:
     """Run PRank, but guess with the mean of the (w, b) held when predicting the rounds before.
 
-    The yielded (w, b) is the mean over the rounds so far.
+    The yielded (w, b) is the mean over the rounds so far. ``run`` may be another of the updates.
     """
     rows = np.asarray(X, dtype=np.float64)
     held = [(np.zeros(rows.shape[1]), np.zeros(k - 1))]
     w, b = held[0]
-    for x, last in zip(rows, prank(rows, ranks, k), strict=True):
+    for x, last in zip(rows, run(rows, ranks, k), strict=True):
         guess = _first_above(w @ x, b)
         w = np.mean([direction for direction, _ in held], axis=0)
         b = np.mean([thresholds for _, thresholds in held], axis=0)
@@ -55,17 +58,22 @@ def averaged_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
 
 
 def voted_prank(
-    X: ArrayLike, ranks: ArrayLike, k: int, max_voters: int | None = None
+    X: ArrayLike,
+    ranks: ArrayLike,
+    k: int,
+    max_voters: int | None = None,
+    *,
+    run: Callable[..., Iterator[Round]] = prank,
 ) -> Iterator[Round]:
     """Run PRank, but guess with all hypotheses held so far, by the rounds that each ranked rightly.
 
     The yielded (w, b) is the current one. With ``max_voters`` only it and the others with the
-    largest counts vote, of equal counts the latest.
+    largest counts vote, of equal counts the latest. ``run`` may be another of the updates.
     """
     rows, truth = np.asarray(X, dtype=np.float64), np.asarray(ranks)
     hypotheses = [(np.zeros(rows.shape[1]), np.zeros(k - 1))]
     counts = [0]
-    for x, y, last in zip(rows, truth, prank(rows, truth, k), strict=True):
+    for x, y, last in zip(rows, truth, run(rows, truth, k), strict=True):
         *past, current = range(len(hypotheses))
         past.sort(key=lambda i: (counts[i], i), reverse=True)
         voters = [current, *past[: None if max_voters is None else max_voters - 1]]
@@ -73,12 +81,62 @@ def voted_prank(
         votes = sum(counts[i] for i in voters)
         total = sum(counts[i] * said[i] for i in voters)
         guess = floor(Fraction(total, votes) + Fraction(1, 2)) if votes else said[current]
-        if said[current] == y:
-            counts[current] += 1
-        else:
+        counts[current] += said[current] == y
+        if not all(map(np.array_equal, hypotheses[current], (last.w, last.b))):
             hypotheses.append((last.w, last.b))
             counts.append(0)
         yield Round(guess, last.w, last.b)
+
+
+def pa_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
+    """Run PRank with the smallest change of (w, b) such that z_r (w.x - b_r) >= 1 for every r."""
+    rows = np.asarray(X, dtype=np.float64)
+    d = rows.shape[1]
+    v = np.zeros(d + k - 1)
+    for x, y in zip(rows, np.asarray(ranks), strict=True):
+        guess = _first_above(v[:d] @ x, v[d:])
+        z = np.where(np.arange(1, k) < y, 1.0, -1.0)
+        A = np.hstack([np.outer(z, x), -np.diag(z)])
+        if (A @ v < 1).any():
+            v = v + _shortest(A, 1 - A @ v)
+        yield Round(guess, v[:d], v[d:])
+
+
+def romma_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
+    """Run PRank with the shortest v = (w, b) on the right side of the last one and of the round.
+
+    At a mistake with the wrong thresholds E: v'.v >= v.v and the sum over E of
+    z_r (w'.x - b'_r) >= the size of E; if both can't be had, the second alone. Then the other
+    thresholds make way.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    d = rows.shape[1]
+    v = np.zeros(d + k - 1)
+    for x, y in zip(rows, np.asarray(ranks), strict=True):
+        guess = _first_above(v[:d] @ x, v[d:])
+        if guess != y:
+            z = np.where(np.arange(1, k) < y, 1.0, -1.0)
+            tau = np.where(z * (v[:d] @ x - v[d:]) <= 0, z, 0.0)
+            u, n = np.concatenate([tau.sum() * x, -tau]), np.abs(tau).sum()
+            size, length = np.linalg.norm(v) or 1.0, np.linalg.norm(u)
+            found = None
+            if v.any() and abs(u @ v) < (1 - 1e-12) * size * length:
+                A = np.array([v / size, u / length])
+                found = size * _shortest(A, np.array([1.0, n / length / size]))
+            v = n * u / length**2 if found is None else found
+            for r in reversed(range(d, d + y - 2)):
+                v[r] = min(v[r], v[r + 1])
+            for r in range(d + y, d + k - 1):
+                v[r] = max(v[r], v[r - 1])
+        yield Round(guess, v[:d].copy(), v[d:].copy())
+
+
+def _shortest(A: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shortest v with A v >= h, as Lawson and Hanson do by least squares."""
+    E = np.vstack([A.T, h])
+    f = np.append(np.zeros(A.shape[1]), 1.0)
+    residual = E @ nnls(E, f)[0] - f
+    return -residual[:-1] / residual[-1]
 
 
 def widrow_hoff(X: ArrayLike, ranks: ArrayLike, k: int, eta: float) -> Iterator[Round]:

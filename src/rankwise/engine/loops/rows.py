@@ -47,6 +47,11 @@ def axpy(a, rows, i, w):  # pragma: no cover
     raise TypeError("axpy runs in compiled code only")
 
 
+def square(rows, i):  # pragma: no cover
+    """Return the squared length of row i, summed in float64; a CSR row has no index twice."""
+    raise TypeError("square runs in compiled code only")
+
+
 @overload(dot, jit_options={"fastmath": SUMS})
 def _dot(rows, i, w):
     if isinstance(rows, types.Array):
@@ -81,6 +86,27 @@ def _axpy(a, rows, i, w):
     def csr(a, rows, i, w):
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
             w[rows.indices[p]] += a * rows.data[p]
+
+    return csr
+
+
+@overload(square, jit_options={"fastmath": SUMS})
+def _square(rows, i):
+    if isinstance(rows, types.Array):
+
+        def dense(rows, i):
+            total = 0.0
+            for j in range(rows.shape[1]):
+                total += np.float64(rows[i, j]) * np.float64(rows[i, j])
+            return total
+
+        return dense
+
+    def csr(rows, i):
+        total = 0.0
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            total += np.float64(rows.data[p]) * np.float64(rows.data[p])
+        return total
 
     return csr
 

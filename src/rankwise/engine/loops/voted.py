@@ -8,8 +8,9 @@ ended it.
 import numpy as np
 from numba import njit
 
+from rankwise.engine.loops.margin import content, move
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import axpy, dot, rank_of
+from rankwise.engine.loops.rows import dot, rank_of
 
 TOGETHER = 16
 
@@ -71,12 +72,13 @@ def _larger(array, n):
 
 
 @njit(cache=True, nogil=True)
-def voted(rows, ranks, order, w, b, survived, W, B, lives, most, counts, guesses):
+def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts, guesses):
     """Run PRank over rows in ``order`` (None: as they come) and keep its hypotheses.
 
     Parameters
     ----------
     rows, ranks, order : the stream; ranks from 0
+    update : the steps, of `rankwise.engine.loops.margin`
     w, b : direction (d,) and thresholds (k-1,), updated in place
     survived : rounds that they ranked rightly, updated in place
     W, B, lives : directions (n, d), thresholds (n, k-1) and lives (n, 2) of the voters
@@ -95,6 +97,7 @@ def voted(rows, ranks, order, w, b, survived, W, B, lives, most, counts, guesses
     n = W.shape[0]
     votes = survived[0] + lives[:, 0].sum()
     weakest = -1
+    none = np.empty(0)
     rounds, mistakes, loss = counts
     for t in range(ranks.shape[0]):
         i = t if order is None else order[t]
@@ -116,9 +119,10 @@ def voted(rows, ranks, order, w, b, survived, W, B, lives, most, counts, guesses
         if guess == rank:
             survived[0] += 1
             votes += 1
-            continue
-        mistakes += 1
+        mistakes += guess != rank
         loss += abs(guess - rank)
+        if content(update, score, rank, guess, b):
+            continue
         if survived[0] > 0:
             place = n
             if n < most:
@@ -141,12 +145,6 @@ def voted(rows, ranks, order, w, b, survived, W, B, lives, most, counts, guesses
                 W[place], B[place] = w, b
                 lives[place, 0], lives[place, 1] = survived[0], rounds
             survived[0] = 0
-        total_step = 0.0
-        for r in range(b.shape[0]):
-            side = 1.0 if rank > r else -1.0
-            if (score - b[r]) * side <= 0.0:
-                total_step += side
-                b[r] -= side
-        axpy(total_step, rows, i, w)
+        move(update, rows, i, score, rank, w, b, none, none, rounds)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1, n, W, B, lives
