@@ -66,11 +66,12 @@ def move(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
     else:
         if update == ROMMA:
             score, keep, step = _relax(rows, i, score, rank, w, b, w_late, b_late)
-        before = b.copy()
+        before = b.copy() if averaged else b
         for r in range(b.shape[0]):
             side = 1.0 if rank > r else -1.0
+            wrong = (score - b[r]) * side <= 0.0
             b[r] *= keep
-            if (score - before[r]) * side <= 0.0:
+            if wrong:
                 total += side
                 b[r] -= step * side
         for r in range(rank - 2, -1, -1):
