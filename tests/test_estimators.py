@@ -7,6 +7,10 @@ from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contra
 
 VARIANTS = {
     "PRank": [{}, {"vote": "averaged"}, {"epochs": 3, "shuffle": True, "random_state": 0}],
+    "OAPRank": [
+        {"n_estimators": 7, "combine": combine, "random_state": 0}
+        for combine in ("bpm", "bagging", "voted")
+    ],
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")],
 }
