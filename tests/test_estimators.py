@@ -15,6 +15,10 @@ VARIANTS = {
         {"update": "romma", "vote": "averaged"},
         {"epochs": 3, "shuffle": True, "random_state": 0},
     ],
+    "OAPRank": [
+        {"n_estimators": 7, "combine": combine, "random_state": 0}
+        for combine in ("bpm", "bagging", "voted")
+    ],
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")],
 }

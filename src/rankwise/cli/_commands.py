@@ -11,8 +11,8 @@ from rich.table import Table as Grid
 
 from rankwise import __version__
 
-_NAMES = ["synthetic"]
-_FULL = {"synthetic": {"n_rounds": 50_000}}
+_NAMES = ["ensembles", "synthetic"]
+_FULL = {name: {"n_rounds": 50_000} for name in _NAMES}
 
 
 @click.group()

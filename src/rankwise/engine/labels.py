@@ -41,7 +41,7 @@ def known_labels(
 
 def as_labels(y: Any, name: str = "y") -> Labels:
     """Return labels as a 1-D array, none of them missing or infinite."""
-    labels: Labels = column_or_1d(y, warn=True, input_name=name)
+    labels: Labels = column_or_1d(y, warn=True)
     kind = labels.dtype.kind
     if kind == "c":
         raise ValueError(f"Unknown label type: {name} holds complex numbers, which have no order")

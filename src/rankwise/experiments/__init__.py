@@ -3,8 +3,12 @@
 from collections.abc import Callable
 
 from rankwise.experiments._report import Report, Table
+from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.synthetic import synthetic
 
-EXPERIMENTS: dict[str, Callable[..., Report]] = {"synthetic": synthetic}
+EXPERIMENTS: dict[str, Callable[..., Report]] = {
+    "ensembles": ensembles,
+    "synthetic": synthetic,
+}
 
-__all__ = ["EXPERIMENTS", "Report", "Table", "synthetic"]
+__all__ = ["EXPERIMENTS", "Report", "Table", "ensembles", "synthetic"]

@@ -6,24 +6,17 @@ with ranking, NIPS 2001, and the PRank and Widrow-Hoff rows of E. Harrington, On
 ranking/collaborative filtering using the perceptron algorithm, ICML 2003, section 4.1.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.bounds import prank_regret_bound
-from rankwise.datasets import make_herbrich
-from rankwise.engine.kernels import polynomial_map
+from rankwise.experiments._herbrich import ETAS, RANKS, Trials, mapped_stream, run_trials
 from rankwise.experiments._report import Report, Table, Track
-from rankwise.metrics import mean_interval, mean_rank_loss, mean_rank_loss_per_rank
-from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
 
-RANKS = [1, 2, 3, 4, 5]
-ETAS = (0.2, 0.1, 0.05, 0.01)
 AVERAGED, LAST = "PRank, averaged", "PRank"
 MODELS: dict[str, Any] = {
     LAST: PRank(label_order=RANKS),
@@ -34,17 +27,6 @@ MODELS: dict[str, Any] = {
         for update in ("uniform", "max", "proportional")
     },
 }
-# Test loss and half-width of the 95 % interval, as the text of paper 2 prints them.
-PRINTED = {LAST: "0.37 ± 0.07", "Widrow-Hoff 0.1": "0.30 ± 0.2"}
-
-
-@dataclass
-class Trials:
-    """Online curves and test losses of every model, a row a trial."""
-
-    curves: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict)
-    tests: dict[str, list[float]] = field(default_factory=dict)
-    per_rank: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict)
 
 
 def synthetic(
@@ -66,61 +48,29 @@ def synthetic(
     track : callable, default=iter
         Wraps the sequence of trials to show progress, such as ``rich.progress.track``.
     """
-    if min(n_rounds, n_trials, n_test) < 1:
-        raise ValueError(f"{n_rounds=}, {n_trials=} and {n_test=} must each be 1 or more")
-    trials = Trials()
-    for trial in track(range(n_trials)):
-        X, y = make_herbrich(n_rounds + n_test, random_state=seed + trial)
-        mapped = polynomial_map(X, degree=2)
-        for name, model in MODELS.items():
-            result = progressive_validation(model, mapped[:n_rounds], y[:n_rounds])
-            guesses = result.estimator.predict(mapped[n_rounds:])
-            truth = y[n_rounds:]
-            trials.curves.setdefault(name, []).append(result.loss_curve)
-            trials.tests.setdefault(name, []).append(mean_rank_loss(truth, guesses, labels=RANKS))
-            trials.per_rank.setdefault(name, []).append(
-                mean_rank_loss_per_rank(truth, guesses, labels=RANKS)
-            )
-    curves = {name: np.stack(rows) for name, rows in trials.curves.items()}
+    trials = run_trials(
+        MODELS, n_rounds=n_rounds, n_trials=n_trials, n_test=n_test, seed=seed, track=track
+    )
     return Report(
         title="Online ranking of synthetic data",
-        setting=(
-            f"{n_trials} streams of {n_rounds:,} rounds, {n_test:,} test rows each, seeds from "
-            f"{seed}; kernel (x.x' + 1)^2 through its explicit map; ± is the half-width of a 95 % "
-            "Student-t interval"
-        ),
-        tables=[_losses(curves, trials.tests), _per_rank(trials.per_rank)],
-        findings=[*_claims(curves), _bound(seed, n_rounds)],
-        figures=_figures(curves, seed, n_rounds),
+        setting=trials.setting,
+        tables=[trials.table(), _per_rank(trials)],
+        findings=[*_claims(trials), _bound(seed, n_rounds)],
+        figures=_figures(trials, seed, n_rounds),
     )
 
 
-def _losses(curves: dict[str, NDArray[np.float64]], tests: dict[str, list[float]]) -> Table:
-    n_rounds = next(iter(curves.values())).shape[1]
-    rounds = [n for n in (100, 1_000) if n < n_rounds] + [n_rounds]
-    rows = []
-    for name in sorted(curves, key=lambda name: curves[name][:, -1].mean()):
-        means = curves[name].mean(axis=0)
-        test, half_width = mean_interval(tests[name])
-        rows.append(
-            [name, *(f"{means[n - 1]:.2f}" for n in rounds), f"{test:.3f} ± {half_width:.3f}",
-             PRINTED.get(name, "-")]
-        )  # fmt: skip
-    columns = ["model", *(f"{n:,}" for n in rounds), "test", "paper 2"]
-    return Table("Mean rank loss over the first rounds online, and on test rows", columns, rows)
-
-
-def _per_rank(per_rank: dict[str, list[NDArray[np.float64]]]) -> Table:
+def _per_rank(trials: Trials) -> Table:
     rows = [
         [name, *(f"{loss:.2f}" for loss in np.nanmean(losses, axis=0))]
-        for name, losses in per_rank.items()
+        for name, losses in trials.per_rank.items()
     ]
     return Table("Test rank loss for each true rank", ["model", *map(str, RANKS)], rows)
 
 
-def _claims(curves: dict[str, NDArray[np.float64]]) -> list[str]:
+def _claims(trials: Trials) -> list[str]:
     """Check what paper 1 says of its figure, whose numbers are lost, on our curves."""
-    means = {name: trials.mean(axis=0) for name, trials in curves.items()}
+    means = trials.means
     n_rounds = len(means[LAST])
     settled = slice(min(1_000, n_rounds) - 1, None)
     perceptron = np.min([means[name] for name in means if "MCP" in name], axis=0)
@@ -151,12 +101,11 @@ def _claims(curves: dict[str, NDArray[np.float64]]) -> list[str]:
 
 def _bound(seed: int, n_rounds: int) -> str:
     """Compare the rank loss of one stream with the bound that a good fixed ranker gives."""
-    X, y = make_herbrich(n_rounds, random_state=seed)
-    mapped = polynomial_map(X, degree=2)
-    online = PRank(label_order=RANKS).fit(mapped, y)
-    fixed = PRank(vote="averaged", epochs=20, label_order=RANKS).fit(mapped, y)
+    X, y = mapped_stream(n_rounds, seed)
+    online = PRank(label_order=RANKS).fit(X, y)
+    fixed = PRank(vote="averaged", epochs=20, label_order=RANKS).fit(X, y)
     bounds = [
-        prank_regret_bound(mapped, y, fixed.coef_, fixed.thresholds_, margin, labels=RANKS)
+        prank_regret_bound(X, y, fixed.coef_, fixed.thresholds_, margin, labels=RANKS)
         for margin in np.geomspace(1e-4, 1, 60)
     ]
     best = min(bounds, key=float)
@@ -172,12 +121,11 @@ def _bound(seed: int, n_rounds: int) -> str:
     )
 
 
-def _figures(curves: dict[str, NDArray[np.float64]], seed: int, n_rounds: int) -> dict[str, Any]:
+def _figures(trials: Trials, seed: int, n_rounds: int) -> dict[str, Any]:
     shown = [LAST, AVERAGED, "Widrow-Hoff 0.1", "Widrow-Hoff 0.05", "MCP, uniform"]
-    losses = OnlineLossDisplay({name: curves[name] for name in shown}).plot()
+    losses = OnlineLossDisplay({name: trials.curves[name] for name in shown}).plot()
     losses.ax_.set_title("Learning to rank from a stream")
-    X, y = make_herbrich(n_rounds + 500, random_state=seed)
-    mapped = polynomial_map(X, degree=2)
-    model = clone(MODELS[AVERAGED]).fit(mapped[:n_rounds], y[:n_rounds])
-    line = ProjectionDisplay.from_estimator(model, mapped[n_rounds:], y[n_rounds:])
+    X, y = mapped_stream(n_rounds + 500, seed)
+    model = clone(MODELS[AVERAGED]).fit(X[:n_rounds], y[:n_rounds])
+    line = ProjectionDisplay.from_estimator(model, X[n_rounds:], y[n_rounds:])
     return {"online-loss": losses.figure_, "projection": line.figure_}

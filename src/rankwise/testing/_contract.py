@@ -315,10 +315,8 @@ def _assert_same(model: Any, expected: Any, X: Any) -> None:
 def _assert_close(model: Any, expected: Any, X: Any) -> None:
     """Assert that two models agree but for the order of summation."""
     assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
-    if hasattr(model, "decision_function"):
-        assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-9)
-    else:
-        assert_array_equal(model.predict(X), expected.predict(X))
+    assert_allclose(model.project(X), expected.project(X), atol=1e-9)
+    assert_array_equal(model.predict(X), expected.predict(X))
 
 
 def _assert_unchanged(model: Any, before: dict[str, Any]) -> None:

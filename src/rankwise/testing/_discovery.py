@@ -22,7 +22,7 @@ def all_estimators() -> dict[str, Any]:
     --------
     >>> from rankwise.testing import all_estimators
     >>> sorted(all_estimators())
-    ['MulticlassPerceptron', 'PRank', 'WidrowHoff']
+    ['MulticlassPerceptron', 'OAPRank', 'PRank', 'WidrowHoff']
     """
     rooms = [m.name for m in iter_modules(rankwise.__path__) if m.name in _ROOMS]
     return {

@@ -175,6 +175,29 @@ def multiclass_perceptron(
         yield guess, W
 
 
+def oap_coin(seed: int, t: int, member: int, tau: float) -> bool:
+    """Return whether an OAP member sees round t: a lane of a splitmix64 hash, below tau."""
+    word = (seed + 0x9E3779B97F4A7C15 * (t + 1) + 0xD1B54A32D192ED03 * (member // 4 + 1)) % 2**64
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+    word ^= word >> 31
+    lane = (word >> 16 * (member % 4)) % 2**15
+    return lane < max(1, round(tau * 2**15))
+
+
+def oap(
+    X: ArrayLike, ranks: ArrayLike, k: int, *, n_members: int, tau: float, seed: int
+) -> list[list[Round | None]]:
+    """Run PRank for each member on the rounds that it sees; None stands for a round it doesn't."""
+    rows, truth = np.asarray(X, dtype=np.float64), np.asarray(ranks)
+    runs: list[list[Round | None]] = []
+    for member in range(n_members):
+        seen = [t for t in range(len(rows)) if oap_coin(seed, t, member, tau)]
+        rounds = dict(zip(seen, prank(rows[seen], truth[seen], k), strict=True))
+        runs.append([rounds.get(t) for t in range(len(rows))])
+    return runs
+
+
 def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
     """Return the first r with score - b_r < 0, else k."""
     for r, b in enumerate(thresholds, start=1):

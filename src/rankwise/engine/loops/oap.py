@@ -1,0 +1,176 @@
+"""Many PRank members over one stream. Twin: `rankwise.testing.oracles.oap`.
+
+Member m sees round t when lane m % 4 of a 64-bit hash of (seed, t, m // 4), 15 bits wide, is below
+tau: the same members for any chunking and any number of threads. Members are run in blocks that fit
+the cache; the scores of four members are taken together, since they share the loads of the row.
+"""
+
+import numpy as np
+from numba import njit, types, uint64
+from numba.extending import overload
+
+from rankwise.engine.loops.prefetch import ask_ahead
+from rankwise.engine.loops.rows import SUMS, axpy, dot, rank_of
+
+# What a lane is compared with, for tau = 1, and the bit above each lane.
+ONE = 2**15
+GUARDS = 0x8000_8000_8000_8000
+
+# For each set of four members, as four bits: who is in it, and how many.
+WHO = np.array([[q for q in range(4) if s >> q & 1] + [0] * (4 - s.bit_count()) for s in range(16)])
+HOW_MANY = np.array([s.bit_count() for s in range(16)])
+
+
+@njit(cache=True, nogil=True)
+def chosen(seed, t, group, taus):
+    """Return which of the four members of a group see round t, as four bits.
+
+    Lanes of a splitmix64 hash are compared with tau all at once: with the bit above each lane set,
+    a subtraction leaves it set unless the lane is below. ``taus`` is tau in each of the lanes.
+    """
+    z = seed + uint64(0x9E3779B97F4A7C15) * (uint64(t) + uint64(1))
+    z += uint64(0xD1B54A32D192ED03) * (uint64(group) + uint64(1))
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    z = (z ^ (z >> uint64(31))) | uint64(GUARDS)
+    below = (~(z - taus) & uint64(GUARDS)) >> uint64(15)
+    return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
+
+
+def dot4(rows, i, W, a, b, c, d):  # pragma: no cover
+    """Return the inner products of row i with four rows of W."""
+    raise TypeError("dot4 runs in compiled code only")
+
+
+@overload(dot4, jit_options={"fastmath": SUMS})
+def _dot4(rows, i, W, a, b, c, d):
+    if isinstance(rows, types.Array):
+
+        def dense(rows, i, W, a, b, c, d):
+            p, q, r, s = 0.0, 0.0, 0.0, 0.0
+            for j in range(W.shape[1]):
+                x = rows[i, j]
+                p += x * W[a, j]
+                q += x * W[b, j]
+                r += x * W[c, j]
+                s += x * W[d, j]
+            return p, q, r, s
+
+        return dense
+
+    def csr(rows, i, W, a, b, c, d):
+        return dot(rows, i, W[a]), dot(rows, i, W[b]), dot(rows, i, W[c]), dot(rows, i, W[d])
+
+    return csr
+
+
+@njit(cache=True, nogil=True)
+def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums, votes):
+    """Run the members ``first``, ``first + 1``, ... over rows in ``order``, updating in place.
+
+    Parameters
+    ----------
+    rows, ranks, order : the stream; ranks from 0
+    seed, start, first, tau : of the hash; the number of rounds before; the first member, a multiple
+        of 4; the share of rounds that a member sees, in units of 1/ONE
+    W, B : directions (n, d) and thresholds (n, k-1) of the members
+    correct : (n,) rounds that each member was shown and ranked rightly
+    losses : mistakes and rank loss of all members in the rounds that they were shown
+    sums : (m, k), filled with the members' sums of scores and of thresholds; empty: not wanted
+    votes : (m, 3), filled with the sums over the members of rank, of rank times rounds ranked
+        rightly, and of these rounds; empty: not wanted
+
+    Returns
+    -------
+    int
+        -1, or a row whose score is not finite.
+    """
+    n_members, cuts = B.shape
+    taus = uint64(tau) * uint64(0x0001_0001_0001_0001)
+    seen = np.empty(n_members + 4, dtype=np.int64)
+    wrong = np.empty(n_members, dtype=np.int64)
+    scores = np.empty(n_members + 4)
+    w_sum = np.zeros(W.shape[1])
+    b_sum = np.zeros(cuts)
+    mistakes, loss = 0, 0
+    progressive = sums.shape[0] > 0
+    for m in range(n_members):
+        w_sum += W[m]
+        b_sum += B[m]
+    for n in range(ranks.shape[0]):
+        i = n if order is None else order[n]
+        ask_ahead(rows, i)
+        rank = ranks[i]
+        if progressive:
+            sums[n, 0] = dot(rows, i, w_sum)
+            sums[n, 1:] = b_sum
+        if votes.shape[0] > 0:
+            _vote(rows, i, W, B, correct, votes[n])
+        shown = 0
+        for g in range(0, n_members, 4):
+            who = chosen(seed, start + n, (first + g) // 4, taus)
+            if g + 4 > n_members:
+                who &= uint64((1 << (n_members - g)) - 1)
+            for q in range(4):
+                seen[shown + q] = g + WHO[who, q]
+            shown += HOW_MANY[who]
+        # Without a member that sees the row, the first one still looks whether it is finite.
+        for p in range(shown, max(shown + 3, 4)):
+            seen[p] = 0
+        failed = 0
+        for p in range(0, max(shown, 1), 4):
+            scores[p], scores[p + 1], scores[p + 2], scores[p + 3] = dot4(
+                rows, i, W, seen[p], seen[p + 1], seen[p + 2], seen[p + 3]
+            )
+            if not np.isfinite(scores[p] + scores[p + 1] + scores[p + 2] + scores[p + 3]):
+                return i
+        below, above = max(rank - 1, 0), min(rank, cuts - 1)
+        for p in range(shown):
+            m, score = seen[p], scores[p]
+            # Written without branches: whether a member errs can't be foreseen.
+            right = ((rank == 0) | (score >= B[m, below])) & (
+                (rank == cuts) | (score < B[m, above])
+            )
+            correct[m] += right
+            wrong[failed] = p
+            failed += not right
+        moved = 0.0
+        for q in range(failed):
+            m, score = seen[wrong[q]], scores[wrong[q]]
+            guess = 0
+            total = 0.0
+            for r in range(cuts):
+                guess += score >= B[m, r]
+                side = 1.0 if rank > r else -1.0
+                step = side if (score - B[m, r]) * side <= 0.0 else 0.0
+                total += step
+                B[m, r] -= step
+                b_sum[r] -= step
+            axpy(total, rows, i, W[m])
+            moved += total
+            loss += abs(guess - rank)
+        mistakes += failed
+        if progressive:
+            axpy(moved, rows, i, w_sum)
+    losses[0], losses[1] = mistakes, loss
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _vote(rows, i, W, B, correct, vote):
+    vote[:] = 0
+    for m in range(W.shape[0]):
+        rank = rank_of(dot(rows, i, W[m]), B[m])
+        vote[0] += rank
+        vote[1] += rank * correct[m]
+        vote[2] += correct[m]
+
+
+@njit(cache=True, nogil=True)
+def member_ranks(rows, W, B, out):
+    """Fill ``out[i, m]`` with the rank that member m gives row i."""
+    for i in range(out.shape[0]):
+        ask_ahead(rows, i)
+        for m in range(out.shape[1]):
+            score = dot(rows, i, W[m])
+            out[i, m] = rank_of(score, B[m]) if np.isfinite(score) else -1

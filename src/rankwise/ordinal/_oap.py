@@ -1,0 +1,290 @@
+"""OAP: many PRank members, each shown a random part of the stream."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.base import OnlineMixin, State, check_rows
+from rankwise.engine.loops.oap import ONE, member_ranks, oap
+from rankwise.engine.loops.rows import as_rows
+from rankwise.ordinal._prank import warn_unusual_scale
+
+# Members that stay in cache together, a multiple of the four that share a hash.
+_BLOCK = 52
+_ROWS = 4096
+
+
+def mean_rank(total: NDArray[np.int64], count: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """Return total / count rounded to the nearest whole number, halves upwards."""
+    return (2 * total + count) // (2 * count)
+
+
+def vote(
+    ranks: NDArray[np.int64], weighted: NDArray[np.int64], weights: Any, n_members: int
+) -> NDArray[np.int64]:
+    """Return the weighted mean rank of each row, or the plain one where all weights are 0.
+
+    Parameters
+    ----------
+    ranks, weighted : ndarrays of shape (n,)
+        Sums over the members of their ranks, plain and weighted.
+    weights : int or ndarray of shape (n,)
+        The sum of the weights.
+    n_members : int
+        The number of members.
+    """
+    none = np.equal(weights, 0)
+    return mean_rank(np.where(none, ranks, weighted), np.where(none, n_members, weights))
+
+
+class OAPRank(OnlineMixin, BaseEstimator):
+    r"""Online aggregate PRank: many members see random parts of a stream and are combined.
+
+    N copies of `PRank` run side by side; copy j is shown round t when an independent coin with
+    probability :math:`\tau` falls so. Their diversity makes the combination better than each:
+
+    - ``"bpm"``: the mean of the directions and of the thresholds, an estimate of the Bayes point;
+    - ``"bagging"``: the mean of the members' ranks, rounded, halves upwards;
+    - ``"voted"``: the same, weighted by the rounds that a member was shown and ranked rightly
+      (equal weights while there are none).
+
+    ``combine`` is read when predicting: one fit serves all three.
+
+    One pass over m rows of d features costs O(m N (tau d + 1) + m tau N k) time, and O(N (d + k))
+    memory. `predict` costs O(d) a row for "bpm" and O(N d) for the others, and so does each row of
+    ``partial_fit_predict``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        The number of members N.
+    tau : float, default=0.3
+        The probability that a member is shown a round, between 0 and 1; taken to the nearest
+        multiple of 1/32768. With 1 every member is PRank.
+    combine : {"bpm", "bagging", "voted"}, default="bpm"
+        How the members are combined.
+    epochs : int, default=1
+        Passes of ``fit`` over the rows.
+    shuffle : bool, default=False
+        Whether ``fit`` takes the rows in a new random order in each pass.
+    n_jobs : int, default=None
+        Threads that work on the members, in blocks of about 50; None means 1, -1 all cores. The
+        result does not depend on it.
+    label_order : array-like of shape (k,), default=None
+        The labels from the lowest rank to the highest. None: the sorted labels of y.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the coins and the shuffling.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels, lowest rank first.
+    members_coef_ : ndarray of shape (N, d)
+        The directions of the members.
+    members_thresholds_ : ndarray of shape (N, k-1)
+        Their thresholds.
+    members_correct_ : ndarray of shape (N,)
+        The rounds that each was shown and ranked rightly.
+    coef_, thresholds_ : ndarrays of shape (d,) and (k-1,)
+        Their means, which predict if ``combine="bpm"``.
+    n_rounds_ : int
+        Rows seen, each as often as it was seen.
+    n_mistakes_, rank_loss_ : int
+        Wrong guesses of all members in the rounds that they were shown, and the sum of their
+        distances in ranks.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    PRank : one member; averaged, it is cheaper and on long streams as good.
+
+    References
+    ----------
+    E. Harrington, Online ranking/collaborative filtering using the perceptron algorithm, ICML 2003.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_herbrich
+    >>> from rankwise.metrics import mean_rank_loss
+    >>> from rankwise.ordinal import OAPRank
+    >>> from sklearn.preprocessing import PolynomialFeatures
+    >>> X, y = make_herbrich(5000, random_state=0)
+    >>> X = PolynomialFeatures(2).fit_transform(X)
+    >>> model = OAPRank(random_state=0).fit(X[:4000], y[:4000])
+    >>> for combine in ("bpm", "bagging", "voted"):
+    ...     guesses = model.set_params(combine=combine).predict(X[4000:])
+    ...     print(f"{combine:7} {mean_rank_loss(y[4000:], guesses):.1f}")
+    bpm     0.2
+    bagging 0.3
+    voted   0.3
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OnlineMixin._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "tau": [Interval(Real, 0, 1, closed="right")],
+        "combine": [StrOptions({"bpm", "bagging", "voted"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        tau: float = 0.3,
+        combine: str = "bpm",
+        epochs: int = 1,
+        shuffle: bool = False,
+        n_jobs: int | None = None,
+        label_order: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.tau = tau
+        self.combine = combine
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.label_order = label_order
+        self.random_state = random_state
+
+    @available_if(lambda self: self.combine == "bpm")
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return how far inside each rank's place a row lies; only with ``combine="bpm"``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), or (n_samples,) for two ranks
+        """
+        return super().decision_function(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label that the members agree on, always one of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        if self.combine == "bpm":
+            return super().predict(X)
+        weights = self.members_correct_ if self.combine == "voted" else np.zeros(1, dtype=np.int64)
+        ranks = [
+            vote(said.sum(axis=1), (said * weights).sum(axis=1), weights.sum(), said.shape[1])
+            for said in self._said(X)
+        ]
+        return self.classes_[np.concatenate(ranks)]
+
+    def agreement(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the share of the members that give each row the combined label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Low where the members contradict each other: such a guess deserves less trust.
+        """
+        guesses = self.predict(X)
+        labels = self.classes_[np.concatenate(list(self._said(X)))]
+        return (labels == guesses[:, None]).mean(axis=1)
+
+    def diversity(self) -> float:
+        """Return 1 minus the mean cosine between the (w, b) of two members.
+
+        0: all members are the same; near 1: they have nothing in common. Members that learned
+        nothing yet are left out; with fewer than two it is 0.
+        """
+        check_is_fitted(self)
+        members = np.hstack([self.members_coef_, self.members_thresholds_])
+        norms = np.linalg.norm(members, axis=1)
+        units = members[norms > 0] / norms[norms > 0, None]
+        n = len(units)
+        if n < 2:
+            return 0.0
+        cosines = (np.square(units.sum(axis=0)).sum() - n) / (n * (n - 1))
+        return float(1 - cosines)
+
+    def _said(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+        """Yield the ranks that all members give to some thousand rows at a time."""
+        self.project(X)  # refuses what is not finite
+        rows = check_rows(self, X, reset=False)
+        for start in range(0, rows.shape[0], _ROWS):
+            part = rows[start : start + _ROWS]
+            said = np.empty((part.shape[0], len(self.members_coef_)), dtype=np.int64)
+            member_ranks(as_rows(part), self.members_coef_, self.members_thresholds_, said)
+            yield said
+
+    def _start(self, n_ranks: int, n_features: int) -> State:
+        seed = check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64)
+        return {
+            "seed": np.array([seed], dtype=np.uint64),
+            "W": np.zeros((self.n_estimators, n_features)),
+            "B": np.zeros((self.n_estimators, n_ranks - 1)),
+            "correct": np.zeros(self.n_estimators, dtype=np.int64),
+            "counts": np.zeros(3, dtype=np.int64),
+        }
+
+    def _pass(
+        self,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64],
+    ) -> int:
+        W, B, correct, counts = state["W"], state["B"], state["correct"], state["counts"]
+        if counts[0] == 0:
+            warn_unusual_scale(X, type(self).__name__)
+        n_members, cuts = B.shape
+        blocks = np.array_split(np.arange(0, n_members, 4), -(-n_members // _BLOCK))
+        edges = [int(block[0]) for block in blocks] + [n_members]
+        spans = [slice(a, b) for a, b in pairwise(edges)]
+        bpm = self.combine == "bpm"
+        sums = np.zeros((len(spans), len(guesses) if bpm else 0, cuts + 1))
+        votes = np.zeros((len(spans), 0 if bpm else len(guesses), 3), dtype=np.int64)
+        losses = np.zeros((len(spans), 2), dtype=np.int64)
+        rows, seed, start = as_rows(X), state["seed"][0], counts[0]
+        tau = max(1, round(self.tau * ONE))
+
+        def run(b: int) -> int:
+            s, kept = spans[b], (losses[b], sums[b], votes[b])
+            members = W[s], B[s], correct[s]
+            return oap(rows, ranks, order, seed, start, s.start, tau, *members, *kept)
+
+        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
+            bad = max(pool.map(run, range(len(spans))))
+        counts += [len(ranks), *losses.sum(axis=0)]
+        if len(guesses) and bpm:
+            total = sums.sum(axis=0)
+            guesses[:] = (total[:, :1] >= total[:, 1:]).sum(axis=1)
+        elif len(guesses):
+            plain, weighted, weights = votes.sum(axis=0).T
+            guesses[:] = vote(plain, weighted, weights if self.combine == "voted" else 0, n_members)
+        return bad
+
+    def _publish(self, state: State) -> None:
+        self.members_coef_, self.members_thresholds_ = state["W"].copy(), state["B"].copy()
+        self.members_correct_ = state["correct"].copy()
+        self.coef_, self.thresholds_ = state["W"].mean(axis=0), state["B"].mean(axis=0)

@@ -1,0 +1,146 @@
+"""OAP against its members run one by one, and its combinations against their definitions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from rankwise.ordinal import OAPRank, PRank
+from rankwise.testing import oracles
+
+K = 5
+CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
+
+
+def stream(seed=0, n=200, k=K):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 6)) * (random.random((n, 6)) < 0.7)
+    score = X @ random.normal(size=6) + random.normal(0, 0.3, n)
+    return X, 1 + np.searchsorted(np.quantile(score, np.arange(1, k) / k), score)
+
+
+def seed_of(model):
+    return int(model._state["seed"][0])
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+@pytest.mark.parametrize("n_members", [1, 4, 6, 52, 53, 107])
+@pytest.mark.parametrize(("tau", "k"), [(0.3, 5), (0.05, 2), (1.0, 9)])
+def test_members_are_prank_on_the_rounds_they_see(container, n_members, tau, k):
+    X, y = stream(k=k)
+    model = OAPRank(n_members, tau=tau, random_state=3).fit(container(X), y)
+    runs = oracles.oap(X, y, k, n_members=n_members, tau=tau, seed=seed_of(model))
+    mistakes, loss = 0, 0
+    for m, run in enumerate(runs):
+        seen = [(t, r) for t, r in enumerate(run) if r is not None]
+        w, b = (seen[-1][1].w, seen[-1][1].b) if seen else (np.zeros(6), np.zeros(k - 1))
+        assert_allclose(model.members_coef_[m], w, atol=1e-12)
+        assert_array_equal(model.members_thresholds_[m], b)
+        distances = np.array([abs(r.guess - y[t]) for t, r in seen])
+        assert model.members_correct_[m] == np.sum(distances == 0)
+        mistakes, loss = mistakes + np.sum(distances > 0), loss + distances.sum()
+    assert (model.n_rounds_, model.n_mistakes_, model.rank_loss_) == (len(y), mistakes, loss)
+    assert_allclose(model.coef_, model.members_coef_.mean(axis=0))
+    assert_allclose(model.thresholds_, model.members_thresholds_.mean(axis=0))
+
+
+def test_with_tau_1_every_member_is_prank():
+    X, y = stream()
+    model, one = OAPRank(9, tau=1.0).fit(X, y), PRank().fit(X, y)
+    assert_allclose(model.members_coef_, np.tile(one.coef_, (9, 1)), atol=1e-12)
+    for combine in ("bpm", "bagging", "voted"):
+        assert_array_equal(model.set_params(combine=combine).predict(X), one.predict(X))
+    assert model.diversity() == pytest.approx(0, abs=1e-9)
+    assert_array_equal(model.agreement(X), 1)
+
+
+@pytest.mark.parametrize("tau", [0.3, 0.01])
+def test_votes_are_rounded_means(tau):
+    X, y = stream()
+    model = OAPRank(11, tau=tau, random_state=0).fit(X, y)
+    scores = X @ model.members_coef_.T
+    members = 1 + (scores[:, :, None] >= model.members_thresholds_).sum(axis=2)
+    weights = model.members_correct_
+    for combine, v in (("bagging", np.ones(11)), ("voted", weights)):
+        expected = np.floor((members * v).sum(axis=1) / v.sum() + 0.5)
+        assert_array_equal(model.set_params(combine=combine).predict(X), expected)
+    shares = (members == model.predict(X)[:, None]).mean(axis=1)
+    assert_allclose(model.agreement(X), shares)
+
+
+def test_votes_without_a_right_guess_weigh_alike():
+    model = OAPRank(5, combine="voted", label_order=[1, 2, 3]).fit([[1.0]], [1])
+    assert not model.members_correct_.any()
+    expected = model.set_params(combine="bagging").predict([[1.0], [-1.0]])
+    assert_array_equal(model.set_params(combine="voted").predict([[1.0], [-1.0]]), expected)
+    again = OAPRank(5, combine="voted").partial_fit_predict([[1.0]], [1], classes=[1, 2, 3])
+    assert again == [3]
+
+
+@pytest.mark.parametrize("combine", ["bpm", "bagging", "voted"])
+def test_threads_change_nothing(combine):
+    X, y = stream()
+    models = [OAPRank(110, combine=combine, n_jobs=jobs, random_state=1) for jobs in (1, 2, -1)]
+    said = [model.partial_fit_predict(X, y, classes=range(1, K + 1)) for model in models]
+    for model, guesses in zip(models[1:], said[1:], strict=True):
+        assert_array_equal(guesses, said[0])
+        assert_array_equal(model.members_coef_, models[0].members_coef_)
+        assert_array_equal(model.coef_, models[0].coef_)
+
+
+def test_coins_are_fair_and_independent():
+    coins = np.array(
+        [[oracles.oap_coin(12345, t, m, 0.3) for m in range(12)] for t in range(3000)], float
+    )
+    assert_allclose(coins.mean(axis=0), 0.3, atol=4 * np.sqrt(0.21 / 3000))
+    together = np.corrcoef(np.hstack([coins[1:], coins[:-1]]).T) - np.eye(24)
+    assert np.abs(together).max() < 4.5 / np.sqrt(3000)
+
+
+def test_more_members_leave_the_first_as_they_were():
+    X, y = stream()
+    few, many = (OAPRank(n, random_state=2).fit(X, y) for n in (10, 60))
+    assert_array_equal(few.members_coef_, many.members_coef_[:10])
+
+
+def test_seed_matters_and_repeats():
+    X, y = stream()
+    a, b, c = (OAPRank(5, random_state=s).fit(X, y).coef_ for s in (0, 0, 1))
+    assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+def test_a_row_that_no_member_sees_is_still_checked():
+    X, y = stream()
+    X[50, 2] = np.nan
+    with pytest.raises(ValueError, match=r"NaN \(row 50, column 2\)"):
+        OAPRank(1, tau=1e-9).fit(X, y)
+
+
+def test_only_the_bayes_point_has_a_decision_function():
+    X, y = stream()
+    model = OAPRank(5, random_state=0).fit(X, y)
+    assert_array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
+    assert not hasattr(model.set_params(combine="voted"), "decision_function")
+
+
+def test_diversity_is_one_less_the_mean_cosine():
+    X, y = stream()
+    model = OAPRank(6, tau=0.2, random_state=0).fit(X, y)
+    members = np.hstack([model.members_coef_, model.members_thresholds_])
+    cosines = [
+        a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+        for i, a in enumerate(members)
+        for j, b in enumerate(members)
+        if i != j
+    ]
+    assert model.diversity() == pytest.approx(1 - np.mean(cosines))
+    assert OAPRank(3, label_order=[1, 2]).fit([[0.0]], [2]).diversity() == 0
+
+
+@pytest.mark.parametrize(
+    "params", [{"tau": 0}, {"tau": 1.1}, {"n_estimators": 0}, {"combine": "x"}]
+)
+def test_bad_parameters_are_named(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        OAPRank(**params).fit([[1.0], [2.0]], [1, 2])
