@@ -21,6 +21,7 @@ COMBINE = {"bpm": "BPM", "bagging": "bagging", "voted": "OAP voted"}
 MODELS: dict[str, Any] = {
     "PRank": PRank(label_order=RANKS),
     "PRank, averaged": PRank(vote="averaged", label_order=RANKS),
+    "PRank, voted": PRank(vote="voted", label_order=RANKS),
     **{f"Widrow-Hoff {eta}": WidrowHoff(eta, label_order=RANKS) for eta in ETAS},
     "MCP, uniform": MulticlassPerceptron(label_order=RANKS),
     **{
@@ -71,7 +72,7 @@ def _claims(trials: Trials) -> list[str]:
     means = trials.means
     n_rounds = len(means["PRank"])
     early = min(1_000, n_rounds)
-    theirs = [name for name in means if name != "PRank, averaged" and "MCP" not in name]
+    theirs = [name for name in means if "MCP" not in name and "PRank, " not in name]
     first = min(theirs, key=lambda name: means[name][:early].mean())
     last = min(theirs, key=lambda name: means[name][-1])
     test = {name: losses.mean() for name, losses in trials.tests.items()}
@@ -79,7 +80,7 @@ def _claims(trials: Trials) -> list[str]:
     members = [name for name in theirs if name.split()[0] in {"BPM", "bagging", "OAP"}]
     worst = max(members, key=lambda name: test[name])
     widths = [float(mean_interval(trials.tests[f"BPM {tau}"])[1]) for tau in TAUS]
-    averaged = test["PRank, averaged"]
+    averaged, voted = test["PRank, averaged"], test["PRank, voted"]
     intervals = ", ".join(f"± {w:.3f} for {tau}" for w, tau in zip(widths, TAUS, strict=True))
     of_theirs = (
         "Paper 2: voted OAP is lowest in the first 1,000 rounds online, BPM in the end. Here: "
@@ -100,6 +101,7 @@ def _claims(trials: Trials) -> list[str]:
     )
     difference = (
         f"A difference: averaged PRank, which the paper doesn't try, has {averaged:.3f} on test "
-        f"rows, {'below' if averaged < test[best] else 'not below'} every combination."
+        f"rows, and voted PRank, for which it prints 0.31, {voted:.3f}; the best combination has "
+        f"{test[best]:.3f}."
     )
     return [of_theirs, on_test, below_prank, shrinking, difference]
