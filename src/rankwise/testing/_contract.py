@@ -295,12 +295,9 @@ def _stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int6
 
 
 def _learned(model: Any) -> dict[str, Any]:
-    """Return what fit has set, for comparison."""
-    return {
-        name: pickle.dumps(value) if name == "_state" else np.asarray(value)
-        for name, value in vars(model).items()
-        if name.endswith("_") or name == "_state"
-    }
+    """Return copies of what fit has set, the arrays of the state among them."""
+    learned = {k: np.array(v) for k, v in vars(model).items() if k.endswith("_")}
+    return learned | {f"_state[{k}]": v.copy() for k, v in vars(model).get("_state", {}).items()}
 
 
 def _assert_same(model: Any, expected: Any, X: Any) -> None:
