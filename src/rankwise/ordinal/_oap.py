@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -273,8 +274,9 @@ class OAPRank(OnlineMixin, BaseEstimator):
             members = W[s], B[s], correct[s]
             return oap(rows, ranks, order, seed, start, s.start, tau, *members, *kept)
 
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
-            bad = max(pool.map(run, range(len(spans))))
+        jobs = effective_n_jobs(self.n_jobs)
+        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+            bad = max((pool.map if pool else map)(run, range(len(spans))))
         counts += [len(ranks), *losses.sum(axis=0)]
         if len(guesses) and bpm:
             total = sums.sum(axis=0)
