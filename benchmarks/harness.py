@@ -207,6 +207,7 @@ def time_race(race: Race, *, repeats: int = 5, **sizes: int) -> list[Result]:
         except ImportError as error:
             missing = f"absent (pip install {entrant.needs})"
             result.note = missing if entrant.needs else f"failed ({error})"
+        # Whatever ends a peer is its own: it is shown in the table, and the race goes on.
         except Exception as error:
             result.note = f"failed ({type(error).__name__}: {error})"
         progress.print(f"{entrant.name}: {result.note or f'first call {result.first_call:.3g} s'}")

@@ -68,7 +68,7 @@ def ordered_categories(y: object) -> Labels | None:
     return np.asarray(dtype.categories)
 
 
-def named_labels(order: ArrayLike, name: str) -> Labels:
+def named_labels(order: Any, name: str) -> Labels:
     """Check labels that are listed from the lowest rank to the highest.
 
     Parameters
@@ -81,9 +81,8 @@ def named_labels(order: ArrayLike, name: str) -> Labels:
     labels = np.asarray(order)
     if labels.ndim != 1 or len(labels) < 2:
         raise ValueError(f"{name}={order!r} must be a list of at least two labels")
-    values: list[Any] = list(order)  # type: ignore[arg-type]
-    if labels.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in values):
-        labels = np.array(values, dtype=object)
+    if labels.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in order):
+        labels = np.array(list(order), dtype=object)
     if len(set(labels.tolist())) < len(labels):
         raise ValueError(f"{name}={order!r} names a label twice; each rank has one label")
     return as_labels(labels, name)
