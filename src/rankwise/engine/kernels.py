@@ -2,9 +2,19 @@
 
 from itertools import combinations_with_replacement
 from math import factorial
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+KERNEL_CONSTRAINTS: dict[str, Any] = {
+    "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],
+    "gamma": [Interval(Real, 0, None, closed="neither"), None],
+    "degree": [Interval(Integral, 1, None, closed="left")],
+    "coef0": [Interval(Real, 0, None, closed="left")],
+}
 
 
 def polynomial_map(
