@@ -311,7 +311,8 @@ def _assert_same(model: Any, expected: Any, X: Any) -> None:
 
 def _assert_close(model: Any, expected: Any, X: Any) -> None:
     """Assert that two models agree but for the order of summation."""
-    assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    for name in {"coef_", "dual_coef_"} & vars(expected).keys():
+        assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
     assert_allclose(model.project(X), expected.project(X), atol=1e-9)
     assert_array_equal(model.predict(X), expected.predict(X))
 
