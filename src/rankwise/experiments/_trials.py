@@ -16,6 +16,7 @@ from rankwise.model_selection import progressive_validation
 
 RANKS = [1, 2, 3, 4, 5]
 ETAS = (0.2, 0.1, 0.05, 0.01)
+INTERVAL = "± is the half-width of a 95 % Student-t interval"
 KERNEL = "kernel (x.x' + 1)^2 through its explicit map"
 
 # Draws so many rows of a stream with a seed.
@@ -132,7 +133,6 @@ def run_trials(
             tests[name][trial] = rank_losses(y[n_rounds:], guesses, labels=RANKS).mean()
             per_rank[name][trial] = mean_rank_loss_per_rank(y[n_rounds:], guesses, labels=RANKS)
     setting = (
-        f"{n_trials} streams of {n_rounds:,} rounds, {n_test:,} test rows each, seeds from {seed}; "
-        "± is the half-width of a 95 % Student-t interval"
+        f"{n_trials} streams of {n_rounds:,} rounds, {n_test:,} test rows each, seeds from {seed}"
     )
     return Trials(setting, curves, tests, per_rank)

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from rankwise.experiments._figures import curve, legend, panels
 from rankwise.experiments._report import Report, Table, Track
-from rankwise.experiments._trials import ETAS, RANKS, check_sizes, with_interval
+from rankwise.experiments._trials import ETAS, INTERVAL, RANKS, check_sizes, with_interval
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 
@@ -93,7 +93,7 @@ def drift(
             f"{n_trials} streams of each kind, {n_rounds:,} rounds, seeds from {seed}; "
             f"{N_FEATURES} features and a constant, noise {NOISE}; losses over windows of {window} "
             f"rounds; 'anew' starts from nothing every {2 * window:,} rounds, at another phase in "
-            "each trial; ± is the half-width of a 95 % Student-t interval"
+            f"each trial; {INTERVAL}"
         ),
         tables=[_table(kind, means[kind]) for kind in kinds],
         findings=_findings(means, window),

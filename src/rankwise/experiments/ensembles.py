@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.experiments._report import Report, Track
-from rankwise.experiments._trials import ETAS, KERNEL, RANKS, Trials, run_trials
+from rankwise.experiments._trials import ETAS, INTERVAL, KERNEL, RANKS, Trials, run_trials
 from rankwise.metrics import mean_interval
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay
@@ -61,7 +61,7 @@ def ensembles(
     ]
     return Report(
         title="Many members on synthetic data",
-        setting="; then ".join(trials.setting for trials in runs) + f"; {KERNEL}",
+        setting="; then ".join(trials.setting for trials in runs) + f"; {KERNEL}; {INTERVAL}",
         tables=[trials.table() for trials in runs],
         findings=[
             f"{n:,} rounds. {claim}" if len(runs) > 1 else claim

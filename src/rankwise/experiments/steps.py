@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rankwise.experiments._figures import curve, legend, panels
 from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import (
+    INTERVAL,
     RANKS,
     Draw,
     Trials,
@@ -94,7 +95,7 @@ def steps(
         title="Steps with a large margin",
         setting=(
             f"Of each kind {kinds['gap'].setting}; {N_FEATURES} features, 5 ranks, and the saddle "
-            "of the papers; 100 voters"
+            f"of the papers; 100 voters; {INTERVAL}"
         ),
         tables=[
             _table("online, all rounds", online),
