@@ -91,9 +91,9 @@ def drift(
         title="Truths that change",
         setting=(
             f"{n_trials} streams of each kind, {n_rounds:,} rounds, seeds from {seed}; "
-            f"{N_FEATURES} features and a constant, noise {NOISE}; losses over windows of {window} "
-            f"rounds; 'anew' starts from nothing every {2 * window:,} rounds, at another phase in "
-            f"each trial; {INTERVAL}"
+            f"{N_FEATURES} features and a constant, noise {NOISE}; losses over windows of "
+            f"{window:,} rounds; 'anew' starts from nothing every {2 * window:,} rounds, at another "
+            f"phase in each trial; {INTERVAL}"
         ),
         tables=[_table(kind, means[kind]) for kind in kinds],
         findings=_findings(means, window),
@@ -164,7 +164,7 @@ def _findings(
         behind = sorted((n for n in worse if worse[n] > FOLLOWS), key=lambda n: -worse[n])
         named = ", ".join(f"{name} (by {worse[name]:.2f})" for name in behind) or "none"
         findings.append(
-            f"{kind}: in the last {window} rounds these are more than {FOLLOWS} ranks worse than "
+            f"{kind}: in the last {window:,} rounds these are more than {FOLLOWS} ranks worse than "
             f"before the change: {named}. The other {len(of) - len(behind)} models follow."
         )
         best = min(of, key=lambda name: of[name]["all"].mean())
@@ -177,7 +177,7 @@ def _findings(
     after = means["A jump"]
     quick = sorted(after, key=lambda name: after[name]["after"].mean())[:3]
     findings.append(
-        f"Lowest in the first {window} rounds after the jump: "
+        f"Lowest in the first {window:,} rounds after the jump: "
         + ", ".join(f"{name} ({after[name]['after'].mean():.2f})" for name in quick)
         + f"; PRank, averaged, has {after['PRank, averaged']['after'].mean():.2f}."
     )
@@ -186,7 +186,7 @@ def _findings(
 
 def _figure(losses: Any, changes: dict[str, int], window: int) -> Any:
     figure, axes = panels(
-        list(losses), xlabel="round", ylabel=f"rank loss of the last {window} rounds"
+        list(losses), xlabel="round", ylabel=f"rank loss of the last {window:,} rounds"
     )
     for ax, (kind, of) in zip(axes, losses.items(), strict=True):
         n_rounds = of[SHOWN[0]].shape[1]
