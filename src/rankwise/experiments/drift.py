@@ -92,8 +92,8 @@ def drift(
         setting=(
             f"{n_trials} streams of each kind, {n_rounds:,} rounds, seeds from {seed}; "
             f"{N_FEATURES} features and a constant, noise {NOISE}; losses over windows of "
-            f"{window:,} rounds; 'anew' starts from nothing every {2 * window:,} rounds, at another "
-            f"phase in each trial; {INTERVAL}"
+            f"{window:,} rounds; 'anew' starts from nothing every {2 * window:,} rounds, at "
+            f"another phase in each trial; {INTERVAL}"
         ),
         tables=[_table(kind, means[kind]) for kind in kinds],
         findings=_findings(means, window),
