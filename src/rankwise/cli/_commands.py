@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -11,8 +12,18 @@ from rich.table import Table as Grid
 
 from rankwise import __version__
 
-_NAMES = ["ensembles", "synthetic"]
-_FULL = {name: {"n_rounds": 50_000} for name in _NAMES}
+# The experiments, and the sizes of their long form.
+_FULL: dict[str, dict[str, Any]] = {
+    "drift": {"n_rounds": 48_000, "window": 1_000},
+    "ensembles": {"n_rounds": (5_000, 50_000)},
+    "sizes": {
+        "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
+        "member_rows": (1_000, 50_000),
+    },
+    "steps": {"n_rounds": 50_000},
+    "synthetic": {"n_rounds": 50_000},
+}
+_NAMES = list(_FULL)
 
 
 @click.group()
@@ -39,7 +50,7 @@ def rankwise() -> None:
     help="Folder for the report and its figures.",
 )
 def experiment(name: str, full: bool, seed: int, out: Path) -> None:
-    """Run an experiment of the papers and write its report."""
+    """Run an experiment and write its report."""
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
     import matplotlib as mpl  # noqa: PLC0415
@@ -56,7 +67,7 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     report = EXPERIMENTS[name](
         **sizes,
         seed=seed,
-        track=lambda work: track(work, description=f"{name}, {len(work)} trials", console=console),
+        track=lambda work: track(work, description=name, console=console),
     )
     paths = report.save(out)
     console.print(f"\n[bold]{report.title}[/bold]\n{report.setting}\n")

@@ -1,14 +1,20 @@
-"""Every table and figure of the papers as a function that returns a `Report`."""
+"""Every table and figure of the papers, and some more, as a function that returns a `Report`."""
 
 from collections.abc import Callable
 
 from rankwise.experiments._report import Report, Table
+from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
+from rankwise.experiments.sizes import sizes
+from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
 
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
+    "drift": drift,
     "ensembles": ensembles,
+    "sizes": sizes,
+    "steps": steps,
     "synthetic": synthetic,
 }
 
-__all__ = ["EXPERIMENTS", "Report", "Table", "ensembles", "synthetic"]
+__all__ = ["EXPERIMENTS", "Report", "Table", "drift", "ensembles", "sizes", "steps", "synthetic"]
