@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rankwise.experiments._report import Report, Table
+from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.sizes import sizes
@@ -10,6 +11,7 @@ from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
 
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
+    "budgets": budgets,
     "drift": drift,
     "ensembles": ensembles,
     "sizes": sizes,
@@ -17,4 +19,14 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "synthetic": synthetic,
 }
 
-__all__ = ["EXPERIMENTS", "Report", "Table", "drift", "ensembles", "sizes", "steps", "synthetic"]
+__all__ = [
+    "EXPERIMENTS",
+    "Report",
+    "Table",
+    "budgets",
+    "drift",
+    "ensembles",
+    "sizes",
+    "steps",
+    "synthetic",
+]

@@ -157,23 +157,26 @@ def _keep(rows, i):
         rows.values[q, slot] = rows.within[q, i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def _enter(inverse, row, n):
     """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last."""
-    image = np.zeros(n)
+    image = np.empty(n)
     gap = row[n] * (1.0 + RIDGE)
     for s in range(n):
+        total = 0.0
         for t in range(n):
-            image[s] += inverse[s, t] * row[t]
-        gap -= image[s] * row[s]
+            total += inverse[s, t] * row[t]
+        image[s] = total
+        gap -= total * row[s]
     # Rounding aside, the gap is at least the ridge.
     gap = max(gap, row[n] * RIDGE)
     if not gap > 0.0:
         gap = RIDGE
     for s in range(n):
+        part = image[s] / gap
         for t in range(n):
-            inverse[s, t] += image[s] * image[t] / gap
-        inverse[s, n] = inverse[n, s] = -image[s] / gap
+            inverse[s, t] += part * image[t]
+        inverse[s, n] = inverse[n, s] = -part
     inverse[n, n] = 1.0 / gap
 
 
@@ -189,7 +192,7 @@ def _meet(recent, row, n):
         recent[0, s] += share * (cosine - recent[0, s])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def _forget(rows, held):
     """Let go the old row whose part in ``held[0]`` will be missed least."""
     inverse, last = rows.inverse, rows.kept[0] - 1
@@ -214,8 +217,9 @@ def _forget(rows, held):
     rows.length[0] = max(0.0, rows.length[0] - weights[found] / whole)
     column = inverse[found, : last + 1].copy()
     for s in range(last + 1):
+        part = column[s] / whole
         for t in range(last + 1):
-            inverse[s, t] -= column[s] * column[t] / whole
+            inverse[s, t] -= part * column[t]
     inverse[found, : last + 1] = inverse[last, : last + 1]
     inverse[: last + 1, found] = inverse[: last + 1, last]
     inverse[last, :] = 0.0
