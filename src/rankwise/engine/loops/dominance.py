@@ -2,20 +2,21 @@
 
 Such a pair costs t_i - (t_j - margin). Rows are sorted by query and target. *Events* are rows
 sorted by key: row i as the worse of a pair at t_i, row j as the better one at t_j - margin. A tree
-halves the targets again and again, never inside a tie, and deals the events of a node to its
-halves, still sorted; the halves of one node hold each pair exactly once, worse row left, better row
-right. There the partners of a row are a run of events: all those with a larger key (or a smaller
-one), and the sums over them follow the sweep: when the key moves by a gap, each of the costs grows
-by it. Nothing is ever subtracted, so nothing cancels.
+cuts the targets into parts, never inside a tie, these into parts and so on, and deals the events of
+a node to its parts, still sorted; each pair falls into two parts of exactly one node. There the
+partners of a row are the events of higher parts with a smaller key, or of lower parts with a larger
+key, and for each part the sums over them follow the sweep: when the key moves by a gap, each of the
+costs grows by it. Nothing is ever subtracted, so nothing cancels.
 
 An event is coded 2 p + role for row p, the role 1 for the better. Without a margin the two events
-of a row fall together: there is one, coded p, and its half says its role.
+of a row fall together: there is one, coded p, which has both roles.
 A depth takes linear time, so all take O(m log k) for k different targets, in O(m) memory.
 """
 
 import numpy as np
 from numba import njit
 
+PARTS = 8
 TOTALS, GRADIENT, PARTNERS = 0, 1, 2
 """What `dominance` sums."""
 
@@ -78,11 +79,17 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
     events, keys : ndarrays of shape (m,) or (2 m,)
         As from `merge_events`. Overwritten.
     y, a, first, last : ndarrays of shape (m,)
-        Targets, row weights and runs of equal targets, rows sorted by (query, y).
+        Targets, row weights (empty: all 1) and runs of equal targets, rows sorted by (query, y).
     """
-    n_each = events.shape[0] // max(1, y.shape[0])
+    each = events.shape[0] // max(1, y.shape[0])
     other_events, other_keys = np.empty_like(events), np.empty_like(keys)
-    todo = np.empty((256, 3), dtype=np.int64)
+    found = np.zeros(events.shape[0] if what != TOTALS else 0)
+    other_found = np.empty_like(found)
+    part = np.empty(events.shape[0], dtype=np.uint8)
+    cuts = np.empty(PARTS + 1, dtype=np.int64)
+    pivots = np.empty(PARTS)
+    sums = np.empty((8, PARTS))
+    todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
     for q in range(starts.shape[0] - 1):
         todo[0] = starts[q], starts[q + 1], 0
         n_todo = 1
@@ -91,147 +98,243 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
             start, stop, depth = todo[n_todo]
             if stop - start < 2 or last[start] == stop:
                 continue
-            middle = (start + stop) // 2
-            low, high = np.int64(first[middle]), np.int64(last[middle])
-            cut = low if low > start and (middle - low <= high - middle or high == stop) else high
-            begin, end = n_each * start, n_each * stop
+            n_parts = _cut(start, stop, first, last, cuts)
+            begin, end = each * start, each * stop
             if depth % 2 == 0:
-                e, k, e2, k2 = events, keys, other_events, other_keys
+                e, k, f, e2, k2, f2 = (
+                    events,
+                    keys,
+                    found,
+                    other_events,
+                    other_keys,
+                    other_found,
+                )
             else:
-                e, k, e2, k2 = other_events, other_keys, events, keys
-            if what == TOTALS:
-                _totals(e, k, begin, end, n_each, cut, y, a, totals)
-            elif what == GRADIENT:
-                _gradient(e, k, begin, end, n_each, cut, y, a, power, magnitude, out, totals)
-            else:
-                _partners(e, begin, end, n_each, cut, y, a, magnitude, x, out)
-            if first[stop - 1] == cut and last[start] == cut:
-                continue
-            _deal(e, k, begin, end, n_each, cut, e2, k2)
-            todo[n_todo] = cut, stop, depth + 1
-            todo[n_todo + 1] = start, cut, depth + 1
-            n_todo += 2
+                e, k, f, e2, k2, f2 = (
+                    other_events,
+                    other_keys,
+                    other_found,
+                    events,
+                    keys,
+                    found,
+                )
+            _find_parts(e, begin, end, each, cuts, n_parts, part)
+            for side in range(1 if what == TOTALS else 0, 2):
+                sums[:] = 0.0
+                for g in range(n_parts):
+                    pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
+                if what == TOTALS:
+                    _totals(e, k, begin, end, part, pivots, y, a, sums, totals)
+                elif what == GRADIENT:
+                    totals[0] += _gradient(
+                        e,
+                        k,
+                        begin,
+                        end,
+                        each,
+                        part,
+                        n_parts,
+                        pivots,
+                        side,
+                        y,
+                        a,
+                        power,
+                        magnitude,
+                        sums,
+                        f,
+                    )
+                else:
+                    _partners(
+                        e,
+                        begin,
+                        end,
+                        each,
+                        part,
+                        n_parts,
+                        pivots,
+                        side,
+                        y,
+                        a,
+                        magnitude,
+                        x,
+                        sums,
+                        f,
+                    )
+            deeper = False
+            for g in range(n_parts):
+                if last[cuts[g]] < cuts[g + 1]:
+                    deeper = True
+                    todo[n_todo] = cuts[g], cuts[g + 1], depth + 1
+                    n_todo += 1
+            if deeper:
+                _deal(e, k, begin, end, each, part, cuts, n_parts, e2, k2)
+            if what != TOTALS:
+                _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, f2, out)
 
 
 @njit(cache=True, nogil=True)
-def _row(event, n_each):
-    return event if n_each == 1 else event >> 1
+def _cut(start, stop, first, last, cuts):
+    """Fill ``cuts`` with the bounds of parts of similar size that share no target."""
+    cuts[0] = start
+    n = 0
+    for g in range(1, PARTS):
+        p = start + g * (stop - start) // PARTS
+        cut = np.int64(first[p])
+        if cut <= cuts[n]:
+            cut = np.int64(last[p])
+        if cuts[n] < cut < stop:
+            n += 1
+            cuts[n] = cut
+    cuts[n + 1] = stop
+    return n + 1
 
 
 @njit(cache=True, nogil=True)
-def _deal(e, k, begin, end, n_each, cut, e2, k2):
-    """Deal the events to the rows before the cut and from it on, each still sorted."""
-    left, right = begin, n_each * cut
-    bound = n_each * cut
-    for x in range(begin, end):
-        event, key = e[x], k[x]
-        upper = event >= bound
-        p = right if upper else left
-        e2[p] = event
-        k2[p] = key
-        right += upper
-        left += 1 - upper
+def _find_parts(e, begin, end, each, cuts, n_parts, part):
+    """Fill ``part`` with the part that the row of each event is in."""
+    for at in range(begin, end):
+        part[at] = 0
+    for g in range(1, n_parts):
+        bound = np.int32(each * cuts[g])
+        for at in range(begin, end):
+            part[at] += e[at] >= bound
 
 
 @njit(cache=True, nogil=True)
-def _totals(e, k, begin, end, n_each, cut, y, a, totals):
-    """Add sums of cost^c (y_j - y_i)^d: (c, d) = 00, 01, 02, 10, 11, 20, 21."""
-    pivot = y[cut]
-    n0, n1, n2, d0, d1, e0, e1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    t00, t01, t02, t10, t11, t20, t21 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    previous = k[end - 1]
-    for x in range(end - 1, begin - 1, -1):
-        gap = previous - k[x]
-        previous = k[x]
-        e0 += gap * (2 * d0 + gap * n0)
-        e1 += gap * (2 * d1 + gap * n1)
-        d0 += gap * n0
-        d1 += gap * n1
-        p = _row(e[x], n_each)
-        better = p >= cut
-        if n_each == 2 and (e[x] & 1) != better:
-            continue
-        u = abs(y[p] - pivot)
-        w = a[p]
-        if better:
-            t00 += w * n0
-            t01 += w * (u * n0 + n1)
-            t02 += w * (u * (u * n0 + 2 * n1) + n2)
-            t10 += w * d0
-            t11 += w * (u * d0 + d1)
-            t20 += w * e0
-            t21 += w * (u * e0 + e1)
+def _deal(e, k, begin, end, each, part, cuts, n_parts, e2, k2):
+    """Deal the events to their parts, in each still sorted."""
+    place = np.empty(PARTS, dtype=np.int64)
+    for g in range(n_parts):
+        place[g] = each * cuts[g]
+    for at in range(begin, end):
+        g = part[at]
+        p = place[g]
+        place[g] = p + 1
+        e2[p] = e[at]
+        k2[p] = k[at]
+
+
+@njit(cache=True, nogil=True)
+def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, f2, out):
+    """Deal what was found for the events, or add it to their rows in a part of one target."""
+    place = np.empty(PARTS, dtype=np.int64)
+    done = np.empty(PARTS, dtype=np.bool_)
+    for g in range(n_parts):
+        place[g] = each * cuts[g]
+        done[g] = last[cuts[g]] == cuts[g + 1]
+    for at in range(begin, end):
+        g = part[at]
+        if done[g]:
+            out[e[at] if each == 1 else e[at] >> 1] += f[at]
         else:
-            n0 += w
-            n1 += w * u
-            n2 += w * u * u
-    totals[0] += t00
-    totals[1] += t01
-    totals[2] += t02
-    totals[3] += t10
-    totals[4] += t11
-    totals[5] += t20
-    totals[6] += t21
+            f2[place[g]] = f[at]
+            place[g] += 1
 
 
 @njit(cache=True, nogil=True)
-def _gradient(e, k, begin, end, n_each, cut, y, a, power, magnitude, out, totals):
-    """Add the sum of weight cost^power, and its derivatives by t."""
-    pivot = y[cut]
-    total = 0.0
-    for side in range(2):
-        n0, n1, d0, d1, e0, e1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        previous = k[end - 1] if side == 1 else k[begin]
-        for step in range(end - begin):
-            x = end - 1 - step if side == 1 else begin + step
-            gap = abs(previous - k[x])
-            previous = k[x]
+def _totals(e, k, begin, end, part, pivots, y, a, sums, totals):
+    """Add sums of cost^c (y_j - y_i)^d: (c, d) = 00, 01, 02, 10, 11, 20, 21; without a margin."""
+    found = np.zeros(7)
+    for at in range(end - 1, begin - 1, -1):
+        mine, p, key = part[at], e[at], k[at]
+        target = y[p]
+        w = a[p] if a.shape[0] > 0 else 1.0
+        for g in range(mine):
+            n0, n1, n2, d0, d1, e0, e1 = sums[:7, g]
+            gap, u = sums[7, g] - key, target - pivots[g]
             e0 += gap * (2 * d0 + gap * n0)
+            e1 += gap * (2 * d1 + gap * n1)
             d0 += gap * n0
-            if magnitude:
-                e1 += gap * (2 * d1 + gap * n1)
-                d1 += gap * n1
-            p = _row(e[x], n_each)
-            better = p >= cut
-            if n_each == 2 and (e[x] & 1) != better:
-                continue
-            w = a[p]
-            if better != side:
-                n0 += w
-                if magnitude:
-                    n1 += w * abs(y[p] - pivot)
-                continue
-            n, d, square = n0, d0, e0
-            if magnitude:
-                u = abs(y[p] - pivot)
-                n, d, square = u * n + n1, u * d + d1, u * square + e1
-            slope = w * (n if power == 1 else 2 * d)
-            if side == 1:
-                total += w * (d if power == 1 else square)
-                out[p] -= slope
-            else:
-                out[p] += slope
-    totals[0] += total
+            d1 += gap * n1
+            found[0] += w * n0
+            found[1] += w * (u * n0 + n1)
+            found[2] += w * (u * (u * n0 + 2 * n1) + n2)
+            found[3] += w * d0
+            found[4] += w * (u * d0 + d1)
+            found[5] += w * e0
+            found[6] += w * (u * e0 + e1)
+        v = pivots[mine] - target
+        _move_to(key, mine, sums)
+        sums[0, mine] += w
+        sums[1, mine] += w * v
+        sums[2, mine] += w * v * v
+    totals += found
 
 
 @njit(cache=True, nogil=True)
-def _partners(e, begin, end, n_each, cut, y, a, magnitude, x, out):
-    """Add to ``out[p]`` the sum over the partners of row p of their weight times x."""
-    pivot = y[cut]
-    for side in range(2):
-        n0, n1 = 0.0, 0.0
-        for step in range(end - begin):
-            at = end - 1 - step if side == 1 else begin + step
-            p = _row(e[at], n_each)
-            better = p >= cut
-            if n_each == 2 and (e[at] & 1) != better:
-                continue
-            u = abs(y[p] - pivot)
-            if better != side:
-                n0 += a[p] * x[p]
-                n1 += a[p] * x[p] * u
-            else:
-                out[p] += a[p] * (u * n0 + n1 if magnitude else n0)
+def _move_to(key, g, sums):
+    """Let the costs of the rows of part g grow by the way from its last key to this one."""
+    gap = abs(sums[7, g] - key)
+    sums[5, g] += gap * (2 * sums[3, g] + gap * sums[0, g])
+    sums[6, g] += gap * (2 * sums[4, g] + gap * sums[1, g])
+    sums[3, g] += gap * sums[0, g]
+    sums[4, g] += gap * sums[1, g]
+    sums[7, g] = key
+
+
+@njit(cache=True, nogil=True)
+def _gradient(e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, magnitude, sums, f):
+    """Add the derivatives by t of the better rows (side 1) or the worse; return the former's sum.
+
+    Better rows meet their partners in falling order of the keys, worse rows in rising order.
+    """
+    total = 0.0
+    at, step, sign = (end - 1, -1, -1.0) if side == 1 else (begin, 1, 1.0)
+    for _ in range(end - begin):
+        mine, key = part[at], k[at]
+        p = e[at] if each == 1 else e[at] >> 1
+        reads = each == 1 or (e[at] & 1) == side
+        target = y[p] if magnitude else 0.0
+        w = a[p] if a.shape[0] > 0 else 1.0
+        if reads:
+            n, d, square = 0.0, 0.0, 0.0
+            for g in range(0 if side == 1 else mine + 1, mine if side == 1 else n_parts):
+                gap = abs(sums[7, g] - key)
+                n0, d0, e0 = sums[0, g], sums[3, g], sums[5, g]
+                e0 += gap * (2 * d0 + gap * n0)
+                d0 += gap * n0
+                if magnitude:
+                    u, n1, d1, e1 = abs(target - pivots[g]), sums[1, g], sums[4, g], sums[6, g]
+                    e0 = u * e0 + e1 + gap * (2 * d1 + gap * n1)
+                    d0 = u * d0 + d1 + gap * n1
+                    n0 = u * n0 + n1
+                n += n0
+                d += d0
+                square += e0
+            total += w * (d if power == 1 else square)
+            f[at] += sign * w * (n if power == 1 else 2 * d)
+        if each == 1 or not reads:
+            _move_to(key, mine, sums)
+            sums[0, mine] += w
+            if magnitude:
+                sums[1, mine] += w * abs(pivots[mine] - target)
+        at += step
+    return total if side == 1 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _partners(e, begin, end, each, part, n_parts, pivots, side, y, a, magnitude, x, sums, f):
+    """Add the sum over the partners of each row on one side of their weight times x."""
+    at, step = (end - 1, -1) if side == 1 else (begin, 1)
+    for _ in range(end - begin):
+        mine = part[at]
+        p = e[at] if each == 1 else e[at] >> 1
+        reads = each == 1 or (e[at] & 1) == side
+        target = y[p] if magnitude else 0.0
+        w = a[p] if a.shape[0] > 0 else 1.0
+        if reads:
+            total = 0.0
+            for g in range(0 if side == 1 else mine + 1, mine if side == 1 else n_parts):
+                if magnitude:
+                    total += abs(target - pivots[g]) * sums[0, g] + sums[1, g]
+                else:
+                    total += sums[0, g]
+            f[at] += w * total
+        if each == 1 or not reads:
+            sums[0, mine] += w * x[p]
+            if magnitude:
+                sums[1, mine] += w * x[p] * abs(pivots[mine] - target)
+        at += step
 
 
 @njit(cache=True, nogil=True)

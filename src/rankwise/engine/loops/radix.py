@@ -68,7 +68,7 @@ def sort_floats(values, payload, spare_values, spare_payload):
         place[:] = 0
         scale *= 1.0 / BINS
         for i in range(start, stop):
-            place[np.uint64((0.5 * values[i] - lowest) * scale)] += 1
+            place[np.uint64(np.int64((0.5 * values[i] - lowest) * scale))] += 1
         target = max(GROUP, n // 60)
         n_groups, total, filled = 0, start, 0
         for b in range(BINS):
@@ -87,7 +87,7 @@ def sort_floats(values, payload, spare_values, spare_payload):
             place[g] = todo[n_todo - n_groups + g, 0]
         for i in range(start, stop):
             value = values[i]
-            g = np.uint64(group[np.uint64((0.5 * value - lowest) * scale)])
+            g = np.uint64(group[np.uint64(np.int64((0.5 * value - lowest) * scale))])
             p = np.uint64(place[g])
             place[g] += 1
             spare_values[p] = value
@@ -124,7 +124,7 @@ def _sort_group(
     low[:] = 0
     high[:] = 0
     for i in range(start, stop):
-        key = np.uint64((0.5 * values[i] - lowest) * scale)
+        key = np.uint64(np.int64((0.5 * values[i] - lowest) * scale))
         low[key & np.uint64(BINS - 1)] += 1
         high[key >> np.uint64(DIGIT)] += 1
     below, beneath = start, start
@@ -137,7 +137,7 @@ def _sort_group(
         beneath += count
     for i in range(start, stop):
         value = values[i]
-        key = np.uint64((0.5 * value - lowest) * scale)
+        key = np.uint64(np.int64((0.5 * value - lowest) * scale))
         b = key & np.uint64(BINS - 1)
         p = np.uint64(low[b])
         low[b] += 1
@@ -145,7 +145,7 @@ def _sort_group(
         spare_payload[p] = payload[i]
     for i in range(start, stop):
         value = spare_values[i]
-        key = np.uint64((0.5 * value - lowest) * scale)
+        key = np.uint64(np.int64((0.5 * value - lowest) * scale))
         b = key >> np.uint64(DIGIT)
         p = np.uint64(high[b])
         high[b] += 1

@@ -1,5 +1,6 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
+from rankwise.engine.pairs._counts import PairCounts, count_pairs
 from rankwise.engine.pairs._losses import (
     Curvature,
     EpsilonInsensitiveLoss,
@@ -7,6 +8,8 @@ from rankwise.engine.pairs._losses import (
     MagnitudeHingeLoss,
     MagnitudeLoss,
     PairLoss,
+    exponential_mean,
+    misranked_sums,
 )
 from rankwise.engine.pairs._pairs import Pairs
 
@@ -16,6 +19,10 @@ __all__ = [
     "HingeLoss",
     "MagnitudeHingeLoss",
     "MagnitudeLoss",
+    "PairCounts",
     "PairLoss",
     "Pairs",
+    "count_pairs",
+    "exponential_mean",
+    "misranked_sums",
 ]

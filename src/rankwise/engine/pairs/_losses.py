@@ -317,13 +317,14 @@ def _walk(
     totals: Floats,
 ) -> None:
     layout, (first, last) = pairs.by_target, pairs.ties
+    a = layout.a if pairs.weighted else _NONE
     events, keys = (array.copy() for array in prepared) if what == PARTNERS else prepared
     dominance(
         what,
         events,
         keys,
         layout.y,
-        layout.a,
+        a,
         layout.starts,
         first,
         last,

@@ -74,6 +74,7 @@ class Pairs:
         self.y = np.asarray(y, dtype=np.float64)
         self.weight = np.ones(len(y)) if sample_weight is None else sample_weight
         self.magnitude = pair_weight == "magnitude"
+        self.weighted = sample_weight is not None
         codes, self.n_queries = encode_queries(qid, len(y))
         self.codes = None if qid is None else codes
 
