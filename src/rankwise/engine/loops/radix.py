@@ -87,9 +87,9 @@ def sort_floats(values, payload, spare_values, spare_payload):
             place[g] = todo[n_todo - n_groups + g, 0]
         for i in range(start, stop):
             value = values[i]
-            g = np.uint64(group[np.uint64(np.int64((0.5 * value - lowest) * scale))])
-            p = np.uint64(place[g])
-            place[g] += 1
+            mine = np.uint64(group[np.uint64(np.int64((0.5 * value - lowest) * scale))])
+            p = np.uint64(place[mine])
+            place[mine] += 1
             spare_values[p] = value
             spare_payload[p] = payload[i]
         for i in range(start, stop):
@@ -138,17 +138,17 @@ def _sort_group(
     for i in range(start, stop):
         value = values[i]
         key = np.uint64(np.int64((0.5 * value - lowest) * scale))
-        b = key & np.uint64(BINS - 1)
-        p = np.uint64(low[b])
-        low[b] += 1
+        digit = key & np.uint64(BINS - 1)
+        p = np.uint64(low[digit])
+        low[digit] += 1
         spare_values[p] = value
         spare_payload[p] = payload[i]
     for i in range(start, stop):
         value = spare_values[i]
         key = np.uint64(np.int64((0.5 * value - lowest) * scale))
-        b = key >> np.uint64(DIGIT)
-        p = np.uint64(high[b])
-        high[b] += 1
+        digit = key >> np.uint64(DIGIT)
+        p = np.uint64(high[digit])
+        high[digit] += 1
         values[p] = value
         payload[p] = spare_payload[i]
     moves = 16 * (stop - start)

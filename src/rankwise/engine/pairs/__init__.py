@@ -11,7 +11,7 @@ from rankwise.engine.pairs._losses import (
     exponential_mean,
     misranked_sums,
 )
-from rankwise.engine.pairs._pairs import Pairs
+from rankwise.engine.pairs._pairs import Pairs, sorted_rows
 
 __all__ = [
     "Curvature",
@@ -25,4 +25,5 @@ __all__ = [
     "count_pairs",
     "exponential_mean",
     "misranked_sums",
+    "sorted_rows",
 ]

@@ -14,6 +14,7 @@ product with the Hessian take O(m log m) time and O(m) memory, `MagnitudeLoss` w
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +143,7 @@ class EpsilonInsensitiveLoss(PairLoss):
 
         return Curvature(sums, self.pairs.weight, 2 / self.pairs.two_sided_weight)
 
-    def _sorted(self, s: Floats) -> tuple[NDArray[np.integer], Floats, NDArray[np.int64], Floats]:
+    def _sorted(self, s: Floats) -> tuple[NDArray[Any], Floats, NDArray[np.int64], Floats]:
         layout = self.pairs.by_query
         rows, r = sorted_rows(s[layout.rows] - layout.y, layout.codes, self.pairs.n_queries)
         return layout.rows[rows], r, layout.starts, layout.a[rows]
@@ -189,8 +190,8 @@ class MagnitudeLoss(EpsilonInsensitiveLoss):
         if codes is None:
             total = a.sum()
             centred = v - (a @ v) / total
-            return centred - (a @ centred) / total, np.broadcast_to(total, len(a))
-        totals = np.bincount(codes, weights=a)
+            return centred - (a @ centred) / total, np.full(len(a), total)
+        totals: Floats = np.bincount(codes, weights=a).astype(np.float64)
         share = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
         centred = v - (np.bincount(codes, weights=a * v) * share)[codes]
         centred -= (np.bincount(codes, weights=a * centred) * share)[codes]

@@ -82,8 +82,8 @@ class Pairs:
     def by_query(self) -> Layout:
         """Rows query by query, otherwise as they come."""
         if self.codes is None:
-            rows = np.arange(len(self.y), dtype=np.int32)
-            return Layout(rows, np.array([0, len(self.y)]), None, self.y, self.weight)
+            everyone = np.arange(len(self.y))
+            return Layout(everyone, np.array([0, len(self.y)]), None, self.y, self.weight)
         rows, starts = group_rows(self.codes, self.n_queries)
         return Layout(rows, starts, self.codes[rows], self.y[rows], self.weight[rows])
 
