@@ -10,6 +10,7 @@ from rankwise.engine.loops.inversions import (
     grade_counts,
     tie_ranks,
     tied_pairs,
+    to_grades,
 )
 from rankwise.engine.loops.radix import sort_floats
 from rankwise.engine.pairs._losses import misranked_sums
@@ -47,8 +48,8 @@ def _count_alike(y: Floats, s: Floats) -> tuple[int, int, int]:
     scores = s.copy()
     low, high = y.min(), y.max()
     if high - low < MANY_GRADES:
-        grades = (y - low).astype(np.uint8)
-        if np.array_equal(grades, y - low):
+        grades = np.empty(n, dtype=np.uint8)
+        if to_grades(y, low, grades):
             sort_floats(scores, grades, np.empty(n), np.empty_like(grades))
             return grade_counts(scores, grades, int(high - low) + 1)
     targets = y.copy()
