@@ -74,7 +74,7 @@ RACE = Race(
         Entrant("misranking", measure("pairwise_misranking_loss")),
         Entrant("misranking, qid", measure("pairwise_misranking_loss", lists=True)),
         Entrant(
-            "misranking, magnitude", measure("pairwise_misranking_loss", pair_weight="magnitude")
+            "misranking, weighted", measure("pairwise_misranking_loss", pair_weight="magnitude")
         ),
         Entrant("magnitude, power 2", measure("magnitude_loss")),
         Entrant("magnitude, power 1", measure("magnitude_loss", power=1)),

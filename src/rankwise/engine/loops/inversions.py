@@ -106,7 +106,7 @@ def count_inversions(values):
         lower[d] = np.uint64(0x0101010101010101) & (
             (np.uint64(1) << np.uint64(8 * d)) - np.uint64(1)
         )
-    wrong = 0
+    wrong = np.int64(0)
     while n_todo > 0:
         n_todo -= 1
         start, stop, shift, turned = todo[n_todo]
