@@ -57,8 +57,11 @@ def ndcg_score(
         raise ValueError(f"y_true holds {y.min()}, but gains start at 0: shift the targets")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    # relative to the largest, so that 2^y can't overflow, and exact for small y
-    gains = -np.exp2(y - y.max()) * np.expm1(-y * np.log(2))
+    top = y.max()
+    if top < 1000:
+        gains = np.expm1(np.log(2) * y)
+    else:  # relative to the largest, for 2^y would overflow
+        gains = -np.exp2(y - top) * np.expm1(-np.log(2) * y)
     by_query = pairs.by_query.rows
     starts = pairs.by_query.starts
     gains = gains[by_query]

@@ -49,65 +49,35 @@ def sort_floats(values, payload, spare_values, spare_payload, starts):
             n_todo -= 1
             start, stop, zoom = todo[n_todo]
             n = stop - start
-            if n <= FEW:
-                _insert(values, payload, start, stop, n * n)
+            # each zoom takes the values to the other arrays
+            v, p, v2, p2 = values, payload, spare_values, spare_payload
+            if zoom % 2 == 1:
+                v, p, v2, p2 = spare_values, spare_payload, values, payload
+            lowest, span = _range(v, start, stop) if n > FEW else (0.0, 0.0)
+            if span > 0.0 and n > 2 * GROUP and zoom < ZOOMS:
+                n_groups = _deal_groups(
+                    v, p, v2, p2, start, stop, place, group, lowest, span, todo[n_todo:]
+                )
+                todo[n_todo : n_todo + n_groups, 2] = zoom + 1
+                n_todo += n_groups
                 continue
-            lowest, span = _range(values, start, stop)
-            if span == 0.0:
-                continue
-            if n <= 2 * GROUP or zoom == ZOOMS:
-                if n <= BINS // 2:
-                    _deal_once(
-                        values,
-                        payload,
-                        spare_values,
-                        spare_payload,
-                        start,
-                        stop,
-                        place,
-                        lowest,
-                        span,
-                    )
-                else:
-                    _deal_twice(
-                        values,
-                        payload,
-                        spare_values,
-                        spare_payload,
-                        start,
-                        stop,
-                        place,
-                        second,
-                        lowest,
-                        span,
-                    )
-                if not _insert(values, payload, start, stop, 16 * n):
-                    _merge_sort(values, payload, spare_values, spare_payload, start, stop)
-                continue
-            scale = (BINS - 1) / span
-            n_groups = _deal_groups(
-                values,
-                payload,
-                spare_values,
-                spare_payload,
-                start,
-                stop,
-                place,
-                group,
-                lowest,
-                scale,
-                todo[n_todo:],
-            )
-            todo[n_todo : n_todo + n_groups, 2] = zoom + 1
-            n_todo += n_groups
+            if span > 0.0 and n <= BINS // 2:
+                _deal_once(v, p, v2, p2, start, stop, place, lowest, span)
+                v, p, v2, p2 = v2, p2, v, p
+            elif span > 0.0:
+                _deal_twice(v, p, v2, p2, start, stop, place, second, lowest, span)
+            if not _insert(v, p, values, payload, start, stop):
+                _merge_sort(v, p, v2, p2, start, stop)
+                _insert(v, p, values, payload, start, stop)
 
 
 @njit(cache=True, nogil=True)
 def _deal_groups(
-    values, payload, spare_values, spare_payload, start, stop, place, group, lowest, scale, todo
+    values, payload, spare_values, spare_payload, start, stop, place, group, lowest, span, todo
 ):
     """Deal to at most 64 groups of neighbouring bins: more would outrun the address cache."""
     place[:] = 0
+    scale = (BINS - 1) / span
     for i in range(start, stop):
         place[np.uint64(np.int64((0.5 * values[i] - lowest) * scale))] += 1
     target = max(GROUP, (stop - start) // 60)
@@ -130,9 +100,6 @@ def _deal_groups(
         place[mine] += 1
         spare_values[p] = value
         spare_payload[p] = payload[i]
-    for i in range(start, stop):
-        values[i] = spare_values[i]
-        payload[i] = spare_payload[i]
     return n_groups
 
 
@@ -155,7 +122,7 @@ def _range(values, start, stop):
 
 @njit(cache=True, nogil=True)
 def _deal_once(values, payload, spare_values, spare_payload, start, stop, place, lowest, span):
-    """Sort by one digit, of about as many bins as there are values."""
+    """Sort by one digit, of about as many bins as there are values, to the spare arrays."""
     n = stop - start
     place[: n + 1] = 0
     scale = n / span
@@ -173,14 +140,11 @@ def _deal_once(values, payload, spare_values, spare_payload, start, stop, place,
         place[digit] += 1
         spare_values[p] = value
         spare_payload[p] = payload[i]
-    for i in range(start, stop):
-        values[i] = spare_values[i]
-        payload[i] = spare_payload[i]
 
 
 @njit(cache=True, nogil=True)
 def _deal_twice(values, payload, spare_values, spare_payload, start, stop, low, high, lowest, span):
-    """Sort by two digits, the low one first."""
+    """Sort by two digits, the low one first, to the spare arrays and back."""
     scale = (BINS * BINS - 1) / span
     low[:] = 0
     high[:] = 0
@@ -213,21 +177,24 @@ def _deal_twice(values, payload, spare_values, spare_payload, start, stop, low, 
 
 
 @njit(cache=True, nogil=True)
-def _insert(values, payload, start, stop, moves):
-    """Sort by insertion; False, with the work half done, if that takes more moves."""
-    for i in range(start + 1, stop):
-        if values[i - 1] > values[i]:
-            value, load = values[i], payload[i]
-            j = i
-            while j > start and values[j - 1] > value:
-                values[j] = values[j - 1]
-                payload[j] = payload[j - 1]
-                j -= 1
-            values[j] = value
-            payload[j] = load
-            moves -= i - j
-            if moves < 0:
-                return False
+def _insert(values, payload, to_values, to_payload, start, stop):
+    """Sort by insertion into other arrays or the same; False if that takes too many moves.
+
+    The values are complete in either case.
+    """
+    moves = 16 * (stop - start)
+    for i in range(start, stop):
+        value, load = values[i], payload[i]
+        j = i
+        while j > start and to_values[j - 1] > value:
+            to_values[j] = to_values[j - 1]
+            to_payload[j] = to_payload[j - 1]
+            j -= 1
+        to_values[j] = value
+        to_payload[j] = load
+        moves -= i - j
+        if moves < 0:
+            return False
     return True
 
 

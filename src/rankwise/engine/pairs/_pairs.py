@@ -69,11 +69,18 @@ class Pairs:
         if len(y) >= 2**30:
             raise ValueError(f"y has {len(y)} rows, more than the 2^30 that pairs are made for")
         self.y = np.asarray(y, dtype=np.float64)
-        self.weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        self._weight = sample_weight
         self.magnitude = pair_weight == "magnitude"
         self.weighted = sample_weight is not None
-        codes, self.n_queries = encode_queries(qid, len(y))
-        self.codes = None if qid is None else codes
+        self.codes: NDArray[np.int64] | None = None
+        self.n_queries = 1
+        if qid is not None:
+            self.codes, self.n_queries = encode_queries(qid, len(y))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.y)) if self._weight is None else self._weight
 
     @cached_property
     def by_query(self) -> Layout:
