@@ -45,7 +45,7 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
 def _count_alike(y: Floats, s: Floats) -> tuple[int, int, int]:
     """Count the pairs of one query without weights."""
     n = len(y)
-    whole = np.array([0, n])
+    whole = np.array([0, n], dtype=np.int64)
     scores = s.copy()
     low, high = y.min(), y.max()
     if high - low < MANY_GRADES:
