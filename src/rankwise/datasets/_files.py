@@ -20,10 +20,11 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Source(NamedTuple):
-    """The bytes of a file, and what messages call it."""
+    """The bytes of a file, what messages call it, and whether its last line has no end."""
 
     label: str
     raw: bytes
+    cut: bool = False
 
 
 class BadRows:
@@ -31,16 +32,17 @@ class BadRows:
 
     Parameters
     ----------
-    label : str
+    source : Source
         The file.
     on_bad_rows : {"raise", "skip"}
         Whether the first one is an error, or all are counted.
     """
 
-    def __init__(self, label: str, on_bad_rows: str) -> None:
+    def __init__(self, source: Source, on_bad_rows: str) -> None:
         if on_bad_rows not in {"raise", "skip"}:
             raise ValueError(f"on_bad_rows must be 'raise' or 'skip', not {on_bad_rows!r}")
-        self.label = label
+        self.label = source.label
+        self.cut = source.cut
         self.stop = on_bad_rows == "raise"
         self.count = 0
         self.first = ""
@@ -54,7 +56,7 @@ class BadRows:
         self.count += count
 
     def finish(self, n_rows: int, what: str = "rows") -> None:
-        """Warn if rows were skipped; raise if none is left."""
+        """Raise if no row is left; warn if some were skipped, or the last may have been cut."""
         if n_rows == 0:
             raise ValueError(self.first or f"{self.label}:1: no {what} in this file")
         if self.count:
@@ -62,6 +64,8 @@ class BadRows:
                 f"{self.label}: skipped {self.count} bad {what} and kept {n_rows}; "
                 f"the first: {self.first}"
             )
+        if self.cut:
+            warn_user(f"{self.label}: no newline at the end; the last row may have been cut")
 
 
 def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
@@ -86,6 +90,7 @@ def find_files(path: PathLike, pattern: str) -> list[Source]:
     if path.is_dir():
         found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, [pattern]))
         return [Source(str(p), p.read_bytes()) for p in found]
+    path.stat()
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path}:1: neither a folder nor a zip archive")
     return _guard(str(path), lambda: _members(path, [pattern]))
@@ -144,17 +149,15 @@ def _guard(label: str, read: Callable[[], T]) -> T:
 
 
 def clean(source: Source) -> Source:
-    """Drop a byte order mark, and add the newline at the end if it is missing, with a warning."""
-    label, raw = source
+    """Drop a byte order mark, and add the newline at the end if it is missing."""
+    label, raw, _ = source
     if raw.startswith(_WIDE):
         raise ValueError(f"{label}:1: UTF-16 text; save it as UTF-8")
     raw = raw.removeprefix(_BOM)
     if not raw.strip():
         raise ValueError(f"{label}:1: the file is empty")
-    if not raw.endswith(b"\n"):
-        warn_user(f"{label}: no newline at the end; the last row may have been cut")
-        raw += b"\n"
-    return Source(label, raw)
+    cut = not raw.endswith(b"\n")
+    return Source(label, raw + b"\n" if cut else raw, cut)
 
 
 def first_line(source: Source) -> bytes:

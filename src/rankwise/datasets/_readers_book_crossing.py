@@ -111,7 +111,7 @@ def read_book_crossing(
     if table not in FILES:
         raise ValueError(f"table must be one of {', '.join(FILES)}, not {table!r}")
     source = clean(read_source(path, FILES[table]))
-    bad = BadRows(source.label, on_bad_rows)
+    bad = BadRows(source, on_bad_rows)
     columns, _ = read_table(source, _LAYOUTS[table], bad)
     bad.finish(len(next(iter(columns.values()))))
     if table == "ratings":

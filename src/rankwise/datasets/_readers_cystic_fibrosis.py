@@ -97,7 +97,7 @@ def read_cystic_fibrosis(path: PathLike, *, on_bad_rows: str = "raise") -> Bunch
     skipped = 0
     documents: dict[int, dict[str, object]] = {}
     for source in sources:
-        bad = BadRows(source.label, on_bad_rows)
+        bad = BadRows(source, on_bad_rows)
         for record in _records(source, _TAGS["documents"], bad):
             try:
                 _add_document(record, documents)
@@ -105,7 +105,7 @@ def read_cystic_fibrosis(path: PathLike, *, on_bad_rows: str = "raise") -> Bunch
                 bad.refuse(record.line, str(error))
         bad.finish(len(documents), "records")
         skipped += bad.count
-    bad = BadRows(asked[0].label, on_bad_rows)
+    bad = BadRows(asked[0], on_bad_rows)
     queries: dict[int, str] = {}
     judgements: list[tuple[int, ...]] = []
     lost = skipped > 0
@@ -127,8 +127,6 @@ def read_cystic_fibrosis(path: PathLike, *, on_bad_rows: str = "raise") -> Bunch
 def _records(source: Source, tags: tuple[str, ...], bad: BadRows) -> Iterator[_Record]:
     """Yield the records of a file: fields by their tags, continuations joined."""
     raw = source.raw.translate(bytes(c & 0x7F for c in range(256)))
-    if not raw.endswith(b"\n"):
-        raw += b"\n"
     text = decode(clean(Source(source.label, raw)))
     record = _Record(1, {})
     tag = ""

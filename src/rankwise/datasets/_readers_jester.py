@@ -1,5 +1,7 @@
 """Jester: one row per user, in a spreadsheet or as csv."""
 
+import warnings
+from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +59,7 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
 
     Notes
     -----
-    Spreadsheets need ``python-calamine``, which the extra ``data`` installs.
+    Spreadsheets need ``xlrd`` or ``openpyxl``, which the extra ``data`` installs.
 
     References
     ----------
@@ -79,7 +81,7 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     2     2     3    9.50
     """
     source = read_source(path, FILES)
-    bad = BadRows(source.label, on_bad_rows)
+    bad = BadRows(source, on_bad_rows)
     table, lines = (_sheet if source.raw.startswith(_SHEETS) else _csv)(source, bad)
     table, lines = _check(table, lines, bad)
     bad.finish(len(table))
@@ -98,6 +100,7 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
 
 def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
     source = clean(source)
+    bad.cut = source.cut
     line = first_line(source)
     separator = next((s for s in (b",", b";", b"\t") if s in line), None)
     if separator is None:
@@ -112,31 +115,47 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
 
 
 def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
-    rows = _cells(source)
-    width = max(map(len, rows), default=0)
-    good = [len(row) == width and set(map(type, row)) <= {int, float} for row in rows]
-    if not all(good):
-        row = good.index(False)
-        odd = next((c for c in rows[row] if type(c) not in {int, float}), "")
-        bad.refuse(row + 1, f"{odd!r} is not a number", good.count(False))
-    lines = 1 + np.flatnonzero(good)
-    return np.array([rows[i - 1] for i in lines], float).reshape(len(lines), width), lines
+    """Read the first sheet; rows may end in empty cells, and empty rows are passed over."""
+    cells = {}
+    for number, row in enumerate(_cells(source), 1):
+        while row and row[-1] in {None, ""}:
+            row.pop()
+        if row:
+            cells[number] = row
+    width = len(next(iter(cells.values()), ""))
+    for number, row in list(cells.items()):
+        odd = [cell for cell in row if type(cell) not in {int, float}]
+        if odd or len(row) != width:
+            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, wanted {width}"
+            bad.refuse(number, reason)
+            del cells[number]
+    table = np.array(list(cells.values()), float).reshape(len(cells), width)
+    return table, np.array(list(cells), np.int64)
 
 
 def _cells(source: Source) -> list[list[Any]]:
-    from io import BytesIO  # noqa: PLC0415
-
-    calamine = need("python_calamine")
     try:
-        workbook = calamine.CalamineWorkbook.from_filelike(BytesIO(source.raw))
-        rows: list[list[Any]] = workbook.get_sheet_by_index(0).to_python(skip_empty_area=False)
-    # A damaged spreadsheet can make the parser panic, which is no Exception.
-    except BaseException as error:
-        if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
-            raise
+        return _xlsx(source.raw) if source.raw.startswith(b"PK") else _xls(source.raw)
+    except ImportError:
+        raise
+    # A damaged spreadsheet ends in any exception, from struct's to the parsers' own assertions.
+    except Exception as error:
         reason = str(error) or type(error).__name__
         raise ValueError(f"{source.label}:1: a damaged spreadsheet: {reason}") from error
-    return rows
+
+
+def _xls(raw: bytes) -> list[list[Any]]:
+    workbook = need("xlrd").open_workbook(file_contents=raw, logfile=StringIO(), ragged_rows=True)
+    sheet = workbook.sheet_by_index(0)
+    return [sheet.row_values(row) for row in range(sheet.nrows)]
+
+
+def _xlsx(raw: bytes) -> list[list[Any]]:
+    openpyxl = need("openpyxl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        workbook = openpyxl.load_workbook(BytesIO(raw), read_only=True, data_only=True)
+        return [list(row) for row in workbook.worksheets[0].iter_rows(values_only=True)]
 
 
 def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:

@@ -106,7 +106,7 @@ def read_letor(
 
 def _read(source: Source, limit: int, sparse: bool, on_bad_rows: str) -> dict[str, Any]:
     raw = source.raw
-    bad = BadRows(source.label, on_bad_rows)
+    bad = BadRows(source, on_bad_rows)
     rows, entries = raw.count(b"\n"), raw.count(b":")
     grades, values = np.empty(rows), np.empty(entries)
     qids, lines, indptr = (np.empty(rows + extra, np.int64) for extra in (0, 0, 1))

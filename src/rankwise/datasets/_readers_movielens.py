@@ -172,7 +172,7 @@ def read_movielens(
     if table not in FILES:
         raise ValueError(f"table must be one of {', '.join(FILES)}, not {table!r}")
     source = clean(read_source(path, FILES[table]))
-    bad = BadRows(source.label, on_bad_rows)
+    bad = BadRows(source, on_bad_rows)
     layout = _layout(source, table)
     columns, _ = read_table(source, layout, bad, encoding=text_encoding(source, encoding))
     bad.finish(len(columns[layout.columns[0].name]))

@@ -1,8 +1,5 @@
 """Ordinal regression tables: numbers in csv, one column of which is the grade."""
 
-import csv
-from io import StringIO
-
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -49,9 +46,9 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
            [11.2,  2. ]]), array([3, 4]), ['acid', 'sugar'])
     """
     source = clean(read_source(path))
-    bad = BadRows(source.label, on_bad_rows)
+    bad = BadRows(source, on_bad_rows)
     head = first_line(source)
-    names = next(csv.reader(StringIO(head.decode("latin-1"))))
+    names = [name.strip('"') for name in head.decode("latin-1").split(",")]
     if len(names) < 2 or len(set(names)) < len(names) or not all(map(str.isprintable, names)):
         raise ValueError(f"{bad.label}:1: {str(names)[:60]} is no header of two or more names")
     chosen = target or ("response" if "response" in names else names[-1])

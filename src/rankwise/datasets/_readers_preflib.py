@@ -76,7 +76,7 @@ def read_preflib(
     ([[3, (1, 2)], [1, 2, 3]], array([2, 1]))
     """
     source = clean(read_source(path))
-    bad = BadRows(source.label, on_bad_rows)
+    bad = BadRows(source, on_bad_rows)
     lines = decode(source).rstrip("\n").split("\n")
     header, called = _header(lines, source.label, names)
     kind = _kind(header, source.label)

@@ -167,8 +167,11 @@ def explain(raw: bytes, offset: int, layout: Layout) -> str:
     raise RuntimeError(f"the compiled reader refused a good row at byte {offset}")
 
 
-def literal_row(raw: bytes, offset: int, layout: Layout) -> list[bytes]:
-    """Split the row at an offset into its fields, one by one; a ValueError says what is wrong."""
+def literal_row(raw: bytes, offset: int, layout: Layout) -> tuple[list[bytes], int]:
+    """Split the row at an offset into its fields, one by one; a ValueError says what is wrong.
+
+    Returns the fields as they are written, and where the next row begins.
+    """
     fields: list[bytes] = []
     names = [column.name for column in layout.columns]
     while True:
@@ -182,7 +185,7 @@ def literal_row(raw: bytes, offset: int, layout: Layout) -> list[bytes]:
         if column.kind == REAL and not _NUMBER.fullmatch(field):
             raise ValueError(f"{column.name} is {shown!r}, wanted a number")
         fields.append(field)
-        if _ENDING.match(raw, offset):
+        if ending := _ENDING.match(raw, offset):
             break
         if not raw.startswith(layout.separator, offset):
             raise ValueError(f"{column.name}: text after the closing quote")
@@ -193,7 +196,7 @@ def literal_row(raw: bytes, offset: int, layout: Layout) -> list[bytes]:
             f"{len(fields)} {fields_word} between {layout.separator.decode()!r}, "
             f"wanted {len(names)}: {', '.join(names)}"
         )
-    return fields
+    return fields, ending.end()
 
 
 def _literal_field(raw: bytes, offset: int, layout: Layout) -> tuple[bytes, int]:

@@ -255,7 +255,7 @@ def scan_letor(data, limit, stop, out):
     """
     grades, qids, lines, comments, indptr, indices, values, hard = out
     i, line, row, entry, bad, bad_line, bad_at, n_hard = 0, 1, 0, 0, 0, 0, 0, 0
-    place = np.int64(0)
+    place = 0
     indptr[0] = 0
     while i < len(data):
         while data[i] == _SPACE or data[i] == _TAB:
@@ -265,7 +265,8 @@ def scan_letor(data, limit, stop, out):
             i = _line_end(data, i) + 1
             line += 1
             continue
-        at, entry_before, n_hard_before, tokens, largest = i, entry, n_hard, 0, 0
+        at, entry_before, n_hard_before, tokens = i, entry, n_hard, 0
+        largest = np.int64(0)
         good = False
         comments[0, row] = 0
         comments[1, row] = 0
