@@ -119,11 +119,12 @@ def _by_members(path: Path) -> _Format | None:
 
 
 def _by_content(start: bytes) -> _Format | None:
-    line = start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0].strip()
+    if re.search(rb"^# NUMBER ALTERNATIVES:", start, re.MULTILINE):
+        return _Format("PrefLib", _counted, _orders)
+    lines = start.removeprefix(b"\xef\xbb\xbf").splitlines()
+    line = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
     if re.match(rb"\S+[ \t]+qid:", line):
         return _Format("LETOR", read_letor, _bunch)
-    if line.startswith(b"# FILE NAME:"):
-        return _Format("PrefLib", _counted, _orders)
     bare = line.replace(b'"', b"")
     if bare == b"userId,movieId,rating,timestamp" or re.fullmatch(
         rb"\d+(::|\t)\d+\1[\d.]+\1\d+", bare

@@ -66,7 +66,7 @@ class Resuming:
             answer.raise_for_status()
             with self.part.open("ab" if resumed else "wb") as file:
                 start = file.tell()
-                for piece in answer.iter_content(1 << 16):
+                for piece in answer.iter_content(1 << 13):
                     file.write(piece)
                 got = file.tell() - start
             wanted = answer.headers.get("Content-Length")
