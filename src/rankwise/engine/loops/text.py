@@ -10,6 +10,7 @@ from numba import njit
 
 WHOLE, REAL, TEXT = 0, 1, 2
 NONE, BACKSLASH, DOUBLED = 0, 1, 2
+NO, EXACT, HARD = 0, 1, 2
 
 _TENS = 10.0 ** np.arange(23)
 _NEWLINE, _RETURN, _QUOTE, _ESCAPE, _TAB, _SPACE = 10, 13, 34, 92, 9, 32
@@ -17,80 +18,72 @@ _HASH, _COLON = 35, 58
 
 
 @njit(cache=True, nogil=True)
-def _number(data, i, stop):
-    """Read data[i:stop]: its value, and 0 for no number, 1 for exact, 2 for left to the caller."""
-    negative = False
-    if i < stop and (data[i] == 45 or data[i] == 43):
-        negative = data[i] == 45
+def _number(data, i):
+    """Read a number at i: its value, what it is (NO, EXACT or HARD), and where it ends."""
+    negative = data[i] == 45
+    if negative or data[i] == 43:
         i += 1
     digits = np.int64(0)
     significant = 0
-    seen = 0
     power = 0
     fraction = False
-    while i < stop:
-        c = data[i]
-        if 48 <= c <= 57:
-            seen += 1
+    begin = i
+    while True:
+        d = np.int64(data[i]) - 48
+        if 0 <= d <= 9:
             if significant < 18:
-                digits = digits * 10 + (c - 48)
+                digits = digits * 10 + d
                 significant += digits > 0
                 power -= fraction
             else:
                 significant += 1
                 power += not fraction
-        elif c == 46 and not fraction:
+        elif d == -2 and not fraction:
             fraction = True
         else:
             break
         i += 1
-    if seen == 0:
-        return 0.0, 0
-    if i < stop:
-        if data[i] != 101 and data[i] != 69:
-            return 0.0, 0
+    if i - begin - fraction == 0:
+        return 0.0, NO, i
+    if data[i] == 101 or data[i] == 69:
         i += 1
-        down = False
-        if i < stop and (data[i] == 45 or data[i] == 43):
-            down = data[i] == 45
+        down = data[i] == 45
+        if down or data[i] == 43:
             i += 1
-        if i == stop:
-            return 0.0, 0
+        begin = i
         exponent = 0
-        while i < stop:
-            c = data[i]
-            if c < 48 or c > 57:
-                return 0.0, 0
+        while 48 <= data[i] <= 57:
             if exponent < 10_000:
-                exponent = exponent * 10 + (c - 48)
+                exponent = exponent * 10 + (data[i] - 48)
             i += 1
+        if i == begin:
+            return 0.0, NO, i
         power += -exponent if down else exponent
-    status = 1
+    status = EXACT
     value = float(digits)
     if significant > 18 or digits > 9_007_199_254_740_992:
-        status = 2
+        status = HARD
     elif -22 <= power < 0:
         value /= _TENS[-power]
     elif 0 <= power <= 22:
         value *= _TENS[power]
     elif digits > 0:
-        status = 2
-    return (-value if negative else value), status
+        status = HARD
+    return (-value if negative else value), status, i
 
 
 @njit(cache=True, nogil=True)
-def _whole(data, i, stop):
-    """Read data[i:stop], one to fifteen digits; -1 if it is anything else."""
-    if i == stop or stop - i > 15:
-        return np.int64(-1)
+def _whole(data, i):
+    """Read one to fifteen digits at i: their value, or -1, and where they end."""
+    begin = i
     value = np.int64(0)
-    while i < stop:
-        c = data[i]
-        if c < 48 or c > 57:
-            return np.int64(-1)
-        value = value * 10 + (c - 48)
+    while True:
+        d = np.int64(data[i]) - 48
+        if d < 0 or d > 9:
+            break
+        value = value * 10 + d
         i += 1
-    return value
+    return (value if 0 < i - begin <= 15 else np.int64(-1)), i
 
 
 @njit(cache=True, nogil=True)
@@ -98,6 +91,41 @@ def _line_end(data, i):
     while data[i] != _NEWLINE:
         i += 1
     return i
+
+
+@njit(cache=True, nogil=True)
+def _text(data, i, separator, width, quotes, quoted):
+    """Find where the text at i ends, and count its newlines; -1 if it has no end or is no text."""
+    newlines = 0
+    if quoted:
+        while i < len(data):
+            c = np.int64(data[i])
+            if c == _QUOTE:
+                if quotes == BACKSLASH or data[i + 1] != _QUOTE:
+                    return i, newlines
+                i += 1
+            elif c == _ESCAPE and quotes == BACKSLASH:
+                i += 1
+                if data[i] < _SPACE:
+                    return -1, 0
+            elif c == _NEWLINE:
+                newlines += 1
+            elif c < _SPACE and c != _TAB and c != _RETURN:
+                return -1, 0
+            i += 1
+        return -1, 0
+    while True:
+        c = np.int64(data[i])
+        if c == _NEWLINE:
+            break
+        if c == separator and (width == 1 or data[i + 1] == separator):
+            break
+        if c < _SPACE and c != _TAB and not (c == _RETURN and data[i + 1] == _NEWLINE):
+            return -1, 0
+        if c == _QUOTE and quotes != NONE:
+            return -1, 0
+        i += 1
+    return i, newlines
 
 
 @njit(cache=True, nogil=True)
@@ -139,71 +167,40 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
         at, column, inside, n_hard_before = i, 0, 0, n_hard
         good = False
         while True:
-            if quotes != NONE and data[i] == _QUOTE:
-                first = i + 1
-                i = first
-                closed = False
-                while i < len(data):
-                    c = data[i]
-                    if c == _QUOTE:
-                        if quotes == BACKSLASH or i + 1 == len(data) or data[i + 1] != _QUOTE:
-                            closed = True
-                            break
-                        i += 1
-                    elif c == _ESCAPE and quotes == BACKSLASH:
-                        i += 1
-                        if i < len(data) and data[i] < _SPACE:
-                            break
-                    elif c == _NEWLINE:
-                        inside += 1
-                    elif c < _SPACE and c != _TAB and c != _RETURN:
-                        break
-                    i += 1
-                past = i
-                if not closed:
-                    break
-                i += 1
-            else:
-                first = i
-                plain = True
-                while data[i] != _NEWLINE:
-                    c = data[i]
-                    if c == separator and (width == 1 or data[i + 1] == separator):
-                        break
-                    if c < _SPACE and c != _TAB and not (c == _RETURN and data[i + 1] == _NEWLINE):
-                        plain = False
-                    if c == _QUOTE and quotes != NONE:
-                        plain = False
-                    i += 1
-                past = i
-                if data[i] == _NEWLINE and past > first and data[past - 1] == _RETURN:
-                    past -= 1
-                if not plain:
-                    break
             kind = kinds[column]
+            quoted = quotes != NONE and data[i] == _QUOTE
+            i += quoted
+            first = i
             if kind == TEXT:
+                i, newlines = _text(data, i, separator, width, quotes, quoted)
+                if i < 0:
+                    break
+                inside += newlines
                 spans[2 * column, row] = first
-                spans[2 * column + 1, row] = past
+                ended = data[i] == _NEWLINE and not quoted and i > first
+                spans[2 * column + 1, row] = i - (ended and data[i - 1] == _RETURN)
             elif kind == WHOLE:
-                whole = _whole(data, first, past)
+                whole, i = _whole(data, i)
                 if whole < 0:
                     break
                 numbers[column, row] = whole
             else:
-                value, status = _number(data, first, past)
-                if status == 0:
+                value, status, i = _number(data, i)
+                if status == NO:
                     break
-                if status == 2:
+                if status == HARD:
                     if n_hard < len(hard):
                         hard[n_hard, 0] = column
                         hard[n_hard, 1] = row
                         hard[n_hard, 2] = first
-                        hard[n_hard, 3] = past
+                        hard[n_hard, 3] = i
                     n_hard += 1
                 numbers[column, row] = value
+            if quoted:
+                if data[i] != _QUOTE:
+                    break
+                i += 1
             column += 1
-            if i == len(data):
-                break
             if data[i] == _NEWLINE or (data[i] == _RETURN and data[i + 1] == _NEWLINE):
                 good = column == n_columns
                 break
@@ -282,44 +279,35 @@ def scan_letor(data, limit, stop, out):
             if data[i] == _NEWLINE:
                 good = tokens >= 2
                 break
-            first, colon = i, -1
-            while data[i] > _SPACE and data[i] != _HASH:
-                if data[i] == _COLON and colon < 0:
-                    colon = i
-                i += 1
-            if data[i] < _SPACE and data[i] != _TAB and data[i] != _NEWLINE and data[i] != _RETURN:
-                break
+            first, status = i, EXACT
             if tokens == 0:
-                value, status = _number(data, first, i)
-                if status == 0:
-                    break
-                grades[row] = value
+                grades[row], status, i = _number(data, i)
                 place = row
             elif tokens == 1:
                 if (
-                    colon != first + 3
-                    or data[first] != 113
-                    or data[first + 1] != 105
-                    or data[first + 2] != 100
+                    data[i] != 113
+                    or data[i + 1] != 105
+                    or data[i + 2] != 100
+                    or data[i + 3] != _COLON
                 ):
                     break
-                qid = _whole(data, colon + 1, i)
-                if qid < 0:
+                qids[row], i = _whole(data, i + 4)
+                if qids[row] < 0:
                     break
-                qids[row] = qid
-                status = 1
             else:
-                feature = np.int64(-1) if colon < 0 else _whole(data, first, colon)
-                first = colon + 1
-                value, status = _number(data, first, i)
-                if feature <= largest or feature > limit or status == 0:
+                feature, i = _whole(data, i)
+                if data[i] != _COLON or feature <= largest or feature > limit:
                     break
+                first = i + 1
                 largest = feature
                 indices[entry] = feature - 1
-                values[entry] = value
+                values[entry], status, i = _number(data, first)
                 place = -1 - entry
                 entry += 1
-            if status == 2:
+            c = data[i]
+            if status == NO or not (9 <= c <= 13 or c in (_SPACE, _HASH)):
+                break
+            if status == HARD:
                 if n_hard < len(hard):
                     hard[n_hard, 0] = place
                     hard[n_hard, 1] = first
