@@ -33,7 +33,8 @@ def _number(data, i):
         if 0 <= d <= 9:
             if significant < 18:
                 digits = digits * 10 + d
-                significant += digits > 0
+                if digits > 0:
+                    significant += 1
                 power -= fraction
             else:
                 significant += 1
