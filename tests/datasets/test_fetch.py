@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -164,6 +165,28 @@ def test_a_corrupted_copy_is_fetched_again(server, home, fetch):
     (home / "ml-100k.zip").write_bytes(b"PK nonsense")
     assert len(fetch()) == 20_000
     assert len(server.log) == 2
+
+
+def test_a_short_answer_is_noticed_even_if_the_library_does_not(tmp_path):
+    class Answer(SimpleNamespace):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    headers = {"Content-Length": "10"}
+    answer = Answer(
+        status_code=200,
+        headers=headers,
+        raise_for_status=lambda: None,
+        iter_content=lambda _: [b"12345"],
+    )
+    library = SimpleNamespace(get=lambda *_, **__: answer, ConnectionError=ConnectionError)
+    part = tmp_path / "x.part"
+    with pytest.raises(ConnectionError, match="5 of 10 bytes arrived"):
+        _download.Resuming(part, 1)._go_on(library, "http://x")
+    assert part.read_bytes() == b"12345"
 
 
 def test_a_slow_server_is_left_and_resumed(server, fetch):

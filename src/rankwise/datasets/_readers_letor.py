@@ -23,7 +23,10 @@ def read_letor(
     sparse: bool = False,
     on_bad_rows: str = "raise",
 ) -> Bunch:
-    r"""Read graded documents by query: ``grade qid:number feature:value ... # comment``.
+    r"""Read LETOR or MSLR files: documents that are graded by query.
+
+    A line is ``grade qid:number feature:value feature:value # comment``, with any number of
+    features, as svmlight writes it.
 
     Parameters
     ----------
