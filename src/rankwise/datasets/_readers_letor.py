@@ -96,7 +96,7 @@ def read_letor(
     )
     grades = np.concatenate([part["grades"] for part in parts])
     whole = np.all(grades == np.floor(grades)) and np.all(np.abs(grades) < 2**53)
-    comments = [text for part in parts for text in part["comments"]]
+    comments = [text for part in parts for text in part["comments"] or [""] * len(part["grades"])]
     return Bunch(
         X=X if sparse else X.toarray(),
         y=grades.astype(np.int64) if whole else grades,
@@ -129,8 +129,8 @@ def _read(source: Source, limit: int, sparse: bool, on_bad_rows: str) -> dict[st
         bad.refuse(line, explain_letor(text, limit, sparse=sparse), count)
     bad.finish(read)
     end = indptr[read]
-    text = raw.decode("latin-1")
     used = indices[:end]
+    spans = comments[:, :read].T.tolist() if b"#" in raw else []
     return {
         "grades": grades[:read],
         "qids": qids[:read],
@@ -139,7 +139,7 @@ def _read(source: Source, limit: int, sparse: bool, on_bad_rows: str) -> dict[st
             used,
             indptr[: read + 1].astype(np.int32 if end < 2**31 else np.int64),
         ),
-        "comments": [text[i:j].strip() for i, j in comments[:, :read].T.tolist()],
+        "comments": [raw[i:j].decode("latin-1").strip() for i, j in spans],
         "width": int(used.max(initial=0)) + 1,
         "skipped": bad.count,
     }
