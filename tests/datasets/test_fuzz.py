@@ -3,6 +3,7 @@
 import gzip
 import re
 import warnings
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -158,6 +159,7 @@ PIECES = [
     b"+",
 ]
 PIECES += [b"1", b"07", b"1.5", b".", b"e", b"E-3", b"9" * 15, b"9" * 16, b"1" * 30, b"1e400"]
+PIECES += [b"1e" + b"9" * 30, b"1e-" + b"9" * 30]
 texts = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join)
 
 
@@ -275,10 +277,10 @@ numbers = st.one_of(
 
 @given(values=st.lists(numbers.filter(str.isascii), min_size=1, max_size=10))
 def test_numbers_are_the_nearest_doubles(values):
-    raw = "".join(f"{value}\n" for value in values).encode()
-    columns, _ = read_table(
-        Source("file", raw), Layout((Column("x", REAL),), b","), BadRows(Source("", b""), "raise")
-    )
+    source = Source("file", "".join(f"{value}\n" for value in values).encode())
+    layout = Layout((Column("x", REAL),), b",")
+    columns, _ = read_table(source, layout, BadRows(source, "skip"))
+    values = [value for value in values if not Decimal(value) or Decimal(value).adjusted() < 308]
     np.testing.assert_array_equal(
         columns["x"].view(np.int64), np.array(values, float).view(np.int64)
     )

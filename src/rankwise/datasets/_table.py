@@ -13,7 +13,7 @@ from rankwise.engine.loops.text import BACKSLASH, DOUBLED, NONE, REAL, TEXT, WHO
 
 Array = NDArray[Any]
 
-_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(rb"[0-9]{1,15}")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
 _ENDING = re.compile(rb"\r?\n")
@@ -164,7 +164,12 @@ def explain(raw: bytes, offset: int, layout: Layout) -> str:
         literal_row(raw, offset, layout)
     except ValueError as error:
         return str(error)
-    raise RuntimeError(f"the compiled reader refused a good row at byte {offset}")
+    return "not a row of this table"
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number of those that the compiled readers take."""
+    return _NUMBER.fullmatch(text) is not None and abs(float(text)) < 1e308
 
 
 def literal_row(raw: bytes, offset: int, layout: Layout) -> tuple[list[bytes], int]:
@@ -182,7 +187,7 @@ def literal_row(raw: bytes, offset: int, layout: Layout) -> tuple[list[bytes], i
         shown = field[:40].decode("latin-1")
         if column.kind == WHOLE and not _WHOLE.fullmatch(field):
             raise ValueError(f"{column.name} is {shown!r}, wanted 1 to 15 digits")
-        if column.kind == REAL and not _NUMBER.fullmatch(field):
+        if column.kind == REAL and not is_number(field.decode("latin-1")):
             raise ValueError(f"{column.name} is {shown!r}, wanted a number")
         fields.append(field)
         if ending := _ENDING.match(raw, offset):

@@ -1,8 +1,8 @@
 """Tables of text read from their bytes: rows, fields and numbers in one compiled pass.
 
-A number is ``[+-] digits [. digits] [e [+-] digits]``. Where its digits fit into 53 bits and the
-power of ten into 22, one division or product gives the nearest double; the others are left to the
-caller, who gets their places.
+A number is ``[+-] digits [. digits] [e [+-] digits]``, and below 1e308. Where its digits fit into
+53 bits and the power of ten into 22, one division or product gives the nearest double; the others
+are left to the caller, who gets their places.
 """
 
 import numpy as np
@@ -60,6 +60,8 @@ def _number(data, i):
         if i == begin:
             return 0.0, NO, i
         power += -exponent if down else exponent
+    if digits > 0 and min(significant, 18) + power > 308:
+        return 0.0, NO, i
     status = EXACT
     value = float(digits)
     if significant > 18 or digits > 9_007_199_254_740_992:
