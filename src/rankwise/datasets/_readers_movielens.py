@@ -124,8 +124,8 @@ def read_movielens(
     table : {"ratings", "movies", "users"}, default="ratings"
         What to read. The csv releases have no users.
     encoding : str, default=None
-        Of titles. By default UTF-8 if the file is valid UTF-8, else Latin-1, which is right for
-        all releases.
+        Of titles. By default UTF-8 if the file is valid UTF-8, else Latin-1, as the
+        older releases are.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether a row that can't be read is an error, or is skipped; then a warning says how many,
         and so does ``frame.attrs["skipped_rows"]``.
@@ -147,7 +147,7 @@ def read_movielens(
     Notes
     -----
     A user who rated a film twice keeps both ratings, as in the file;
-    ``frame.duplicated(["user", "item"])`` finds them. No release has any.
+    ``frame.duplicated(["user", "item"])`` finds them. The 100K and 1M releases have none.
 
     The numbers are read in one compiled pass over the bytes.
 
