@@ -439,7 +439,7 @@ class RankerMixin(RegressorMixin):
         -------
         ndarray of shape (n_samples,)
         """
-        values = self.predict(X)  # type: ignore[attr-defined]
+        values = self.predict(X)
         codes, n_queries = encode_queries(qid, len(values))
         best = np.argsort(-values, kind="stable")
         order, starts = group_rows(codes[best], n_queries)
@@ -468,12 +468,12 @@ class RankerMixin(RegressorMixin):
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; a pair weighs their product.
         """
-        values = self.predict(X)  # type: ignore[attr-defined]
+        values = self.predict(X)
         if qid is None and self.n_queries_ > 1:
             warn_user(
                 f"this {type(self).__name__} was fitted with qid and is scored without it, so rows "
-                "of different queries are compared, too: pass qid=... to score (in GridSearchCV and "
-                "cross_val_score through metadata routing)"
+                "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
+                "and cross_val_score through metadata routing)"
             )
         return 1.0 - metrics.pairwise_misranking_loss(
             y, values, qid=qid, sample_weight=sample_weight, ties="half"

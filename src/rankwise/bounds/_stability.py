@@ -45,8 +45,8 @@ def stability_beta(
     Returns
     -------
     Bound
-        With the pieces ``sigma``, ``C``, ``kappa``, ``m``, ``M`` and ``power``. Vacuous at (2M)^power
-        or more, the largest cost there is.
+        With the pieces ``sigma``, ``C``, ``kappa``, ``m``, ``M`` and ``power``. Vacuous at
+        (2M)^power or more, the largest cost there is.
 
     References
     ----------
@@ -112,8 +112,8 @@ def stability_bound(
     Returns
     -------
     Bound
-        With the pieces of `stability_beta`, ``beta``, ``deviation`` (the last term), ``empirical`` and
-        ``delta``. Vacuous at (2M)^power or more, the largest cost there is.
+        With the pieces of `stability_beta`, ``beta``, ``deviation`` (the last term), ``empirical``
+        and ``delta``. Vacuous at (2M)^power or more, the largest cost there is.
 
     References
     ----------

@@ -23,8 +23,8 @@ class Kernel(NamedTuple):
     r"""A kernel by its parameters, with scikit-learn's meaning of each.
 
     ``"linear"`` is :math:`x \cdot x'`, ``"poly"`` :math:`(\gamma\, x \cdot x' + c_0)^p`, ``"rbf"``
-    :math:`\exp(-\gamma \|x - x'\|^2)`; ``"precomputed"`` takes the values for X; a callable is given
-    two matrices of rows and returns the matrix of values. ``gamma=None`` is 1 / n_features.
+    :math:`\exp(-\gamma \|x - x'\|^2)`; ``"precomputed"`` takes the values for X; a callable is
+    given two matrices of rows and returns the matrix of values. ``gamma=None`` is 1 / n_features.
     """
 
     kernel: Any = "linear"

@@ -14,6 +14,8 @@ from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.solvers.ridge import Sample, dual_basis, left_out_path, primal_basis
 from rankwise.magnitude._mprank import MPRank, is_linear, needs_rows
 
+HALF_DECADES = tuple((10.0 ** (np.arange(-4, 11) / 2)).tolist())
+
 
 class MPRankCV(RankerMixin, BaseEstimator):
     """MPRank with C, and if wanted gamma, of the smallest exact leave-pair-out error.
@@ -81,7 +83,7 @@ class MPRankCV(RankerMixin, BaseEstimator):
 
     def __init__(
         self,
-        Cs: ArrayLike = tuple(float(10 ** (k / 2)) for k in range(-4, 11)),
+        Cs: ArrayLike = HALF_DECADES,
         *,
         kernel: Any = "linear",
         gammas: ArrayLike | None = None,
@@ -147,7 +149,7 @@ class MPRankCV(RankerMixin, BaseEstimator):
                 basis = dual_basis(model._kernel().gram(data.X), sample)
             found = left_out_path(basis, data.y, sample, Cs)
             errors[row] = found[self.scoring == "misranking"]
-        row, column = np.unravel_index(errors.argmin(), errors.shape)
+        row, column = divmod(int(errors.argmin()), len(Cs))
         self.lpo_errors_ = errors
         self.C_, self.gamma_ = float(Cs[column]), gammas[row]
         best = clone(models[row]).set_params(C=self.C_)
@@ -168,7 +170,6 @@ class MPRankCV(RankerMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        validate_data(self, X, accept_sparse="csr", skip_check_array=True, reset=False)
         return self.best_estimator_.predict(X)
 
 

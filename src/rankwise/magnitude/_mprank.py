@@ -216,9 +216,11 @@ class MPRank(RankerMixin, BaseEstimator):
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         solver = self._choose(data)
         linear = is_linear(self)
+        statistics = self._affordable_statistics(data, qid) if linear else None
         n_iter = 0
         if solver == "primal":
-            coef, objective = solve_primal(moments(data.X, data.y, sample), self.C)
+            stats = statistics.moments()[0] if statistics else moments(data.X, data.y, sample)
+            coef, objective = solve_primal(stats, self.C)
         elif solver == "dual":
             kernel = self._kernel()
             solution = solve_dual(lambda: kernel.gram(data.X), data.y, sample, self.C)
@@ -227,21 +229,21 @@ class MPRank(RankerMixin, BaseEstimator):
         elif linear:
             coef = np.zeros(data.X.shape[1])
             last, n_iter = self._climb(row_passes(data.X, data.y, sample, self.C, coef, self.eta))
-            objective = self._objective(coef @ coef, data.y - data.X @ coef, sample)
+            objective = self._objective(float(coef @ coef), data.y - data.X @ coef, sample)
         else:
             K = self._kernel().gram(data.X)
             means = centre_gram(K, sample)
             last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
             said = K @ last.alpha
-            objective = self._objective(last.alpha @ said, data.y - said, sample)
+            objective = self._objective(float(last.alpha @ said), data.y - said, sample)
             coef = of_raw_rows(last.alpha, sample)
             level = float(sample.overall(means) @ coef)
         if linear:
             level = float(sample.overall(sample.means(data.X)) @ coef)
         for name in ("coef_", "dual_coef_", "X_fit_", "_statistics"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if linear:
-            self.coef_ = coef
+            self.coef_, self._statistics = coef, statistics
         elif self.__sklearn_tags__().input_tags.pairwise:
             self.dual_coef_ = np.zeros(self.n_features_in_)
             self.dual_coef_[data.kept] = coef
@@ -268,9 +270,7 @@ class MPRank(RankerMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False
-        )
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
         if is_linear(self):
             said = np.empty((rows.shape[0], 1))
             scores(as_rows(rows), self.coef_[None], said)
@@ -295,8 +295,8 @@ class MPRank(RankerMixin, BaseEstimator):
         """Learn from more rows: the model of all rows so far at once, whatever the chunks.
 
         Every open query keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see
-        `close_queries`. Only for linear kernels. A model that was fitted by ``fit`` keeps no
-        statistics to go on from.
+        `close_queries`. Only for linear kernels. ``fit`` keeps the same statistics to go on from if
+        they take no more room than its rows; otherwise start by ``partial_fit``.
 
         Parameters
         ----------
@@ -311,17 +311,12 @@ class MPRank(RankerMixin, BaseEstimator):
         before = getattr(self, "_statistics", None)
         if before is None and hasattr(self, "coef_"):
             raise ValueError(
-                "this model was fitted by fit, which keeps no statistics to go on from: learn all "
-                "chunks by partial_fit, the first one too, which gives the same model"
+                "this model was fitted by fit, and statistics to go on from would have been larger "
+                "than the rows: learn all chunks by partial_fit, the first one too, which gives "
+                "the same model"
             )
         data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
-        names: list[Any] = [None]
-        if qid is not None:
-            firsts = np.unique(data.codes, return_index=True)[1]
-            names = np.asarray(qid)[data.kept[firsts]].tolist()
-        chunk = Statistics.of(
-            data.X, data.y, data.weight, data.codes, names, named=qid is not None
-        )
+        chunk = _statistics(data, qid)
         return self._learned(chunk if before is None else before.merged(chunk))
 
     @available_if(is_linear)
@@ -433,8 +428,12 @@ class MPRank(RankerMixin, BaseEstimator):
             return "online"
         return "dual" if needs_rows(m, d) else "primal"
 
+    def _affordable_statistics(self, data: Ranked, qid: ArrayLike | None) -> Statistics | None:
+        m, d = data.X.shape
+        return _statistics(data, qid) if data.n_queries * (d + 1) ** 2 <= m * d else None
+
     def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
-        """Run passes until one gains less than ``tol`` of the dual; return the last, and how many."""
+        """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
         n_iter = 0
         for n_iter, done in enumerate(islice(passes, self.max_passes), 1):
             if done.gain <= self.tol * done.dual:
@@ -468,3 +467,11 @@ class MPRank(RankerMixin, BaseEstimator):
         self.n_queries_ = statistics.n_queries
         self._statistics = statistics
         return self
+
+
+def _statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
+    names: list[Any] = [None]
+    if qid is not None:
+        firsts = np.unique(data.codes, return_index=True)[1]
+        names = np.asarray(qid)[data.kept[firsts]].tolist()
+    return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)

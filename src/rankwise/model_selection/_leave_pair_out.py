@@ -67,7 +67,9 @@ def leave_pair_out(
 ) -> LeavePairOutResult:
     r"""Leave out two rows at a time and see whether their difference is predicted.
 
-    .. math:: \frac{1}{m(m-1)} \sum_{i \ne j} \bigl[(h_{ij}(x_j) - h_{ij}(x_i)) - (y_j - y_i)\bigr]^2
+    .. math::
+
+        \frac{1}{m(m-1)} \sum_{i \ne j} \bigl[(h_{ij}(x_j) - h_{ij}(x_i)) - (y_j - y_i)\bigr]^2
 
     with :math:`h_{ij}` learned without i and j: an unbiased estimate of the error of a model of
     m - 2 rows, which pooling scores of leave-one-out models is not. With ``qid``, pairs are of one

@@ -1,8 +1,8 @@
 r"""One pass of dual coordinate ascent over the points, for a Gram matrix and for linear rows.
 
 The dual is :math:`2 \alpha \cdot y - \alpha' (K + \Lambda) \alpha` with y and K centred within
-queries; ``curve`` is the diagonal of :math:`K + \Lambda`, and a step of ``1 / curve[i]`` is the best
-one for coordinate i.
+queries; ``curve`` is the diagonal of :math:`K + \Lambda`, and a step of ``1 / curve[i]`` is the
+best one for coordinate i.
 """
 
 from numba import njit
@@ -54,3 +54,13 @@ def ascend_rows(rows, means, order, starts, along, square, y, ridge, curve, step
             gain += move * (2.0 * slope - move * curve[i])
         axpy(-moved, means, q, w)
     return gain
+
+
+@njit(cache=True, nogil=True)
+def along_means(rows, means, order, starts, along, buffer):
+    """Fill ``along[i]`` with the inner product of row i and the mean of its query."""
+    for q in range(len(starts) - 1):
+        axpy(1.0, means, q, buffer)
+        for position in range(starts[q], starts[q + 1]):
+            along[order[position]] = dot(rows, order[position], buffer)
+        axpy(-1.0, means, q, buffer)

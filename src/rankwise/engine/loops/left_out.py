@@ -11,7 +11,7 @@ SINGULAR = 1e-13
 NEARLY = 1e-3
 # Relative errors of matrix entries in single and double precision, generously.
 SINGLE = 1e-6
-DOUBLE = 1e-12
+DOUBLE = 1e-11
 _TILE = 64
 
 
@@ -131,6 +131,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
                     c += U[i, k] * g[k] * U[j, k]
                 c = sign * c - null[i] * null[j]
                 missed = _missed(a, b, c, e, f, s, t, pair)
+                slack = _slack(a, b, c, e, f, s, t, missed, gap, pair)
             squares += weight[j] * missed * missed
             total += weight[j]
             if gap != 0.0:

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from rankwise.engine.loops.ascent import ascend_gram, ascend_rows
+from rankwise.engine.loops.ascent import along_means, ascend_gram, ascend_rows
 from rankwise.engine.loops.left_out import centre
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.queries import group_rows
@@ -60,17 +59,16 @@ def row_passes(
 ) -> Iterator[Pass]:
     """Yield pass after pass over linear rows, dense or CSR; ``w`` starts at 0 and is kept up."""
     means = sample.means(X)
-    mine = means[sample.codes]
-    product = X.multiply(mine) if sparse.issparse(X) else X * mine
-    along = np.asarray(product.sum(axis=1), dtype=np.float64).ravel()
+    rows, centres = as_rows(X), as_rows(means)
+    order, starts = group_rows(sample.codes, len(sample.totals))
+    along = np.empty(len(y))
+    along_means(rows, centres, order, starts, along, np.zeros(X.shape[1]))
     square = row_norms(means, squared=True)
     ridge = 1.0 / (C * sample.cost)
     distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
     curve = np.maximum(distance, 0.0) + ridge
     step = _steps(curve, eta)
-    order, starts = group_rows(sample.codes, len(sample.totals))
     target, alpha, dual = sample.centred(y), np.zeros(len(y)), 0.0
-    rows, centres = as_rows(X), as_rows(means)
     while True:
         gain = ascend_rows(
             rows, centres, order, starts, along, square, target, ridge, curve, step, alpha, w

@@ -7,13 +7,14 @@ With residuals r, row weights a and :math:`A_q` their total in query q,
     \sum_{i,j \in q} a_i a_j (r_j - r_i)^2 = 2 A_q \sum_{i \in q} a_i (r_i - \bar r_q)^2,
 
 so the mean over all pairs inside queries is :math:`\sum_i c_i (r_i - \bar r_q)^2` with
-:math:`c_i = 2 a_i A_q / \sum_q A_q^2`, and :math:`\|w\|^2 + C \cdot` mean is a ridge over rows that are
-centred within their queries. Below, a tilde means centred and multiplied by :math:`\sqrt{c_i}`:
+:math:`c_i = 2 a_i A_q / \sum_q A_q^2`, and :math:`\|w\|^2 + C \cdot` mean is a ridge over rows
+that are centred within their queries. Below, a tilde means centred and multiplied by
+:math:`\sqrt{c_i}`:
 
 - primal: :math:`(\tilde X' \tilde X + I/C)\, w = \tilde X' \tilde y`, O(m d^2 + d^3);
 - dual: :math:`(\tilde K + I/C)\, \beta = \tilde y`, O(m^3), with
-  :math:`w = \sum_i \alpha_i \phi(x_i)` for :math:`\alpha_i = \sqrt{c_i} \beta_i`. The coefficients of
-  each query add to 0, so scores need no centring.
+  :math:`w = \sum_i \alpha_i \phi(x_i)` for :math:`\alpha_i = \sqrt{c_i} \beta_i`. The
+  coefficients of each query add to 0, so scores need no centring.
 
 Leaving out i and j with c and C as they are: with J the inverse of :math:`\tilde K + I/C`, less its
 part along the means of the queries, and B the two rows, the residuals are
@@ -21,6 +22,7 @@ part along the means of the queries, and B the two rows, the residuals are
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +69,7 @@ class Sample(NamedTuple):
     def of(cls, codes: NDArray[np.int64], n_queries: int, weight: Vector) -> "Sample":
         """Describe a sample by the queries and weights of its rows."""
         weight = weight / weight.max()
-        totals = np.bincount(codes, weights=weight, minlength=n_queries)
+        totals = np.bincount(codes, weights=weight, minlength=n_queries).astype(np.float64)
         cost = 2.0 * weight * totals[codes] / (totals @ totals)
         return cls(codes, weight, totals, cost, np.sqrt(weight / totals[codes]))
 
@@ -93,14 +95,14 @@ class Sample(NamedTuple):
         """Yield dense blocks of centred rows times the root of their cost."""
         for start in range(0, X.shape[0], _ROWS):
             rows = slice(start, start + _ROWS)
-            block = X[rows] - means[self.codes[rows]]
-            dense = block.toarray() if sparse.issparse(block) else block
-            dense *= np.sqrt(self.cost[rows])[:, None]
-            yield rows, dense
+            block, centres = X[rows], means[self.codes[rows]]
+            if sparse.issparse(X):
+                block, centres = block.toarray(), centres.toarray()
+            yield rows, (block - centres) * np.sqrt(self.cost[rows])[:, None]
 
 
 class Moments(NamedTuple):
-    r"""The products :math:`\tilde X' \tilde X`, :math:`\tilde X' \tilde y`, :math:`\tilde y' \tilde y`."""
+    """Products of the rows and targets with a tilde."""
 
     xx: Matrix
     xy: Vector
@@ -118,11 +120,13 @@ def moments(X: Any, y: Vector, sample: Sample) -> Moments:
             xx += block.T @ block
             xy += target[rows] @ block
         return Moments(xx, xy, float(target @ target))
-    # The means of small queries are sparse, too: centring entry by entry would fill the rows.
+    # Rows are not centred, which would fill them; the means of small queries are sparse, too.
     weighed = X.multiply(sample.cost[:, None]).tocsr()
-    query = np.bincount(sample.codes, weights=sample.cost)
-    shift = sparse.csr_array(means.multiply(query[:, None]))
-    xx = (X.T @ weighed).toarray() - (means.T @ shift).toarray()
+    share = np.sqrt(np.bincount(sample.codes, weights=sample.cost))
+    shift = sparse.csr_array(means.multiply(share[:, None]))
+    if 10 * shift.nnz > np.prod(shift.shape):
+        shift = shift.toarray()
+    xx = (X.T @ weighed).toarray() - shift.T @ shift
     return Moments(xx, weighed.T @ sample.centred(y), float(target @ target))
 
 
@@ -135,8 +139,8 @@ def solve_primal(stats: Moments, C: float) -> tuple[Vector, float]:
         return matrix
 
     w, _ = _solve(system, stats.xy, 1.0 / C)
-    cost = stats.yy - 2.0 * stats.xy @ w + w @ stats.xx @ w
-    return w, float(w @ w + C * max(cost, 0.0))
+    cost = float(stats.yy - 2.0 * stats.xy @ w + w @ stats.xx @ w)
+    return w, float(w @ w) + C * max(cost, 0.0)
 
 
 def solve_dual(
@@ -238,7 +242,7 @@ def left_out_path(
         null = sample.null[order] / np.sqrt(1.0 + C * lift)
         diagonal = np.maximum(diagonals[:, k] - null * null, 0.0)
         V = (U * np.sqrt(filters[:, k])).astype(np.float32)
-        for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        for start, stop in pairwise(starts.tolist()):
             query = slice(start, stop)
             for first in range(start, stop, _ROWS):
                 last = min(first + _ROWS, stop)

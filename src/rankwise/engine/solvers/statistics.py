@@ -7,6 +7,8 @@ is A times its scatter, and A changes while rows arrive. So every open query kee
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from scipy import sparse
 
 from rankwise.engine.queries import group_rows
 from rankwise.engine.solvers.ridge import Matrix, Moments, Vector
+
+_ROWS = 4096
 
 
 @dataclass
@@ -77,13 +81,10 @@ class Statistics:
         """Return the statistics of rows, dense or CSR, with positive weights."""
         stats = cls(X.shape[1], named)
         order, starts = group_rows(codes, len(names))
-        for name, start, stop in zip(names, starts[:-1], starts[1:], strict=True):
-            rows = order[start:stop]
-            x = X[rows].toarray() if sparse.issparse(X) else X[rows]
-            z, a = np.column_stack([x, y[rows]]), weight[rows]
-            mean = a @ z / a.sum()
-            z -= mean
-            stats.queries[name] = Query(float(a.sum()), mean, (z * a[:, None]).T @ z)
+        for name, (start, stop) in zip(names, pairwise(starts.tolist()), strict=True):
+            parts = [order[a : min(a + _ROWS, stop)] for a in range(start, stop, _ROWS)]
+            queries = (_describe(X[rows], y[rows], weight[rows]) for rows in parts)
+            stats.queries[name] = reduce(Query.merged, queries)
         return stats
 
     def merged(self, other: "Statistics") -> "Statistics":
@@ -141,8 +142,17 @@ class Statistics:
         return Moments(total[:-1, :-1], total[:-1, -1], float(total[-1, -1])), mean
 
 
+def _describe(X: Any, y: Vector, weight: Vector) -> Query:
+    z = np.column_stack([X.toarray() if sparse.issparse(X) else X, y])
+    mean = weight @ z / weight.sum()
+    z -= mean
+    z *= np.sqrt(weight)[:, None]
+    return Query(float(weight.sum()), mean, z.T @ z)
+
+
 def _pooled(parts: list[Query]) -> Query:
     """Return weight and mean of several parts together, without a scatter."""
-    weight = sum(part.weight for part in parts)
-    sums = sum(part.weight * part.mean for part in parts)
-    return Query(weight, sums / weight if weight else parts[0].mean, np.zeros((0, 0)))
+    weights = np.array([part.weight for part in parts])
+    means = np.array([part.mean for part in parts])
+    total = float(weights.sum())
+    return Query(total, weights @ means / total if total else means[0], np.zeros((0, 0)))
