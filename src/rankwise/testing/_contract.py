@@ -388,7 +388,7 @@ def _stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int6
 
 def _learned(model: Any) -> dict[str, Any]:
     """Return copies of what fit has set, the arrays of the state among them."""
-    learned = {}
+    learned: dict[str, Any] = {}
     for name, value in vars(model).items():
         if isinstance(value, BaseEstimator) and name.endswith("_"):
             learned |= {f"{name}.{k}": v for k, v in _learned(value).items()}
