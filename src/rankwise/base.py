@@ -19,7 +19,6 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rankwise import metrics
 from rankwise.engine.labels import (
     check_same_order,
     found_labels,
@@ -32,6 +31,7 @@ from rankwise.engine.labels import (
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.queries import encode_queries, group_rows
 from rankwise.engine.warn import warn_user
+from rankwise.metrics import pairwise_misranking_loss
 
 __all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
 
@@ -475,7 +475,7 @@ class RankerMixin(RegressorMixin):
                 "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
                 "and cross_val_score through metadata routing)"
             )
-        return 1.0 - metrics.pairwise_misranking_loss(
+        return 1.0 - pairwise_misranking_loss(
             y, values, qid=qid, sample_weight=sample_weight, ties="half"
         )
 

@@ -1,12 +1,14 @@
 """The algorithms as the papers write them, slow and literal: what the fast code is tested against.
 
-Ranks are 1..k here, as in the papers. Each oracle yields, round by round, the guess made before the
-update and copies of what the algorithm holds after it.
+Ranks are 1..k here, as in the papers. An oracle of an online algorithm yields, round by round, the
+guess made before the update and copies of what the algorithm holds after it. Those of pairs fill
+m x m matrices, those of lists go through all orders of tied rows.
 """
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import floor
+from itertools import permutations, product
+from math import floor, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +198,103 @@ def oap(
         rounds = dict(zip(seen, prank(rows[seen], truth[seen], k), strict=True))
         runs.append([rounds.get(t) for t in range(len(rows))])
     return runs
+
+
+def pair_weights(
+    y: ArrayLike,
+    *,
+    one_sided: bool,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pair_weight: str = "uniform",
+) -> NDArray[np.float64]:
+    """Return the weight of each ordered pair (i, j), 0 for one that doesn't count."""
+    targets = np.asarray(y, dtype=np.float64)
+    a = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight, float)
+    query = np.zeros(len(targets)) if qid is None else np.asarray(qid)
+    higher = targets[None, :] - targets[:, None]
+    weights = np.outer(a, a) * (query[:, None] == query[None, :])
+    if one_sided:
+        weights = weights * (higher > 0) * (higher if pair_weight == "magnitude" else 1)
+    return weights
+
+
+def pair_costs(
+    kind: str, y: ArrayLike, s: ArrayLike, *, epsilon: float = 0.0, ties: str = "wrong"
+) -> NDArray[np.float64]:
+    """Return the cost of each ordered pair (i, j); one-sided kinds mean y_j > y_i."""
+    targets, scores = np.asarray(y, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    wanted, got = (v[None, :] - v[:, None] for v in (targets, scores))
+    if kind == "magnitude":
+        return np.abs(got - wanted)
+    if kind == "epsilon_insensitive":
+        return np.maximum(0, np.abs(got - wanted) - epsilon)
+    if kind == "hinge":
+        return np.maximum(0, 1 - got)
+    if kind == "magnitude_hinge":
+        return np.maximum(0, wanted - got)
+    if kind == "hinge_rank":
+        return np.where(got < 0, -got, 0)
+    if kind == "hinge_magnitude":
+        return np.where(got < 0, np.abs(got - wanted), 0)
+    if kind == "exponential":
+        return np.exp(-got)
+    tied = {"wrong": 1.0, "half": 0.5, "right": 0.0}[ties]
+    return np.where(got == 0, tied, got < 0)
+
+
+def pair_loss(weights: NDArray[np.float64], costs: NDArray[np.float64], power: int = 1) -> float:
+    """Return the weighted mean of cost^power."""
+    return float((weights * costs**power).sum() / weights.sum())
+
+
+def pair_hessian(weights: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the generalised Hessian by s of the weighted mean of squared costs."""
+    active = weights * (costs > 0) / weights.sum()
+    both = active + active.T
+    return 2 * (np.diag(both.sum(axis=1)) - both)
+
+
+def list_measure(
+    measure: Callable[..., float], y: ArrayLike, s: ArrayLike, *, k: int | None = None
+) -> float:
+    """Return the mean of a measure of one list over all orders of its tied rows.
+
+    Parameters
+    ----------
+    measure : callable
+        `ndcg`, `average_precision` or `reciprocal_rank` of targets in ranked order.
+    y, s : array-like of shape (n,)
+        Targets and scores.
+    k : int, optional
+        Where the list is cut.
+    """
+    targets, scores = np.asarray(y, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    blocks = [list(permutations(targets[scores == level])) for level in np.unique(scores)[::-1]]
+    lists = [np.concatenate(blocks) for blocks in product(*blocks)]
+    return float(np.mean([measure(ranked, len(ranked) if k is None else k) for ranked in lists]))
+
+
+def ndcg(ranked: NDArray[np.float64], k: int) -> float:
+    """Return the NDCG of targets in ranked order, with gain 2^y - 1."""
+
+    def dcg(values: NDArray[np.float64]) -> float:
+        return sum((2**y - 1) / log2(place + 2) for place, y in enumerate(values[:k]))
+
+    return dcg(ranked) / dcg(np.sort(ranked)[::-1])
+
+
+def average_precision(ranked: NDArray[np.float64], k: int) -> float:
+    """Return the precision at the places of relevant rows (y > 0) up to k, over all relevant."""
+    relevant = ranked > 0
+    found = [relevant[: n + 1].mean() for n in range(min(k, len(ranked))) if relevant[n]]
+    return float(sum(found) / relevant.sum())
+
+
+def reciprocal_rank(ranked: NDArray[np.float64], k: int) -> float:
+    """Return 1 over the place of the first relevant row (y > 0), 0 if it comes after k."""
+    place = int(np.argmax(ranked > 0)) + 1
+    return 1 / place if place <= k else 0.0
 
 
 def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
