@@ -39,8 +39,10 @@ def _gram(X: Array, Y: Array | None = None) -> Array:
     return load("sklearn.metrics.pairwise.rbf_kernel")(X, Y)
 
 
-def _solve(K: Array, y: Array) -> Array:
-    return cho_solve(cho_factor(K, lower=True, check_finite=False), y, check_finite=False)
+def _solve(K: Array, y: Array, *, overwrite: bool) -> Array:
+    # Its transpose is in the order that LAPACK wants, so nothing is copied in vain.
+    factor = cho_factor(K.T, lower=True, overwrite_a=overwrite, check_finite=False)
+    return cho_solve(factor, y, check_finite=False)
 
 
 def cholesky(X: Array, y: Array) -> Callable[[], None]:
@@ -49,7 +51,7 @@ def cholesky(X: Array, y: Array) -> Callable[[], None]:
     K[np.diag_indices_from(K)] += len(y) / (2 * C)
 
     def run() -> None:
-        _solve(K, y)
+        _solve(K, y, overwrite=False)
 
     return run
 
@@ -60,7 +62,7 @@ def gram_and_cholesky(X: Array, y: Array) -> Callable[[], Predict]:
     def run() -> Predict:
         K = _gram(X)
         K[np.diag_indices_from(K)] += len(y) / (2 * C)
-        alpha = _solve(K, y)
+        alpha = _solve(K, y, overwrite=True)
         return lambda new: _gram(new, X) @ alpha
 
     return run

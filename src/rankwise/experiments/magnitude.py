@@ -225,7 +225,7 @@ def _choose(n_trials: int, seed: int, track: Track[int]) -> Table:
 def _passes_table(passes: dict[str, Any]) -> Table:
     n = len(passes["objective"])
     shown = sorted({k for k in (1, 2, 5, 10, 20, 50, 100, 120, 200, n) if k <= n})
-    excess = passes["objective"] / passes["batch objective"] - 1
+    excess = np.maximum(passes["objective"] / passes["batch objective"] - 1, 0.0)
     rows = [[str(k), f"{excess[k - 1]:.2%}", f"{passes['error'][k - 1]:.4f}"] for k in shown]
     rows.append(["batch", "0.00%", f"{passes['batch error']:.4f}"])
     rows.append(["a constant", "-", f"{passes['constant']:.4f}"])
@@ -250,7 +250,7 @@ def _converged(passes: dict[str, Any], m: int) -> str:
         f"Paper 4: with about 700 films the on-line version meets batch after about "
         f"{PRINTED_PASSES} passes. Here, with {m} and C = {passes['C']:,.0f}: its test error is "
         f"within 0.1 % of batch's after {first} passes; the paper's rule to stop, .01 % of the "
-        f"objective, ends after {stop} (the paper's step is not printed; here each coordinate moves "
+        f"objective, ends after {stop} (the step is not printed; here each coordinate moves "
         "to its best place)."
     )
 
