@@ -143,7 +143,7 @@ class MPRank(RankerMixin, BaseEstimator):
     >>> model.coef_.round(2)
     array([ 2., -1., -0.])
     >>> model.rank(X[100:104])
-    array([2, 4, 3, 1])
+    array([1, 4, 3, 2])
     >>> model.score(X[100:], y[100:]) > 0.99
     True
     """
