@@ -41,8 +41,8 @@ ESTIMATORS = [
     for name, estimator in all_estimators().items()
     for params in VARIANTS.get(name, [{}])
 ]
-# Columns that are rows of the data, which the contract's checks don't know. MPRankCV refuses what is
-# not positive semidefinite, such as kernel values that a check has cut to whole numbers.
+# Columns that are rows of the data, which the contract's checks don't know. MPRankCV refuses what
+# is not positive semidefinite, such as kernel values that a check has cut to whole numbers.
 PRECOMPUTED = [
     cls(kernel="precomputed")
     for name, cls in all_estimators().items()
