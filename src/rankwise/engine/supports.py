@@ -219,15 +219,15 @@ class SparseSupports(Supports):
         """Rows are stored anew with each tile."""
 
     def _fill(self) -> None:
-        self.tile_norms = np.asarray((self.tile * self.tile).sum(axis=1)).ravel()
+        self.within = (self.tile @ self.tile.T).toarray()
+        self.tile_norms = self.within.diagonal().copy()
         values = (self.tile @ self.rows.T).toarray()
         self.kernel.of_products(values, self.tile_norms, self.norms)
         self.values[: len(values), : self.n] = values
 
     def _within(self) -> NDArray[np.float64]:
-        within = (self.tile @ self.tile.T).toarray()
-        self.kernel.of_products(within, self.tile_norms, self.tile_norms)
-        return within
+        self.kernel.of_products(self.within, self.tile_norms, self.tile_norms)
+        return self.within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
         order = np.arange(self.n)
