@@ -246,6 +246,21 @@ class TestBudget:
             assert len(model.dual_coef_) == len(expected.rows) <= budget
             assert_allclose(spread(model, X), alpha, atol=1e-6)
 
+    @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+    @pytest.mark.parametrize("params", KERNELS.values(), ids=KERNELS)
+    @pytest.mark.usefixtures("no_map")
+    def test_equals_the_literal_loop_in_several_passes(self, params, container):
+        X, y = stream()
+        model = PRank(budget=20, epochs=4, shuffle=True, random_state=0, **params)
+        model.fit(container(rows_for(model, X)), y)
+        random = np.random.RandomState(0)
+        order = np.concatenate([random.permutation(100) for _ in range(4)])
+        *_, last = oracles.budget_prank(gram(X, **params), y, 5, 20, order)
+        alpha = np.zeros(len(X))
+        alpha[last.rows] = last.alpha
+        assert_array_equal(model.thresholds_, last.b)
+        assert_allclose(spread(model, X), alpha, atol=1e-6)
+
     @pytest.mark.parametrize("model", build(kernel="rbf", gamma=3.0), ids=str)
     @pytest.mark.parametrize("budget", [1, 30])
     def test_never_keeps_more(self, model, budget):
