@@ -107,7 +107,7 @@ def _terms(n_factors: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.f
     """Return the multisets of factors, and the roots of how often each occurs in the power."""
     terms = list(combinations_with_replacement(range(n_factors), degree))
     ways = [factorial(degree) // prod(map(factorial, Counter(t).values())) for t in terms]
-    return np.array(terms), np.sqrt(ways)
+    return np.array(terms), np.sqrt(np.array(ways, dtype=np.float64))
 
 
 def polynomial_map(

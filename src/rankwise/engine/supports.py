@@ -4,6 +4,7 @@ Every value is computed in the same way wherever its two rows stand, bit for bit
 may be cut into any chunks. (What a callable kernel returns is its own affair.)
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -70,11 +71,9 @@ class Supports:
         self._restore(state)
         self.n = self.rows.shape[0]
         self.length = state.get("length", np.zeros(1)).copy()
-        size = 0 if budget is None else budget + 1
-        self.inverse, self.recent = np.zeros((size, size)), np.zeros((2, size))
-        if size and self.n:
-            self.inverse[: self.n, : self.n] = state["inverse"]
-            self.recent[:, : self.n] = state["recent"]
+        self.inverse = state.get("inverse", np.empty((0, 0)))
+        self.recent = state.get("recent", np.empty((2, 0)))
+        self.most = sys.maxsize if budget is None else min(budget + 1, sys.maxsize)
         self.capacity = 0
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -100,17 +99,20 @@ class Supports:
         """
         self.tile, self.columns = tile, columns
         t = tile.shape[0]
-        wanted = self.n + t * learning if self.budget is None else self.budget + 1
-        if wanted > self.capacity or not self.capacity:
-            self.capacity = -(-max(wanted, 2 * self.n * learning, 1) // ACROSS) * ACROSS
+        wanted = self.n + t * learning
+        if max(1, min(wanted, self.most)) > self.capacity:
+            self.capacity = _whole(max(1, min(max(wanted, 2 * self.n * learning), self.most)))
             self.values = np.empty((TILE, self.capacity))
+            if learning and self.budget is not None:
+                self.inverse = larger(self.inverse, self.capacity, self.capacity)
+                self.recent = larger(self.recent, 2, self.capacity)
             self._grow()
         self._fill()
         return Faced(
             self.values[:t],
             self._within() if learning else np.empty((0, 0)),
             np.full(t, -1),
-            np.array([self.n, self.n]),
+            np.array([self.n, self.n, self.most]),
             np.full(self.capacity, -1),
             self.inverse,
             self.length,
@@ -140,7 +142,7 @@ class Supports:
         return {"supports": self.rows[: self.n].copy()}
 
     def _grow(self) -> None:
-        self.rows = _longer(self.rows[: self.n], self.capacity)
+        self.rows = larger(self.rows[: self.n], self.capacity, *self.rows.shape[1:])
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
         """Put the rows ``taken`` of the tile into the slots."""
@@ -167,22 +169,22 @@ class DenseSupports(Supports):
 
     def _grow(self) -> None:
         super()._grow()
-        self.norms = _longer(self.norms[: self.n], self.capacity)
+        self.norms = larger(self.norms[: self.n], self.capacity)
         self.panels = np.zeros((self.capacity // ACROSS, self.n_features, ACROSS))
         pack(self.rows[: self.n], np.arange(self.n), self.panels)
 
     def _fill(self) -> None:
         t, n = len(self.tile), self.n
-        self.padded = np.zeros((TILE, self.n_features))
-        self.padded[:t] = self.tile
+        self.padded = larger(self.tile, _whole(t), self.n_features)
         self.tile_norms = squares(self.padded)
         inner(self.padded, self.panels[: -(-n // ACROSS)], self.values)
         self.kernel.of_products(self.values[:t, :n], self.tile_norms, self.norms)
 
     def _within(self) -> NDArray[np.float64]:
-        own = np.empty((TILE // ACROSS, self.n_features, ACROSS))
-        pack(self.padded, np.arange(TILE), own)
-        within = np.empty((TILE, TILE))
+        t = len(self.padded)
+        own = np.empty((t // ACROSS, self.n_features, ACROSS))
+        pack(self.padded, np.arange(t), own)
+        within = np.empty((t, t))
         inner(self.padded, own, within)
         self.kernel.of_products(within, self.tile_norms, self.tile_norms)
         return within
@@ -217,15 +219,15 @@ class SparseSupports(Supports):
         """Rows are stored anew with each tile."""
 
     def _fill(self) -> None:
-        self.tile_norms = np.asarray((self.tile * self.tile).sum(axis=1)).ravel()
+        self.within = (self.tile @ self.tile.T).toarray()
+        self.tile_norms = self.within.diagonal().copy()
         values = (self.tile @ self.rows.T).toarray()
         self.kernel.of_products(values, self.tile_norms, self.norms)
         self.values[: len(values), : self.n] = values
 
     def _within(self) -> NDArray[np.float64]:
-        within = (self.tile @ self.tile.T).toarray()
-        self.kernel.of_products(within, self.tile_norms, self.tile_norms)
-        return within
+        self.kernel.of_products(self.within, self.tile_norms, self.tile_norms)
+        return self.within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
         order = np.arange(self.n)
@@ -246,14 +248,18 @@ class CalledSupports(Supports):
 
     def _call(self, others: NDArray[np.float64]) -> NDArray[np.float64]:
         kernel, wanted = self.kernel.name, (len(self.tile), len(others))
-        values = np.array(kernel(self.tile, others), dtype=np.float64)  # type: ignore[operator]
-        if values.shape != wanted or not np.isfinite(values).all():
+        given = kernel(self.tile, others)  # type: ignore[operator]
+        values = np.asarray(given)
+        numbers = values.dtype.kind in "biuf" and np.isfinite(values).all()
+        if values.shape != wanted or not numbers:
             raise ValueError(
                 f"kernel={kernel!r} was given {wanted[0]} rows and {wanted[1]} others, so it must "
-                f"return finite numbers of shape {wanted}; what it returned has shape "
-                f"{values.shape}"
+                f"return finite numbers of shape {wanted}; what it returned, a "
+                f"{type(given).__name__} of {values.dtype}, has shape {values.shape}"
+                + " and is not finite"
+                * (values.dtype.kind == "f" and not numbers)
             )
-        return values
+        return np.array(values, dtype=np.float64, order="C")
 
 
 class PrecomputedSupports(Supports):
@@ -272,7 +278,13 @@ class PrecomputedSupports(Supports):
         self.rows[slots] = self.columns[taken]
 
 
-def _longer(array: NDArray[Any], n: int) -> NDArray[Any]:
-    longer = np.empty((n, *array.shape[1:]), dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer
+def larger(array: NDArray[Any], *shape: int) -> NDArray[Any]:
+    """Return the array with zeros added at the end of its axes."""
+    out = np.zeros(shape, array.dtype)
+    out[tuple(map(slice, array.shape))] = array
+    return out
+
+
+def _whole(n: int) -> int:
+    """Return the places of the panels that hold n rows."""
+    return -(-n // ACROSS) * ACROSS

@@ -21,6 +21,7 @@ from rankwise.engine.supports import (
     PrecomputedSupports,
     SparseSupports,
     Supports,
+    larger,
 )
 
 # Columns up to which the explicit map of a polynomial kernel is used.
@@ -76,11 +77,18 @@ class KernelMixin(OnlineMixin):
         gamma = 1 / self.n_features_in_ if self.gamma is None else float(self.gamma)
         return Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
 
-    def _described(self) -> NDArray[np.float64]:
-        """Return the kernel and the budget as numbers, to tell when they change."""
+    def _check_kernel(self, state: State) -> None:
+        """Refuse a kernel or a budget other than the state's, which takes them when it has none."""
         kernel = self._kernel()
         name = -1 if callable(kernel.name) else _NAMES.index(kernel.name)
-        return np.array([name, kernel.gamma, kernel.degree, kernel.coef0, self.budget or 0])
+        numbers = {"rbf": [kernel.gamma], "poly": [kernel.gamma, kernel.degree, kernel.coef0]}
+        used = numbers.get(_NAMES[name], []) if name >= 0 else []
+        described = np.array([name, self.budget or 0, *used], dtype=np.float64)
+        if not np.array_equal(state.setdefault("kernel", described), described):
+            raise ValueError(
+                f"the kernel {self.kernel!r}, one of its numbers or budget={self.budget} was "
+                "changed within a stream: set back what it began with, or fit anew"
+            )
 
     def _supports(self, state: State, *, sparse: bool) -> Supports:
         kind: type[Supports] = DenseSupports
@@ -93,6 +101,7 @@ class KernelMixin(OnlineMixin):
         return kind(self._kernel(), state, self.n_features_in_, self.budget)
 
     def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        self._check_kernel(self._state)
         if self.kernel == "linear":
             yield from super()._parts(X)
         elif self._mapped(X.shape[1]):
@@ -111,12 +120,7 @@ class KernelMixin(OnlineMixin):
         order: NDArray[np.int64] | None,
         guesses: NDArray[np.int64],
     ) -> int:
-        described = self._described()
-        if not np.array_equal(state.setdefault("kernel", described), described):
-            raise ValueError(
-                f"the kernel {self.kernel!r}, one of its numbers or budget={self.budget} was "
-                "changed within a stream: set them before the first partial_fit, or fit anew"
-            )
+        self._check_kernel(state)
         if self.kernel == "linear":
             return super()._learn_from(X, ranks, state, order, guesses)
         if self._mapped(X.shape[1]):
@@ -132,11 +136,12 @@ class KernelMixin(OnlineMixin):
         first = self._first_column(X, state)
         for place, rows, tile in _tiles(X, order, TILE, sparse=supports.sparse):
             faced = supports.face(tile, first + rows, learning=True)
+            if len(owner) < supports.capacity:
+                owner = larger(owner, supports.capacity)
+                for name in directions:
+                    state[name] = larger(state[name], *state[name].shape[:-1], supports.capacity)
             # What was learned from in an earlier pass, and not let go since, has its slot.
-            owner = _wider(owner, supports.capacity)
             faced.slots[:] = np.where(owner[slots[rows]] == rows, slots[rows], -1)
-            for name in directions:
-                state[name] = _wider(state[name], supports.capacity)
             bad = self._pass(faced, ranks[rows], state, None, guesses[place])
             if bad >= 0:
                 return int(rows[bad])
@@ -145,7 +150,7 @@ class KernelMixin(OnlineMixin):
             slots[rows] = faced.slots
         for name in directions:
             state[name] = state[name][..., : supports.n].copy()
-        state.update(supports.state(), owner=owner)
+        state.update(supports.state(), owner=owner[: supports.n])
         return -1
 
     def _first_column(self, X: Any, state: State) -> int:
@@ -184,6 +189,7 @@ class KernelMixin(OnlineMixin):
 
     def _products(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the inner products of directions with each other."""
+        self._check_kernel(self._state)
         if self.kernel == "precomputed":
             raise ValueError(
                 "with kernel='precomputed' the kept rows' kernel values with each other are not "
@@ -219,11 +225,3 @@ def _tiles(
         else:
             dense = tile.toarray() if issparse(tile) else tile
             yield place, rows, dense.astype(np.float64, copy=False)
-
-
-def _wider(array: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return the array with zeros added to its last axis, up to the width."""
-    missing = width - array.shape[-1]
-    if missing <= 0:
-        return array
-    return np.concatenate([array, np.zeros((*array.shape[:-1], missing), array.dtype)], axis=-1)

@@ -40,7 +40,7 @@ def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.
 def warn_unusual_scale(X: Any, name: str) -> None:
     """Warn when the rows are so long or short that thresholds moving by 1 can't match them."""
     if isinstance(X, Faced):
-        norms = np.sqrt(X.within.diagonal()[: len(X.slots)])
+        norms = np.sqrt(np.maximum(X.within.diagonal()[: len(X.slots)], 0))
     else:
         norms = row_norms(X[:_SAMPLE].astype(np.float64, copy=False))
     norms = norms[norms > 0]
@@ -335,11 +335,15 @@ class PRank(KernelMixin, BaseEstimator):
             kept = np.sort(np.lexsort(state["lives"].T[::-1])[surplus:])
             state.update({name: state[name][kept] for name in ("W", "B", "lives")})
         voters = (state[name] for name in _VOTERS)
-        bad, n, *grown = voted(rows, ranks, order, update, *voters, most, counts, guesses)
-        state["W"], state["B"], state["lives"] = (
-            array if len(array) == n else array[:n].copy() for array in grown
-        )
+        bad, *grown = voted(rows, ranks, order, update, *voters, most, counts, guesses)
+        state["W"], state["B"], state["lives"] = grown
         return bad
+
+    def _finish(self, state: State, classes: NDArray[Any]) -> None:
+        if "lives" in state:
+            n = np.count_nonzero(state["lives"][:, 0])
+            state.update({name: state[name][:n].copy() for name in ("W", "B", "lives")})
+        super()._finish(state, classes)
 
     def _publish(self, state: State) -> None:
         self.__dict__.pop("voters_correct_", None)

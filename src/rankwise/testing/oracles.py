@@ -215,8 +215,10 @@ class Kept(NamedTuple):
     b: NDArray[np.float64]
 
 
-def budget_prank(K: ArrayLike, ranks: ArrayLike, k: int, budget: int) -> Iterator[Kept]:
-    """Run PRank in the dual with at most ``budget`` rows.
+def budget_prank(
+    K: ArrayLike, ranks: ArrayLike, k: int, budget: int, order: ArrayLike | None = None
+) -> Iterator[Kept]:
+    """Run PRank in the dual with at most ``budget`` rows, in ``order`` (None: as they come).
 
     When there is one too many, each old row is tried: the others take over its least-squares image
     (with a ridge of 1e-4), and what is lost is the squared length of the rest of its part, weighed
@@ -226,13 +228,16 @@ def budget_prank(K: ArrayLike, ranks: ArrayLike, k: int, budget: int) -> Iterato
     ridge, fading = 1e-4, 0.1 / (budget + 1)
     kept: list[int] = []
     alpha, near, b = np.zeros(0), np.zeros(0), np.zeros(k - 1)
-    for t, y in enumerate(np.asarray(ranks)):
+    for t in range(len(values)) if order is None else np.asarray(order).tolist():
+        y = np.asarray(ranks)[t]
         score = float(alpha @ values[kept, t])
         guess = _first_above(score, b)
         z = np.where(np.arange(1, k) < y, 1, -1)
         tau = np.where((score - b) * z <= 0, z, 0) * (guess != y)
         b = b - tau
-        if tau.sum() != 0:
+        if t in kept:
+            alpha[kept.index(t)] += tau.sum()
+        elif tau.sum() != 0:
             lengths = values[kept, kept] * values[t, t]
             first = near.mean() if len(near) else 1.0
             near = np.append(near + fading * (values[kept, t] ** 2 / lengths - near), first)
@@ -251,7 +256,7 @@ def budget_prank(K: ArrayLike, ranks: ArrayLike, k: int, budget: int) -> Iterato
             alpha = np.delete(alpha, gone) + alpha[gone] * images[gone]
             near = np.delete(near, gone)
             kept = [row for s, row in enumerate(kept) if s != gone]
-        yield Kept(guess, kept, alpha, b)
+        yield Kept(guess, kept, alpha.copy(), b)
 
 
 def oap_coin(seed: int, t: int, member: int, tau: float) -> bool:

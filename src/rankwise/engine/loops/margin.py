@@ -96,7 +96,7 @@ def move(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
             for j in range(w.shape[0]):
                 w[j] *= keep
         total *= step
-        lengthen(rows, i, keep, score, total)
+    lengthen(rows, i, keep, score, total)
     axpy(total, rows, i, w)
     if averaged:
         axpy(total * rounds, rows, i, w_late)

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import axpy, dot, rank_of, settle
+from rankwise.engine.loops.rows import axpy, dot, lengthen, rank_of, settle
 
 
 @njit(cache=True, nogil=True)
@@ -68,6 +68,7 @@ def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
                     b[r] -= side
                     if averaged:
                         b_late[r] -= side * rounds
+            lengthen(rows, i, 1.0, score, total)
             axpy(total, rows, i, w)
             if averaged:
                 axpy(total * rounds, rows, i, w_late)

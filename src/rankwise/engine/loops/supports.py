@@ -32,14 +32,16 @@ class Faced(NamedTuple):
     Attributes
     ----------
     values : (t, capacity), with the rows kept
-    within : (t, t), with each other
+    within : (t, t) or larger, with each other
     slots : (t,), where a row is kept, or -1
-    kept : how many rows are kept, and how many of them are part of ``inverse``
+    kept : how many rows are kept, how many of them are part of ``inverse``, and how many are one
+        too many, B + 1
     source : (capacity,), what is kept in a slot: row ``source`` of these, or, if negative, what was
         kept in slot ``-1 - source`` before
-    inverse : (B + 1, B + 1), of the kernel matrix of the rows kept; empty without a budget
+    inverse : (capacity, capacity), begins with that of the kernel matrix of the rows kept; empty
+        without a budget
     length : (1,), the squared length of the direction, for the steps that need it
-    recent : (2, B + 1), for each row kept, its mean squared cosine with the rows learned from
+    recent : (2, capacity), for each row kept, its mean squared cosine with the rows learned from
         lately, and its squared length
     """
 
@@ -139,8 +141,8 @@ def _settle(rows, held):
         if rows.inverse.shape[0] > 0 and rows.kept[1] < n:
             newest = rows.values[rows.source[n - 1]]
             _enter(rows.inverse, newest, n - 1)
-            _meet(rows.recent, newest, n - 1)
-            if n == rows.inverse.shape[0]:
+            _meet(rows.recent, newest, n - 1, FADING / rows.kept[2])
+            if n == rows.kept[2]:
                 _forget(rows, held)
             rows.kept[1] = rows.kept[0]
 
@@ -181,11 +183,10 @@ def _enter(inverse, row, n):
 
 
 @njit(cache=True, nogil=True)
-def _meet(recent, row, n):
+def _meet(recent, row, n, share):
     """Take note of the newest row, which begins as near as the others were on average."""
     recent[0, n] = recent[0, :n].mean() if n > 0 else 1.0
     recent[1, n] = row[n]
-    share = FADING / recent.shape[1]
     for s in range(n):
         product = recent[1, s] * row[n]
         cosine = row[s] * row[s] / product if product > 0.0 else 0.0
@@ -196,10 +197,7 @@ def _meet(recent, row, n):
 def _forget(rows, held):
     """Let go the old row whose part in ``held[0]`` will be missed least."""
     inverse, last = rows.inverse, rows.kept[0] - 1
-    weights = np.zeros(last)
-    for m in range(held[0].shape[0]):
-        for s in range(last):
-            weights[s] += held[0][m, s] * held[0][m, s]
+    weights = _weights(held[0], last + 1)
     found = 0
     least = np.inf
     for s in range(last):
@@ -207,6 +205,8 @@ def _forget(rows, held):
         if loss < least:
             found, least = s, loss
     whole = inverse[found, found]
+    # The ridge is not part of the length, but of what the removal takes from it.
+    rows.length[0] += RIDGE * (weights * rows.recent[1, : last + 1]).sum() - weights[found] / whole
     for directions in held:
         for m in range(directions.shape[0]):
             part = directions[m, found] / whole
@@ -214,7 +214,6 @@ def _forget(rows, held):
                 directions[m, s] -= part * inverse[s, found]
             directions[m, found] = directions[m, last]
             directions[m, last] = 0.0
-    rows.length[0] = max(0.0, rows.length[0] - weights[found] / whole)
     column = inverse[found, : last + 1].copy()
     for s in range(last + 1):
         part = column[s] / whole
@@ -233,3 +232,15 @@ def _forget(rows, held):
     rows.recent[:, found] = rows.recent[:, last]
     rows.source[found] = rows.source[last]
     rows.kept[0] -= 1
+    rest = (_weights(held[0], last) * rows.recent[1, :last]).sum()
+    rows.length[0] = max(0.0, rows.length[0] - RIDGE * rest)
+
+
+@njit(cache=True, nogil=True)
+def _weights(directions, n):
+    """Return the sums of the squares of the first n coefficients."""
+    weights = np.zeros(n)
+    for m in range(directions.shape[0]):
+        for s in range(n):
+            weights[s] += directions[m, s] * directions[m, s]
+    return weights

@@ -66,7 +66,7 @@ def _weakest(lives, n):
 
 @njit(cache=True, nogil=True)
 def _larger(array, n):
-    grown = np.empty((n, array.shape[1]), dtype=array.dtype)
+    grown = np.zeros((n, array.shape[1]), dtype=array.dtype)
     grown[: array.shape[0]] = array
     return grown
 
@@ -81,7 +81,8 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
     update : the steps, of `rankwise.engine.loops.margin`
     w, b : direction (d,) and thresholds (k-1,), updated in place
     survived : rounds that they ranked rightly, updated in place
-    W, B, lives : directions (n, d), thresholds (n, k-1) and lives (n, 2) of the voters
+    W, B, lives : directions (n, d), thresholds (n, k-1) and lives (n, 2) of the voters, which may
+        end with room for others, all 0
     most : how many voters to keep
     counts : rounds, mistakes and rank loss so far, updated in place
     guesses : filled with the ranks elected before each update; empty: not wanted
@@ -90,11 +91,11 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
     -------
     bad : int
         -1, or a row with a score that is not finite.
-    n, W, B, lives
-        The number of voters, and arrays that begin with them.
+    W, B, lives
+        The arrays, with more room if it was needed.
     """
     wanted = guesses.shape[0] > 0
-    n = W.shape[0]
+    n = int(np.count_nonzero(lives[:, 0]))
     votes = survived[0] + lives[:, 0].sum()
     weakest = -1
     none = np.empty(0)
@@ -104,7 +105,7 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
         ask_ahead(rows, i)
         score = dot(rows, i, w)
         if not np.isfinite(score):
-            return i, n, W, B, lives
+            return i, W, B, lives
         rank = ranks[i]
         guess = rank_of(score, b)
         if wanted:
@@ -112,7 +113,7 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
             for m in range(n):
                 said = dot(rows, i, W[m])
                 if not np.isfinite(said):
-                    return i, n, W, B, lives
+                    return i, W, B, lives
                 total += lives[m, 0] * rank_of(said, B[m])
             guesses[t] = mean_rank(total, votes, guess)
         rounds += 1
@@ -148,4 +149,4 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
         move(update, rows, i, score, rank, w, b, none, none, rounds)
         settle(rows, (w.reshape(1, -1), W[:n]))
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
-    return -1, n, W, B, lives
+    return -1, W, B, lives

@@ -1,0 +1,55 @@
+"""Kernel values of rows with kept rows: right, and the same bits wherever two rows stand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from rankwise.engine.supports import TILE, DenseSupports, Kernel, SparseSupports
+
+KINDS = {"dense": (DenseSupports, np.asarray), "csr": (SparseSupports, sparse.csr_array)}
+
+
+def sample(n_rows, n_features):
+    random = np.random.default_rng(n_features)
+    return random.normal(size=(n_rows, n_features)) * (random.random((n_rows, n_features)) < 0.7)
+
+
+def learned(kind, X, name, gamma=0.3):
+    """Return supports that hold the rows of X, and their values with each other."""
+    cls, container = KINDS[kind]
+    supports = cls(Kernel(name, gamma, 3, 0.5), {}, X.shape[1], None)
+    for start in range(0, len(X), TILE):
+        tile = container(X[start : start + TILE])
+        faced = supports.face(tile, learning=True)
+        n, t = supports.n, tile.shape[0]
+        faced.kept[0], faced.source[n : n + t] = n + t, np.arange(t)
+        supports.keep(faced)
+    return supports
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 7, 16, 100])
+@pytest.mark.parametrize("name", ["poly", "rbf"])
+@pytest.mark.parametrize("kind", KINDS)
+class TestValues:
+    def test_equal_those_of_scikit_learn(self, kind, name, n_features):
+        X = sample(150, n_features)
+        numbers = {"gamma": 0.3, "degree": 3, "coef0": 0.5}
+        expected = pairwise_kernels(X, metric=name, filter_params=True, **numbers)
+        assert_allclose(learned(kind, X, name).gram(), expected, rtol=1e-9, atol=1e-12)
+
+    def test_do_not_depend_on_the_place(self, kind, name, n_features):
+        X = sample(150, n_features)
+        values = learned(kind, X, name).gram()
+        assert_array_equal(values, values.T)
+        order = np.random.default_rng(0).permutation(150)[:37]
+        assert_array_equal(learned(kind, X[order], name).gram(), values[np.ix_(order, order)])
+        faced = learned(kind, X[:0], name).face(KINDS[kind][1](X[:50]), learning=True)
+        assert_array_equal(faced.within[:50, :50], values[:50, :50])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_rows_are_exactly_alike(kind):
+    X = sample(100, 60)
+    assert_array_equal(learned(kind, X, "rbf", gamma=1e6).gram().diagonal(), 1.0)
