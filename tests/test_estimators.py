@@ -20,6 +20,15 @@ VARIANTS = {
         for combine in ("bpm", "bagging", "voted")
     ],
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}],
+    "MPRank": [
+        {},
+        {"C": 10.0, "solver": "dual"},
+        {"C": 10.0, "kernel": "rbf"},
+        {"C": 10.0, "kernel": "poly", "degree": 2},
+        {"solver": "online", "tol": 1e-12},
+        {"kernel": "rbf", "solver": "online", "tol": 1e-12},
+    ],
+    "MPRankCV": [{}, {"kernel": "rbf", "gammas": (0.1, 1.0), "scoring": "misranking"}],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")],
 }
 ESTIMATORS = [

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -11,8 +12,12 @@ from rich.table import Table as Grid
 
 from rankwise import __version__
 
-_NAMES = ["ensembles", "synthetic"]
-_FULL = {name: {"n_rounds": 50_000} for name in _NAMES}
+_FULL: dict[str, dict[str, Any]] = {
+    "ensembles": {"n_rounds": 50_000},
+    "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
+    "synthetic": {"n_rounds": 50_000},
+}
+_NAMES = list(_FULL)
 
 
 @click.group()
@@ -23,7 +28,7 @@ def rankwise() -> None:
 
 @rankwise.command()
 @click.argument("name", type=click.Choice(_NAMES))
-@click.option("--full", is_flag=True, help="The long form, with longer streams.")
+@click.option("--full", is_flag=True, help="The long form, with more data.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31),

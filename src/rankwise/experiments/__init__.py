@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 from rankwise.experiments._report import Report, Table
 from rankwise.experiments.ensembles import ensembles
+from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.synthetic import synthetic
 
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "ensembles": ensembles,
+    "magnitude": magnitude,
     "synthetic": synthetic,
 }
 
-__all__ = ["EXPERIMENTS", "Report", "Table", "ensembles", "synthetic"]
+__all__ = ["EXPERIMENTS", "Report", "Table", "ensembles", "magnitude", "synthetic"]

@@ -303,3 +303,56 @@ def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
         if score - b < 0:
             return r
     return len(thresholds) + 1
+
+
+def mprank(
+    X: ArrayLike, y: ArrayLike, C: float, *, qid: ArrayLike | None = None, weight: Any = None
+) -> tuple[NDArray[np.float64], float]:
+    """Minimise ||w||^2 + C (weighted mean over the pairs) as least squares with a row a pair.
+
+    Returns w and the objective.
+    """
+    rows, ratings = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    m = len(ratings)
+    query = np.zeros(m) if qid is None else np.asarray(qid)
+    a = np.ones(m) if weight is None else np.asarray(weight, dtype=np.float64)
+    pairs = [(i, j) for i in range(m) for j in range(m) if query[i] == query[j]]
+    total = sum(a[i] * a[j] for i, j in pairs)
+    equations = [np.sqrt(C * a[i] * a[j] / total) * (rows[j] - rows[i]) for i, j in pairs]
+    wanted = [np.sqrt(C * a[i] * a[j] / total) * (ratings[j] - ratings[i]) for i, j in pairs]
+    A = np.vstack([*equations, np.eye(rows.shape[1])])
+    b = np.concatenate([wanted, np.zeros(rows.shape[1])])
+    w = np.linalg.lstsq(A, b, rcond=None)[0]
+    return w, float(((A @ w - b) ** 2).sum())
+
+
+def leave_pair_out(
+    X: ArrayLike, y: ArrayLike, C: float, *, qid: ArrayLike | None = None, weight: Any = None
+) -> NDArray[np.float64]:
+    """Refit ridge with an intercept a query without each pair, keeping penalty and row weights.
+
+    Entry [i, j] is the predicted difference of j and i without both, nan across queries.
+    """
+    rows, ratings = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    m, d = rows.shape
+    query = np.zeros(m) if qid is None else np.asarray(qid)
+    a = np.ones(m) if weight is None else np.asarray(weight, dtype=np.float64)
+    names = np.unique(query)
+    totals = np.array([a[query == q].sum() for q in query])
+    squares = sum(a[query == q].sum() ** 2 for q in names)
+    cost = 2 * C * a * totals / squares
+    differences = np.full((m, m), np.nan)
+    for i in range(m):
+        differences[i, i] = 0.0
+        for j in range(i):
+            if query[i] != query[j]:
+                continue
+            kept = [k for k in range(m) if k not in (i, j)]
+            intercepts = (query[kept, None] == names).astype(np.float64)
+            A = np.sqrt(cost[kept])[:, None] * np.hstack([rows[kept], intercepts])
+            penalty = np.hstack([np.eye(d), np.zeros((d, len(names)))])
+            b = np.concatenate([np.sqrt(cost[kept]) * ratings[kept], np.zeros(d)])
+            w = np.linalg.lstsq(np.vstack([A, penalty]), b, rcond=None)[0][:d]
+            differences[i, j] = (rows[j] - rows[i]) @ w
+            differences[j, i] = -differences[i, j]
+    return differences

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for streams of ranked rows, friendly and hostile."""
+"""Hypothesis strategies for streams of ranked rows and for rated rows in queries."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,6 +15,15 @@ class Stream(NamedTuple):
     X: NDArray[np.float64]
     ranks: NDArray[np.int64]
     k: int
+
+
+class Rated(NamedTuple):
+    """Rows, their ratings, the query of each, and whole weights from 1."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    qid: NDArray[np.int64]
+    weight: NDArray[np.int64]
 
 
 @st.composite
@@ -50,6 +59,18 @@ def chunkings(draw: st.DrawFn, n_rows: int) -> list[slice]:
     cuts = draw(st.sets(st.integers(1, max(1, n_rows - 1)), max_size=8))
     edges = [0, *sorted(cut for cut in cuts if cut < n_rows), n_rows]
     return [slice(a, b) for a, b in pairwise(edges)]
+
+
+@st.composite
+def rated(draw: st.DrawFn, *, max_rows: int = 12, max_features: int = 3) -> Rated:
+    """Draw rated rows in queries of any size, with repeated rows, ratings and weights."""
+    m, d = draw(st.integers(2, max_rows)), draw(st.integers(1, max_features))
+    reals = st.integers(-8, 8).map(lambda k: k / 4)
+    X = draw(hnp.arrays(np.float64, (m, d), elements=reals))
+    y = draw(hnp.arrays(np.float64, m, elements=reals))
+    qid = draw(hnp.arrays(np.int64, m, elements=st.integers(0, draw(st.integers(0, 3)))))
+    weight = draw(hnp.arrays(np.int64, m, elements=st.integers(1, 3)))
+    return Rated(X, y, qid, weight)
 
 
 def _ranked(draw: st.DrawFn, X: NDArray[np.float64], max_ranks: int) -> Stream:
