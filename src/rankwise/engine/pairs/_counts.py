@@ -1,8 +1,9 @@
-"""Misranked and tied pairs."""
+"""Misranked and tied pairs: how many there are, and of each row."""
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwise.engine.loops.dominance import comparable_weights
 from rankwise.engine.loops.inversions import (
@@ -12,8 +13,9 @@ from rankwise.engine.loops.inversions import (
     tied_pairs,
     to_grades,
 )
+from rankwise.engine.loops.placements import placement_sums, row_placements, row_ties
 from rankwise.engine.loops.radix import sort_floats
-from rankwise.engine.pairs._losses import misranked_sums
+from rankwise.engine.pairs._losses import misranked_partners, misranked_sums
 from rankwise.engine.pairs._pairs import Floats, Pairs, sorted_rows
 
 MANY_GRADES = 16
@@ -60,3 +62,62 @@ def _count_alike(y: Floats, s: Floats) -> tuple[int, int, int]:
     sort_floats(targets, ranks, scores, np.empty_like(ranks), whole)
     in_y, in_both = tied_pairs(targets, ranks)
     return count_inversions(ranks), in_s - in_both, n * (n - 1) // 2 - in_y
+
+
+class RowCounts(NamedTuple):
+    """Twice the pairs of each row in the right order, a tie counting half, and all its pairs."""
+
+    right: Floats
+    comparable: Floats
+
+
+def row_counts(pairs: Pairs, s: Floats) -> RowCounts:
+    """Count the pairs of each row, those that it is the better and the worse of; no weights."""
+    if pairs.codes is None and pairs.y.min() < pairs.y.max() and _two_classes(pairs.y):
+        return _class_counts(pairs.y == pairs.y.max(), s)
+    layout, (first, last) = pairs.by_target, pairs.ties
+    rows, t = sorted_rows(s[layout.rows], layout.starts)
+    tied = np.empty(len(t))
+    row_ties(t, layout.y[rows], layout.starts, tied)
+    right, comparable = np.empty(len(t)), np.empty(len(t))
+    sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
+    comparable[layout.rows] = sizes - (last - first)
+    right[layout.rows[rows]] = -tied
+    right += 2 * (comparable - misranked_partners(pairs, s))
+    return RowCounts(right, comparable)
+
+
+def _two_classes(y: Floats) -> bool:
+    return bool(((y == y.min()) | (y == y.max())).all())
+
+
+def _class_counts(positive: NDArray[np.bool_], s: Floats) -> RowCounts:
+    """Count the pairs of each row of two classes: a sort and a sweep."""
+    n, n_pos = len(s), int(positive.sum())
+    rows, t = sorted_rows(s, np.array([0, n]))
+    right = np.empty(n)
+    row_placements(t, rows, positive, n_pos, right)
+    return RowCounts(right, np.where(positive, float(n - n_pos), float(n_pos)))
+
+
+class Placements(NamedTuple):
+    """Sizes of two classes, twice the pairs in the right order, and how placements vary.
+
+    The spreads are sums of squared differences from the mean, as shares of the other class.
+    """
+
+    n_pos: int
+    n_neg: int
+    right: int
+    spread_pos: float
+    spread_neg: float
+
+
+def count_placements(positive: NDArray[np.bool_], s: Floats) -> Placements:
+    """Place the rows of each class among those of the other: a sort and two sweeps."""
+    n, n_pos = len(s), int(positive.sum())
+    flags, scores = positive.astype(np.uint8), s.copy()
+    sort_floats(scores, flags, np.empty(n), np.empty_like(flags), np.array([0, n]))
+    return Placements(
+        n_pos, n - n_pos, *placement_sums(scores, flags, np.int64(n_pos), np.int64(n - n_pos))
+    )
