@@ -280,6 +280,8 @@ def _quantile(level: Any) -> float:
 
 def _of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
     """Return the AUC, DeLong's variance, and the size of the smaller class."""
+    if y.min() == y.max():
+        Pairs(y).check_comparable()
     placed = count_placements(y == y.max(), s)
     n_pos, n_neg = placed.n_pos, placed.n_neg
     variance = placed.spread_pos / (n_pos * max(1, n_pos - 1))
