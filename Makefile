@@ -46,6 +46,7 @@ bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_or
 experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
 	$(BIN)/rankwise experiment synthetic --full --out reports/synthetic
 	$(BIN)/rankwise experiment ensembles --full --out reports/ensembles
+	$(BIN)/rankwise experiment auc_coverage --full --out reports/auc_coverage
 	$(BIN)/rankwise experiment magnitude --full --out reports/magnitude
 
 docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors.

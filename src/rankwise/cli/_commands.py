@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rankwise import __version__
 
 _FULL: dict[str, dict[str, Any]] = {
+    "auc_coverage": {"n_trials": 10_000},
     "ensembles": {"n_rounds": 50_000},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     "synthetic": {"n_rounds": 50_000},

@@ -99,19 +99,17 @@ def auc_interval(
         raise ValueError(f"method={method!r} must be one of {', '.join(_METHODS)}")
     y = check_two_classes(y_true)
     s = check_numbers(y_score, "y_score", len(y))
-    if qid is not None:
-        if method == "newcombe":
-            raise ValueError("method='newcombe' knows no queries: use 'score', or leave out qid")
-        auc, variance, n_least = _over_queries(Pairs(y, qid=qid), s)
+    if qid is None:
+        auc, variance, n_least = of_classes(y, s)
+    elif method == "newcombe":
+        raise ValueError("method='newcombe' knows no queries: use 'score', or leave out qid")
     else:
-        auc, variance, n_least = _of_classes(y, s)
+        auc, variance, n_least = _over_queries(Pairs(y, qid=qid), s)
     if method == "newcombe":
-        n_pos = int((y == y.max()).sum())
-        return _newcombe(auc, n_pos, len(y) - n_pos, z)
+        return newcombe_interval(auc, n_least, len(y) - n_least, z)
     if method == "delong":
-        half = z * math.sqrt(variance)
-        return max(0.0, auc - half), min(1.0, auc + half)
-    return _score_interval(auc, variance, n_least, z)
+        return normal_interval(auc, variance, z)
+    return score_interval(auc, variance, n_least, z)
 
 
 def pair_accuracy_score(
@@ -189,17 +187,17 @@ def pair_accuracy_interval(
     y = check_numbers(y_true, "y_true")
     s = check_numbers(y_score, "y_score", len(y))
     if qid is not None:
-        return _score_interval(*_over_queries(Pairs(y, qid=qid), s), z)
+        return score_interval(*_over_queries(Pairs(y, qid=qid), s), z)
     values, sizes = np.unique(y, return_counts=True)
     if len(values) == 2:
-        return _score_interval(*_of_classes(y, s), z)
+        return score_interval(*of_classes(y, s), z)
     pairs = Pairs(y)
     pairs.check_comparable()
     right, comparable = row_counts(pairs, s)
     n_least = min(len(y) // 2, len(y) - int(sizes.max()))
     # A pair is counted by both of its rows, and the projection of a U-statistic has both, too.
     accuracy, variance = _ratio(right / 2, comparable)
-    return _score_interval(accuracy, 4 * variance, n_least, z)
+    return score_interval(accuracy, 4 * variance, n_least, z)
 
 
 def auc_difference_test(
@@ -278,7 +276,7 @@ def _quantile(level: Any) -> float:
     return float(norm.isf((1 - level) / 2))
 
 
-def _of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
+def of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
     """Return the AUC, DeLong's variance, and the size of the smaller class."""
     if y.min() == y.max():
         Pairs(y).check_comparable()
@@ -312,7 +310,14 @@ def _ratio(part: Floats, whole: Floats) -> tuple[float, float]:
     return share, float(off @ off) * n / max(1, n - 1)
 
 
-def _score_interval(share: float, variance: float, n_least: float, z: float) -> tuple[float, float]:
+def normal_interval(share: float, variance: float, z: float) -> tuple[float, float]:
+    """Return the interval of DeLong's variance, cut to [0, 1]."""
+    half = z * math.sqrt(variance)
+    return max(0.0, share - half), min(1.0, share + half)
+
+
+def score_interval(share: float, variance: float, n_least: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval for as many comparisons as the variance is worth."""
     doubt = 0.25 / n_least
     n_effective = (share * (1 - share) + doubt) / (variance + doubt / n_least)
     return _wilson_low(share, n_effective, z), 1 - _wilson_low(1 - share, n_effective, z)
@@ -326,7 +331,8 @@ def _wilson_low(share: float, n: float, z: float) -> float:
     return share * share / (share + q + math.sqrt(q * (2 * share * (1 - share) + q)))
 
 
-def _newcombe(auc: float, n_pos: int, n_neg: int, z: float) -> tuple[float, float]:
+def newcombe_interval(auc: float, n_pos: float, n_neg: float, z: float) -> tuple[float, float]:
+    """Return Newcombe's fifth interval, which is the same for the classes exchanged."""
     others = (n_pos + n_neg) / 2 - 1
 
     def low(share: float) -> float:

@@ -255,9 +255,7 @@ def pair_hessian(weights: NDArray[np.float64], costs: NDArray[np.float64]) -> ND
     return 2 * (np.diag(both.sum(axis=1)) - both)
 
 
-def delong(
-    y: ArrayLike, *scores: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def delong(y: ArrayLike, *scores: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the AUCs of several scores and DeLong's covariance of them, over all n+ n- pairs.
 
     The higher target is the positive class. A class of one row adds nothing to the covariance.
