@@ -267,6 +267,6 @@ def _bound(value: float, trivial: float, pieces: dict[str, float]) -> Bound:
     return Bound(float(value), float(trivial), {name: float(x) for name, x in pieces.items()})
 
 
-def _check_delta(delta: Any) -> None:
+def _check_delta(delta: float) -> None:
     if not (isinstance(delta, Real) and 0 < delta < 1):
         raise ValueError(f"delta={delta!r} must be between 0 and 1, such as 0.05")

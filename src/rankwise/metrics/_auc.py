@@ -18,10 +18,9 @@ which is M where nothing else is known and goes to DeLong's as rows are misplace
 
 import math
 from numbers import Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -270,7 +269,7 @@ def auc_difference_test(
     return statistic, float(2 * norm.sf(abs(statistic)))
 
 
-def _quantile(level: Any) -> float:
+def _quantile(level: float) -> float:
     if not (isinstance(level, Real) and 0 < level < 1):
         raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
     return float(norm.isf((1 - level) / 2))
@@ -296,10 +295,11 @@ def _over_queries(pairs: Pairs, s: Floats) -> tuple[float, float, float]:
     return *_ratio(right, comparable), worth
 
 
-def _by_query(pairs: Pairs, *counts: Floats) -> list[NDArray[np.float64]]:
+def _by_query(pairs: Pairs, *counts: Floats) -> list[Floats]:
     """Sum counts of rows over the queries with a comparable pair."""
     kept = pairs.query_weights > 0
-    return [np.bincount(pairs.codes, weights=values)[kept] for values in counts]
+    of_queries = (np.bincount(np.asarray(pairs.codes), weights=values) for values in counts)
+    return [sums[kept].astype(np.float64) for sums in of_queries]
 
 
 def _ratio(part: Floats, whole: Floats) -> tuple[float, float]:

@@ -1,6 +1,5 @@
 """Where the rows of one class lie among those of the other. Twin: the definition."""
 
-import numpy as np
 from numba import njit
 
 
@@ -19,10 +18,10 @@ def placement_sums(s, positive, n_pos, n_neg):
         Sum of squared differences between placements, as shares, and their mean.
     """
     n = s.shape[0]
-    right, below = np.int64(0), np.int64(0)
+    right, below = 0, 0
     i = 0
     while i < n:
-        here_pos, here_neg, begin = np.int64(0), np.int64(0), i
+        here_pos, begin = 0, i
         while i < n and s[i] == s[begin]:
             here_pos += positive[i]
             i += 1
@@ -34,7 +33,7 @@ def placement_sums(s, positive, n_pos, n_neg):
     below, below_pos = 0, 0
     i = 0
     while i < n:
-        here_pos, here_neg, begin = np.int64(0), np.int64(0), i
+        here_pos, begin = 0, i
         while i < n and s[i] == s[begin]:
             here_pos += positive[i]
             i += 1
