@@ -238,6 +238,41 @@ def test_difference_over_queries():
     assert statistic > 3
 
 
+@pytest.mark.parametrize("grades", [3, 6])
+@pytest.mark.parametrize("slope", [0.5, 2.0])
+def test_pair_accuracy_interval_holds_the_truth(grades, slope):
+    random = np.random.default_rng(0)
+
+    def sample(n):
+        y = random.integers(0, grades, n) / grades
+        return y, 3 * slope * y + random.normal(size=n)
+
+    truth = np.mean([pair_accuracy_score(*sample(20_000)) for _ in range(5)])
+    ends = np.array([pair_accuracy_interval(*sample(40)) for _ in range(300)])
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.92
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.5])
+def test_interval_over_queries_holds_the_truth(spread):
+    random = np.random.default_rng(0)
+
+    def sample(n):
+        qid = np.repeat(np.arange(n), random.integers(4, 20, n))
+        y = random.integers(0, 2, len(qid))
+        y[np.flatnonzero(np.diff(qid, prepend=-1))] = 0
+        slopes = 1 + spread * random.normal(size=n)
+        return (y, slopes[qid] * y + random.normal(size=len(qid))), qid
+
+    rows, qid = sample(20_000)
+    truth = auc_score(*rows, qid=qid)
+    ends = []
+    for _ in range(300):
+        rows, qid = sample(25)
+        ends.append(auc_interval(*rows, qid=qid))
+    ends = np.array(ends)
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.92
+
+
 def test_level_of_the_difference_test():
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], [60, 40])
