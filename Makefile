@@ -44,10 +44,8 @@ bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_or
 	$(BIN)/python -m benchmarks $(or $(RACE),all)
 
 experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
-	$(BIN)/rankwise experiment synthetic --full --out reports/synthetic
-	$(BIN)/rankwise experiment ensembles --full --out reports/ensembles
-	$(BIN)/rankwise experiment auc_coverage --full --out reports/auc_coverage
-	$(BIN)/rankwise experiment magnitude --full --out reports/magnitude
+	for name in auc_coverage budgets drift ensembles magnitude sizes steps synthetic; do \
+		$(BIN)/rankwise experiment $$name --full --out reports/$$name || exit 1; done
 
 docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors.
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

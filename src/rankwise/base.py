@@ -135,13 +135,15 @@ class OrdinalMixin(ClassifierMixin):
         """
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
-        coef = np.atleast_2d(self.coef_)
+        direction = self._direction()
+        coef = np.atleast_2d(direction)
         projections = np.empty((rows.shape[0], len(coef)))
-        scores(as_rows(rows), coef, projections)
+        for place, part in self._parts(rows):
+            scores(part, coef, projections[place])
         bad = np.flatnonzero(~np.isfinite(projections).all(axis=1))
         if len(bad):
             raise bad_row(rows, bad[0])
-        return projections if self.coef_.ndim == 2 else projections[:, 0]
+        return projections if direction.ndim == 2 else projections[:, 0]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each row, always one of ``classes_``.
@@ -169,6 +171,14 @@ class OrdinalMixin(ClassifierMixin):
             means the higher one.
         """
         return self._decide(self.project(X))
+
+    def _direction(self) -> NDArray[np.float64]:
+        """Return what the parts of X are multiplied with."""
+        return self.coef_
+
+    def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield places of X and the rows there, as the loops take them."""
+        yield slice(None), as_rows(X)
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return np.searchsorted(self.thresholds_, projections, side="right")
@@ -247,7 +257,8 @@ class OnlineMixin(OrdinalMixin):
 
     All that is learned is in ``state``, a dict of arrays. A subclass supplies three hooks:
 
-    - ``_start(n_ranks, n_features)`` returns the state before the first round;
+    - ``_start(n_ranks, width)`` returns the state before the first round; the width of a direction
+      is the number of features, unless `_width` says otherwise;
     - ``_pass(X, ranks, state, order, guesses)`` learns in place from the rows in ``order`` (None:
       as they come), fills ``guesses`` unless it is empty, and returns -1 or a row with a score that
       is not finite;
@@ -287,8 +298,9 @@ class OnlineMixin(OrdinalMixin):
         """
         with self._unchanged_on_error():
             rows = self._begin(X, y, reset=True)
+            self._check_whole(rows)
             classes, ranks = self._check_labels(y, find=True)
-            state = self._start(len(classes), rows.shape[1])
+            state = self._start(len(classes), self._width(rows.shape[1]))
             random = check_random_state(self.random_state)
             for _ in range(self.epochs):
                 order = random.permutation(len(ranks)) if self.shuffle else None
@@ -350,7 +362,7 @@ class OnlineMixin(OrdinalMixin):
             rows = self._begin(X, y, reset=first)
             if first:
                 labels, ranks = self._check_labels(y, classes, find=False)
-                state = self._start(len(labels), rows.shape[1])
+                state = self._start(len(labels), self._width(rows.shape[1]))
             else:
                 labels, ranks = self.classes_, self._check_labels_again(y, classes)
                 state = {name: array.copy() for name, array in self._state.items()}
@@ -373,11 +385,21 @@ class OnlineMixin(OrdinalMixin):
         order: NDArray[np.int64] | None,
         guesses: NDArray[np.int64] = _UNWANTED,
     ) -> None:
-        bad = self._pass(X, ranks, state, order, guesses)
+        bad = self._learn_from(X, ranks, state, order, guesses)
         if bad >= 0:
             raise bad_row(X, bad)
         if not all(np.isfinite(array).all() for array in state.values()):
             raise ValueError(f"what was learned from X is {_TOO_LARGE}")
+
+    def _learn_from(
+        self,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64],
+    ) -> int:
+        return self._pass(X, ranks, state, order, guesses)
 
     def _finish(self, state: State, classes: NDArray[Any]) -> None:
         self._state, self.classes_ = state, classes
@@ -394,7 +416,13 @@ class OnlineMixin(OrdinalMixin):
             self.__dict__.update(before)
             raise
 
-    def _start(self, n_ranks: int, n_features: int) -> State:
+    def _check_whole(self, X: Any) -> None:
+        """Refuse rows that ``fit`` can't take as the whole data."""
+
+    def _width(self, n_features: int) -> int:
+        return n_features
+
+    def _start(self, n_ranks: int, width: int) -> State:
         raise NotImplementedError
 
     def _pass(
@@ -544,14 +572,17 @@ def check_ranked(
 
 
 def check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
-    """Return X as a C-ordered float array or CSR matrix; the loops find what is not finite."""
+    """Return X as a C-ordered float array or CSR matrix.
+
+    The loops find what is not finite, but for a precomputed kernel, of which they read parts.
+    """
     return validate_data(
         estimator,
         X,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         order="C",
-        ensure_all_finite=False,
+        ensure_all_finite=getattr(estimator, "kernel", None) == "precomputed",
         reset=reset,
     )
 

@@ -1,3 +1,4 @@
+import inspect
 import subprocess
 import sys
 
@@ -6,7 +7,7 @@ from click.testing import CliRunner
 
 from rankwise import __version__
 from rankwise.cli import main
-from rankwise.cli._commands import _NAMES, rankwise
+from rankwise.cli._commands import _FULL, _NAMES, rankwise
 from rankwise.experiments import EXPERIMENTS
 
 
@@ -16,6 +17,11 @@ def test_version():
 
 def test_names_are_those_of_the_experiments():
     assert set(_NAMES) == set(EXPERIMENTS)
+
+
+def test_the_long_form_sets_sizes_that_exist():
+    for name, sizes in _FULL.items():
+        inspect.signature(EXPERIMENTS[name]).bind_partial(**sizes)
 
 
 def test_experiment_writes_and_shows_its_report(tmp_path):

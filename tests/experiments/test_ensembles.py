@@ -21,6 +21,14 @@ def test_members_are_better_than_one(report):
     assert all(order.index(f"BPM {tau}") < order.index("PRank") for tau in TAUS)
 
 
+def test_several_lengths_have_a_table_each(report):
+    both = ensembles(n_rounds=(300, 2_000), n_trials=4, n_test=200)
+    assert both.tables[1] == report.tables[0]
+    assert both.tables[0] == ensembles(n_rounds=300, n_trials=4, n_test=200).tables[0]
+    assert both.findings[5:] == [f"2,000 rounds. {finding}" for finding in report.findings]
+    assert set(both.figures) == {"ensembles", "ensembles-2000"}
+
+
 @pytest.mark.slow
 def test_what_the_paper_says_of_its_table():
     test = {row[0]: float(row[-2].split()[0]) for row in ensembles(n_trials=40).tables[0].rows}

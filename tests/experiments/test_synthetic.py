@@ -72,4 +72,5 @@ def test_table_in_markdown():
 
 def test_registry():
     assert EXPERIMENTS["synthetic"] is synthetic
+    assert all(name == function.__name__ for name, function in EXPERIMENTS.items())
     assert isinstance(Report("t", "s", [], [], {}).to_markdown(), str)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankwise.engine.kernels import Kernel
-from rankwise.magnitude import MPRank
+from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.model_selection import leave_pair_out
 from rankwise.model_selection._leave_pair_out import _draw_pairs
 from rankwise.testing import oracles
@@ -68,6 +68,28 @@ def test_equal_to_refitting_every_pair(d, kernel, container, qid, weight, C):
     msd, misranking = literal_errors(expected, y, np.ones(M) if weight is None else weight)
     assert_allclose([result.msd, result.misranking], [msd, misranking], rtol=1e-8)
     assert result.differences[9, 10] == (0.0 if qid is None or QID[9] == QID[10] else np.nan)
+
+
+@pytest.mark.parametrize("qid", [None, QID])
+def test_close_fits_keep_their_digits(qid):
+    X, y = rows(3)
+    X[9] += 1
+    K = Kernel("rbf", 2.0).gram(X)
+    expected = oracles.leave_pair_out(features(K), y, 1e11, qid=qid)
+    result = leave_pair_out(MPRank(1e11, kernel="precomputed"), K, y, qid=qid)
+    assert_allclose(result.differences, expected, rtol=1e-7, atol=1e-9)
+    path = MPRankCV([1e11], kernel="precomputed").fit(K, y, qid=qid)
+    assert_allclose(path.lpo_errors_[0, 0], result.msd, rtol=1e-6)
+
+
+def test_a_feature_of_one_pair_alone():
+    X, y = rows(2)
+    X[:, 1] = 0
+    X[0, 1] = 1
+    for weight in (WEIGHT, WEIGHT[::-1], WEIGHT**2):
+        expected = oracles.leave_pair_out(X, y, 1e8, qid=QID, weight=weight)
+        result = leave_pair_out(MPRank(1e8), X, y, qid=QID, sample_weight=weight)
+        assert_allclose(result.differences[0, 1], expected[0, 1], rtol=1e-4)
 
 
 @settings(max_examples=30)

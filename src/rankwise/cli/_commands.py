@@ -12,10 +12,18 @@ from rich.table import Table as Grid
 
 from rankwise import __version__
 
+# The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {
     "auc_coverage": {"n_trials": 10_000},
-    "ensembles": {"n_rounds": 50_000},
+    "budgets": {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
+    "drift": {"n_rounds": 48_000, "window": 1_000},
+    "ensembles": {"n_rounds": (5_000, 50_000)},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
+    "sizes": {
+        "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
+        "member_rows": (1_000, 50_000),
+    },
+    "steps": {"n_rounds": 50_000},
     "synthetic": {"n_rounds": 50_000},
 }
 _NAMES = list(_FULL)
@@ -45,7 +53,7 @@ def rankwise() -> None:
     help="Folder for the report and its figures.",
 )
 def experiment(name: str, full: bool, seed: int, out: Path) -> None:
-    """Run an experiment of the papers and write its report."""
+    """Run an experiment and write its report."""
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
     import matplotlib as mpl  # noqa: PLC0415
@@ -62,7 +70,7 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     report = EXPERIMENTS[name](
         **sizes,
         seed=seed,
-        track=lambda work: track(work, description=f"{name}, {len(work)} trials", console=console),
+        track=lambda work: track(work, description=name, console=console),
     )
     paths = report.save(out)
     console.print(f"\n[bold]{report.title}[/bold]\n{report.setting}\n")

@@ -1,14 +1,19 @@
 """Kernels: Gram blocks, and explicit maps of small polynomial kernels."""
 
+from collections import Counter
+from functools import lru_cache
 from itertools import combinations_with_replacement
-from math import factorial
+from math import comb, factorial, prod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from rankwise.engine.loops.inner import monomials
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {
     "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],
@@ -44,7 +49,7 @@ class Kernel(NamedTuple):
         if callable(self.kernel):
             return self._called(X, Y)
         if self.kernel == "precomputed":
-            return np.array(X, dtype=np.float64, order="C")
+            return np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
         values = np.ascontiguousarray(safe_sparse_dot(X, Y.T, dense_output=True), dtype=np.float64)
         if self.kernel == "linear":
             return values
@@ -92,6 +97,19 @@ class Kernel(NamedTuple):
         return values
 
 
+def map_width(n_features: int, degree: int, coef0: float) -> int:
+    """Return the number of columns of `polynomial_map`."""
+    return comb(n_features + degree - (coef0 == 0), degree)
+
+
+@lru_cache(maxsize=8)
+def _terms(n_factors: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the multisets of factors, and the roots of how often each occurs in the power."""
+    terms = list(combinations_with_replacement(range(n_factors), degree))
+    ways = [factorial(degree) // prod(map(factorial, Counter(t).values())) for t in terms]
+    return np.array(terms), np.sqrt(ways)
+
+
 def polynomial_map(
     X: NDArray[np.float64], *, degree: int, gamma: float = 1.0, coef0: float = 1.0
 ) -> NDArray[np.float64]:
@@ -117,10 +135,6 @@ def polynomial_map(
     factors = np.sqrt(gamma) * X
     if coef0 > 0:
         factors = np.hstack([np.full((len(X), 1), np.sqrt(coef0)), factors])
-    terms = list(combinations_with_replacement(range(factors.shape[1]), degree))
-    mapped = np.empty((len(X), len(terms)))
-    for column, term in enumerate(terms):
-        repeats = np.unique(term, return_counts=True)[1]
-        ways = factorial(degree) // np.prod([factorial(n) for n in repeats.tolist()])
-        mapped[:, column] = np.sqrt(ways) * factors[:, term].prod(axis=1)
+    mapped = np.empty((len(X), map_width(X.shape[1], degree, coef0)))
+    monomials(factors, *_terms(factors.shape[1], degree), mapped)
     return mapped

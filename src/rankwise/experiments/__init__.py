@@ -1,18 +1,38 @@
-"""Every table and figure of the papers as a function that returns a `Report`."""
+"""Every table and figure of the papers, and some more, as a function that returns a `Report`."""
 
 from collections.abc import Callable
 
 from rankwise.experiments._report import Report, Table
 from rankwise.experiments.auc_coverage import auc_coverage
+from rankwise.experiments.budgets import budgets
+from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.magnitude import magnitude
+from rankwise.experiments.sizes import sizes
+from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
 
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "auc_coverage": auc_coverage,
+    "budgets": budgets,
+    "drift": drift,
     "ensembles": ensembles,
     "magnitude": magnitude,
+    "sizes": sizes,
+    "steps": steps,
     "synthetic": synthetic,
 }
 
-__all__ = ["EXPERIMENTS", "Report", "Table", "auc_coverage", "ensembles", "magnitude", "synthetic"]
+__all__ = [
+    "EXPERIMENTS",
+    "Report",
+    "Table",
+    "auc_coverage",
+    "budgets",
+    "drift",
+    "ensembles",
+    "magnitude",
+    "sizes",
+    "steps",
+    "synthetic",
+]

@@ -12,8 +12,16 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwise.bounds import prank_regret_bound
-from rankwise.experiments._herbrich import ETAS, RANKS, Trials, mapped_stream, run_trials
 from rankwise.experiments._report import Report, Table, Track
+from rankwise.experiments._trials import (
+    ETAS,
+    INTERVAL,
+    KERNEL,
+    RANKS,
+    Trials,
+    mapped_stream,
+    run_trials,
+)
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
 
@@ -53,7 +61,7 @@ def synthetic(
     )
     return Report(
         title="Online ranking of synthetic data",
-        setting=trials.setting,
+        setting=f"{trials.setting}; {KERNEL}; {INTERVAL}",
         tables=[trials.table(), _per_rank(trials)],
         findings=[*_claims(trials), _bound(seed, n_rounds)],
         figures=_figures(trials, seed, n_rounds),

@@ -1,5 +1,6 @@
 """The multiclass perceptron: the classification baseline."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,14 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
-from rankwise.base import OnlineMixin, State
+from rankwise.base import State
 from rankwise.engine.loops.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
 from rankwise.engine.loops.rows import as_rows
+from rankwise.ordinal._kernel import KernelMixin
 
 _UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
 
 
-class MulticlassPerceptron(OnlineMixin, BaseEstimator):
+class MulticlassPerceptron(KernelMixin, BaseEstimator):
     r"""Ultraconservative multiclass perceptron, which knows nothing of the order of the ranks.
 
     The classification baseline of the PRank papers. Each class r has a prototype
@@ -36,6 +38,19 @@ class MulticlassPerceptron(OnlineMixin, BaseEstimator):
         Passes of ``fit`` over the rows.
     shuffle : bool, default=False
         Whether ``fit`` takes the rows in a new random order in each pass.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        The inner product of rows: x.x', ``(gamma x.x' + coef0) ** degree``,
+        ``exp(-gamma |x - x'|^2)``; columns of X; or what a callable returns for two matrices of
+        rows, a value a pair. A polynomial kernel of at most 500 monomials is learned in them.
+    gamma : float, default=None
+        Of the kernels "poly" and "rbf"; None: 1 / n_features.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernel "poly", at least 0.
+    budget : int, default=None
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
+        part is best said by the others, which take it over. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -46,7 +61,10 @@ class MulticlassPerceptron(OnlineMixin, BaseEstimator):
     classes_ : ndarray of shape (k,)
         The labels, lowest rank first.
     coef_ : ndarray of shape (k, d)
-        The prototypes.
+        The prototypes; in the dual ``dual_coef_``, one number a kept row.
+    support_vectors_ : ndarray or CSR matrix of shape (n_kept, d)
+        With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
+        ``support_`` holds their columns instead.
     n_rounds_, n_mistakes_, rank_loss_ : int
         Rows seen, wrong guesses before the update, and the sum of their distances in ranks.
     n_features_in_, feature_names_in_
@@ -71,9 +89,11 @@ class MulticlassPerceptron(OnlineMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **OnlineMixin._parameter_constraints,
+        **KernelMixin._parameter_constraints,
         "update": [StrOptions(set(_UPDATES))],
     }
+
+    _directions = ("W",)
 
     def __init__(
         self,
@@ -81,12 +101,22 @@ class MulticlassPerceptron(OnlineMixin, BaseEstimator):
         update: str = "uniform",
         epochs: int = 1,
         shuffle: bool = False,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        budget: int | None = None,
         label_order: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.update = update
         self.epochs = epochs
         self.shuffle = shuffle
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
         self.label_order = label_order
         self.random_state = random_state
 
@@ -105,8 +135,8 @@ class MulticlassPerceptron(OnlineMixin, BaseEstimator):
         """
         return super().decision_function(X)
 
-    def _start(self, n_ranks: int, n_features: int) -> State:
-        return {"W": np.zeros((n_ranks, n_features)), "counts": np.zeros(3, dtype=np.int64)}
+    def _start(self, n_ranks: int, width: int) -> State:
+        return {"W": np.zeros((n_ranks, width)), "counts": np.zeros(3, dtype=np.int64)}
 
     def _pass(
         self,
@@ -120,7 +150,7 @@ class MulticlassPerceptron(OnlineMixin, BaseEstimator):
         return multiclass(as_rows(X), ranks, order, update, state["W"], state["counts"], guesses)
 
     def _publish(self, state: State) -> None:
-        self.coef_ = state["W"].copy()
+        self._name(state, coef_=state["W"].copy())
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return projections.argmax(axis=1)

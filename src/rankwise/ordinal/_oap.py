@@ -1,6 +1,6 @@
 """OAP: many PRank members, each shown a random part of the stream."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import pairwise
@@ -16,9 +16,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import OnlineMixin, State, check_rows
+from rankwise.base import State, check_rows
 from rankwise.engine.loops.oap import ONE, member_ranks, oap
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.loops.supports import Faced
+from rankwise.ordinal._kernel import KernelMixin
 from rankwise.ordinal._prank import warn_unusual_scale
 
 # Members that stay in cache together, a multiple of the four that share a hash.
@@ -49,7 +51,7 @@ def vote(
     return mean_rank(np.where(none, ranks, weighted), np.where(none, n_members, weights))
 
 
-class OAPRank(OnlineMixin, BaseEstimator):
+class OAPRank(KernelMixin, BaseEstimator):
     r"""Online aggregate PRank: many members see random parts of a stream and are combined.
 
     N copies of `PRank` run side by side; copy j is shown round t when an independent coin with
@@ -82,6 +84,19 @@ class OAPRank(OnlineMixin, BaseEstimator):
     n_jobs : int, default=None
         Threads that work on the members, in blocks of about 50; None means 1, -1 all cores. The
         result does not depend on it.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        The inner product of rows: x.x', ``(gamma x.x' + coef0) ** degree``,
+        ``exp(-gamma |x - x'|^2)``; columns of X; or what a callable returns for two matrices of
+        rows, a value a pair. A polynomial kernel of at most 500 monomials is learned in them.
+    gamma : float, default=None
+        Of the kernels "poly" and "rbf"; None: 1 / n_features.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernel "poly", at least 0.
+    budget : int, default=None
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
+        part is best said by the others, which take it over. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -99,6 +114,9 @@ class OAPRank(OnlineMixin, BaseEstimator):
         The rounds that each was shown and ranked rightly.
     coef_, thresholds_ : ndarrays of shape (d,) and (k-1,)
         Their means, which predict if ``combine="bpm"``.
+    support_vectors_ : ndarray or CSR matrix of shape (n_kept, d)
+        With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
+        ``support_`` holds their columns instead.
     n_rounds_ : int
         Rows seen, each as often as it was seen.
     n_mistakes_, rank_loss_ : int
@@ -133,12 +151,14 @@ class OAPRank(OnlineMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **OnlineMixin._parameter_constraints,
+        **KernelMixin._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "tau": [Interval(Real, 0, 1, closed="right")],
         "combine": [StrOptions({"bpm", "bagging", "voted"})],
         "n_jobs": [Integral, None],
     }
+
+    _directions = ("W",)
 
     def __init__(
         self,
@@ -149,6 +169,11 @@ class OAPRank(OnlineMixin, BaseEstimator):
         epochs: int = 1,
         shuffle: bool = False,
         n_jobs: int | None = None,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        budget: int | None = None,
         label_order: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -158,6 +183,11 @@ class OAPRank(OnlineMixin, BaseEstimator):
         self.epochs = epochs
         self.shuffle = shuffle
         self.n_jobs = n_jobs
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
         self.label_order = label_order
         self.random_state = random_state
 
@@ -218,30 +248,33 @@ class OAPRank(OnlineMixin, BaseEstimator):
         nothing yet are left out; with fewer than two it is 0.
         """
         check_is_fitted(self)
-        members = np.hstack([self.members_coef_, self.members_thresholds_])
-        norms = np.linalg.norm(members, axis=1)
-        units = members[norms > 0] / norms[norms > 0, None]
-        n = len(units)
+        W, B = self._state["W"], self._state["B"]
+        products = self._products(W) + B @ B.T
+        lengths = np.sqrt(np.maximum(products.diagonal(), 0))
+        active = lengths > 0
+        n = np.count_nonzero(active)
         if n < 2:
             return 0.0
-        cosines = (np.square(units.sum(axis=0)).sum() - n) / (n * (n - 1))
-        return float(1 - cosines)
+        cosines = (products / np.outer(lengths, lengths))[active][:, active]
+        return float(1 - (cosines.sum() - n) / (n * (n - 1)))
 
     def _said(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
         """Yield the ranks that all members give to some thousand rows at a time."""
         self.project(X)  # refuses what is not finite
         rows = check_rows(self, X, reset=False)
+        W, B = self._state["W"], self._state["B"]
         for start in range(0, rows.shape[0], _ROWS):
-            part = rows[start : start + _ROWS]
-            said = np.empty((part.shape[0], len(self.members_coef_)), dtype=np.int64)
-            member_ranks(as_rows(part), self.members_coef_, self.members_thresholds_, said)
+            some = rows[start : start + _ROWS]
+            said = np.empty((some.shape[0], len(W)), dtype=np.int64)
+            for place, part in self._parts(some):
+                member_ranks(part, W, B, said[place])
             yield said
 
-    def _start(self, n_ranks: int, n_features: int) -> State:
+    def _start(self, n_ranks: int, width: int) -> State:
         seed = check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64)
         return {
             "seed": np.array([seed], dtype=np.uint64),
-            "W": np.zeros((self.n_estimators, n_features)),
+            "W": np.zeros((self.n_estimators, width)),
             "B": np.zeros((self.n_estimators, n_ranks - 1)),
             "correct": np.zeros(self.n_estimators, dtype=np.int64),
             "counts": np.zeros(3, dtype=np.int64),
@@ -259,7 +292,9 @@ class OAPRank(OnlineMixin, BaseEstimator):
         if counts[0] == 0:
             warn_unusual_scale(X, type(self).__name__)
         n_members, cuts = B.shape
-        blocks = np.array_split(np.arange(0, n_members, 4), -(-n_members // _BLOCK))
+        # Members share the rows that a kernel keeps: they are one block.
+        n_blocks = 1 if isinstance(X, Faced) else -(-n_members // _BLOCK)
+        blocks = np.array_split(np.arange(0, n_members, 4), n_blocks)
         edges = [int(block[0]) for block in blocks] + [n_members]
         spans = [slice(a, b) for a, b in pairwise(edges)]
         bpm = self.combine == "bpm"
@@ -274,7 +309,7 @@ class OAPRank(OnlineMixin, BaseEstimator):
             members = W[s], B[s], correct[s]
             return oap(rows, ranks, order, seed, start, s.start, tau, *members, *kept)
 
-        jobs = effective_n_jobs(self.n_jobs)
+        jobs = min(effective_n_jobs(self.n_jobs), n_blocks)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
             bad = max((pool.map if pool else map)(run, range(len(spans))))
         counts += [len(ranks), *losses.sum(axis=0)]
@@ -287,6 +322,6 @@ class OAPRank(OnlineMixin, BaseEstimator):
         return bad
 
     def _publish(self, state: State) -> None:
-        self.members_coef_, self.members_thresholds_ = state["W"].copy(), state["B"].copy()
+        self._name(state, coef_=state["W"].mean(axis=0), members_coef_=state["W"].copy())
+        self.thresholds_, self.members_thresholds_ = state["B"].mean(axis=0), state["B"].copy()
         self.members_correct_ = state["correct"].copy()
-        self.coef_, self.thresholds_ = state["W"].mean(axis=0), state["B"].mean(axis=0)

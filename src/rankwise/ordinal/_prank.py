@@ -1,5 +1,6 @@
 """PRank: the perceptron that ranks."""
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -12,12 +13,14 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import OnlineMixin, State, bad_row, check_rows
+from rankwise.base import State, bad_row, check_rows
 from rankwise.engine.loops.margin import PA, PERCEPTRON, ROMMA, margin
 from rankwise.engine.loops.prank import average, prank
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.loops.supports import Faced
 from rankwise.engine.loops.voted import elect, voted
 from rankwise.engine.warn import warn_user
+from rankwise.ordinal._kernel import KernelMixin
 
 _USUAL_NORMS = (0.05, 50.0)
 _SAMPLE = 200
@@ -36,7 +39,10 @@ def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.
 
 def warn_unusual_scale(X: Any, name: str) -> None:
     """Warn when the rows are so long or short that thresholds moving by 1 can't match them."""
-    norms = row_norms(X[:_SAMPLE].astype(np.float64, copy=False))
+    if isinstance(X, Faced):
+        norms = np.sqrt(X.within.diagonal()[: len(X.slots)])
+    else:
+        norms = row_norms(X[:_SAMPLE].astype(np.float64, copy=False))
     norms = norms[norms > 0]
     if not len(norms):
         return
@@ -49,7 +55,7 @@ def warn_unusual_scale(X: Any, name: str) -> None:
         )
 
 
-class PRank(OnlineMixin, BaseEstimator):
+class PRank(KernelMixin, BaseEstimator):
     r"""Online ordinal ranking by one direction and ordered thresholds.
 
     A row x is projected on the direction w; its rank is the first r with
@@ -127,6 +133,19 @@ class PRank(OnlineMixin, BaseEstimator):
         Passes of ``fit`` over the rows.
     shuffle : bool, default=False
         Whether ``fit`` takes the rows in a new random order in each pass.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        The inner product of rows: x.x', ``(gamma x.x' + coef0) ** degree``,
+        ``exp(-gamma |x - x'|^2)``; columns of X; or what a callable returns for two matrices of
+        rows, a value a pair. A polynomial kernel of at most 500 monomials is learned in them.
+    gamma : float, default=None
+        Of the kernels "poly" and "rbf"; None: 1 / n_features.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernel "poly", at least 0.
+    budget : int, default=None
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
+        part is best said by the others, which take it over. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -137,12 +156,16 @@ class PRank(OnlineMixin, BaseEstimator):
     classes_ : ndarray of shape (k,)
         The labels, lowest rank first.
     coef_ : ndarray of shape (d,)
-        The direction that predicts; if voted, the current one.
+        The direction that predicts; if voted, the current one. In the dual ``dual_coef_``, one
+        number a kept row.
     thresholds_ : ndarray of shape (k-1,)
         The thresholds that predict, in order; if voted, the current ones.
     voters_correct_ : ndarray of shape (V,)
         If voted, the rounds that each hypothesis kept ranked rightly; the last entry is the current
         one's.
+    support_vectors_ : ndarray or CSR matrix of shape (n_kept, d)
+        With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
+        ``support_`` holds their columns instead.
     n_rounds_ : int
         Rows seen, each as often as it was seen.
     n_mistakes_, rank_loss_ : int
@@ -181,11 +204,13 @@ class PRank(OnlineMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **OnlineMixin._parameter_constraints,
+        **KernelMixin._parameter_constraints,
         "update": [StrOptions(set(_UPDATES))],
         "vote": [StrOptions({"averaged", "voted"}), None],
         "max_voters": [Interval(Integral, 1, None, closed="left"), None],
     }
+
+    _directions = ("w", "w_late", "W")
 
     def __init__(
         self,
@@ -195,6 +220,11 @@ class PRank(OnlineMixin, BaseEstimator):
         max_voters: int | None = None,
         epochs: int = 1,
         shuffle: bool = False,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        budget: int | None = None,
         label_order: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -203,6 +233,11 @@ class PRank(OnlineMixin, BaseEstimator):
         self.max_voters = max_voters
         self.epochs = epochs
         self.shuffle = shuffle
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
         self.label_order = label_order
         self.random_state = random_state
 
@@ -238,31 +273,33 @@ class PRank(OnlineMixin, BaseEstimator):
             return super().predict(X)
         rows = check_rows(self, X, reset=False)
         ranks = np.empty(rows.shape[0], dtype=np.int64)
-        bad = elect(as_rows(rows), *(self._state[name] for name in _VOTERS), ranks)
-        if bad >= 0:
-            raise bad_row(rows, bad)
+        voters = [self._state[name] for name in _VOTERS]
+        for place, part in self._parts(rows):
+            bad = elect(part, *voters, ranks[place])
+            if bad >= 0:
+                raise bad_row(rows, bad + (place.start or 0))
         return self.classes_[ranks]
 
     def _votes(self) -> bool:
         """Return whether voters predict: those that were learned, or would be."""
         return "W" in self._state if hasattr(self, "_state") else self.vote == "voted"
 
-    def _start(self, n_ranks: int, n_features: int) -> State:
+    def _start(self, n_ranks: int, width: int) -> State:
         cuts, averaged = n_ranks - 1, self.vote == "averaged"
         state = {
-            "w": np.zeros(n_features),
+            "w": np.zeros(width),
             "b": np.zeros(cuts),
             "counts": np.zeros(3, dtype=np.int64),
         }
         if self.vote == "voted":
             return state | {
                 "survived": np.zeros(1, dtype=np.int64),
-                "W": np.zeros((0, n_features)),
+                "W": np.zeros((0, width)),
                 "B": np.zeros((0, cuts)),
                 "lives": np.zeros((0, 2), dtype=np.int64),
             }
         return state | {
-            "w_late": np.zeros(n_features * averaged),
+            "w_late": np.zeros(width * averaged),
             "b_late": np.zeros(cuts * averaged),
         }
 
@@ -307,10 +344,11 @@ class PRank(OnlineMixin, BaseEstimator):
     def _publish(self, state: State) -> None:
         self.__dict__.pop("voters_correct_", None)
         if self.vote == "averaged":
-            self.coef_ = averaged(state["w"], state["w_late"], self.n_rounds_)
+            self._name(state, coef_=averaged(state["w"], state["w_late"], self.n_rounds_))
             means = averaged(state["b"], state["b_late"], self.n_rounds_)
             self.thresholds_ = np.maximum.accumulate(means)
             return
-        self.coef_, self.thresholds_ = state["w"].copy(), state["b"].copy()
+        self._name(state, coef_=state["w"].copy())
+        self.thresholds_ = state["b"].copy()
         if self.vote == "voted":
             self.voters_correct_ = np.append(state["lives"][:, 0], state["survived"])

@@ -1,5 +1,6 @@
 """Widrow-Hoff on ranks: the regression baseline."""
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -9,15 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from rankwise.base import OnlineMixin, State
+from rankwise.base import State
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.loops.widrow_hoff import widrow_hoff
 from rankwise.engine.warn import warn_user
+from rankwise.ordinal._kernel import KernelMixin
 
 _FAR = 1e3
 
 
-class WidrowHoff(OnlineMixin, BaseEstimator):
+class WidrowHoff(KernelMixin, BaseEstimator):
     r"""Online least squares on the ranks 1..k, rounded and clipped.
 
     The regression baseline of the PRank papers: one stochastic gradient step a row on
@@ -40,6 +42,19 @@ class WidrowHoff(OnlineMixin, BaseEstimator):
         Passes of ``fit`` over the rows.
     shuffle : bool, default=False
         Whether ``fit`` takes the rows in a new random order in each pass.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        The inner product of rows: x.x', ``(gamma x.x' + coef0) ** degree``,
+        ``exp(-gamma |x - x'|^2)``; columns of X; or what a callable returns for two matrices of
+        rows, a value a pair. A polynomial kernel of at most 500 monomials is learned in them.
+    gamma : float, default=None
+        Of the kernels "poly" and "rbf"; None: 1 / n_features.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernel "poly", at least 0.
+    budget : int, default=None
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
+        part is best said by the others, which take it over. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -50,9 +65,12 @@ class WidrowHoff(OnlineMixin, BaseEstimator):
     classes_ : ndarray of shape (k,)
         The labels, lowest rank first.
     coef_ : ndarray of shape (d,)
-        The weights w.
+        The weights w; in the dual ``dual_coef_``, one a kept row.
     thresholds_ : ndarray of shape (k-1,)
         The halves between neighbouring ranks.
+    support_vectors_ : ndarray or CSR matrix of shape (n_kept, d)
+        With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
+        ``support_`` holds their columns instead.
     n_rounds_, n_mistakes_, rank_loss_ : int
         Rows seen, wrong guesses before the update, and the sum of their distances in ranks.
     n_features_in_, feature_names_in_
@@ -76,9 +94,11 @@ class WidrowHoff(OnlineMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **OnlineMixin._parameter_constraints,
+        **KernelMixin._parameter_constraints,
         "eta": [Interval(Real, 0, None, closed="neither")],
     }
+
+    _directions = ("w",)
 
     def __init__(
         self,
@@ -86,18 +106,28 @@ class WidrowHoff(OnlineMixin, BaseEstimator):
         *,
         epochs: int = 1,
         shuffle: bool = False,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        budget: int | None = None,
         label_order: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.eta = eta
         self.epochs = epochs
         self.shuffle = shuffle
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
         self.label_order = label_order
         self.random_state = random_state
 
-    def _start(self, n_ranks: int, n_features: int) -> State:
+    def _start(self, n_ranks: int, width: int) -> State:
         return {
-            "w": np.zeros(n_features),
+            "w": np.zeros(width),
             "thresholds": np.arange(1, n_ranks) + 0.5,
             "counts": np.zeros(3, dtype=np.int64),
         }
@@ -126,4 +156,5 @@ class WidrowHoff(OnlineMixin, BaseEstimator):
         return bad
 
     def _publish(self, state: State) -> None:
-        self.coef_, self.thresholds_ = state["w"].copy(), state["thresholds"].copy()
+        self.thresholds_ = state["thresholds"].copy()
+        self._name(state, coef_=state["w"].copy())

@@ -411,7 +411,8 @@ def _assert_close(model: Any, expected: Any, X: Any) -> None:
     if isinstance(model, RankerMixin):
         assert_allclose(model.predict(X), expected.predict(X), rtol=1e-6, atol=1e-9)
         return
-    assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    for name in {"coef_", "dual_coef_"} & vars(expected).keys():
+        assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
     assert_allclose(model.project(X), expected.project(X), atol=1e-9)
     assert_array_equal(model.predict(X), expected.predict(X))
 

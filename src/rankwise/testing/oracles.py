@@ -162,19 +162,96 @@ def multiclass_perceptron(
         scores = W @ x
         guess = int(np.argmax(scores)) + 1
         if guess != y:
-            tau: Any = np.zeros(k)
-            tau[y - 1] = 1
-            rivals = [r for r in range(k) if r != y - 1 and scores[r] >= scores[y - 1]]
-            excess = {r: scores[r] - scores[y - 1] for r in rivals}
-            for r in rivals:
-                if update == "max":
-                    tau[r] = -1.0 if r == guess - 1 else 0.0
-                elif update == "proportional" and sum(excess.values()) > 0:
-                    tau[r] = -excess[r] / sum(excess.values())
-                else:
-                    tau[r] = -1 / len(rivals)
-            W = W + np.outer(tau, x)
+            W = W + np.outer(_blame(scores, y - 1, guess - 1, update), x)
         yield guess, W
+
+
+def kernel_prank(K: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
+    """Run PRank in the dual, on all kernel values of the rows; w are the rows' coefficients."""
+    values = np.asarray(K, dtype=np.float64)
+    alpha, b = np.zeros(len(values)), np.zeros(k - 1)
+    for t, y in enumerate(np.asarray(ranks)):
+        score = sum(alpha[s] * values[s, t] for s in range(t + 1))
+        guess = _first_above(score, b)
+        if guess != y:
+            for r in range(1, k):
+                z = -1 if y <= r else +1
+                if (score - b[r - 1]) * z <= 0:
+                    alpha[t] += z
+                    b[r - 1] -= z
+        yield Round(guess, alpha.copy(), b.copy())
+
+
+def kernel_widrow_hoff(K: ArrayLike, ranks: ArrayLike, k: int, eta: float) -> Iterator[Round]:
+    """Run Widrow-Hoff in the dual; w are the rows' coefficients."""
+    values = np.asarray(K, dtype=np.float64)
+    alpha = np.zeros(len(values))
+    for t, y in enumerate(np.asarray(ranks)):
+        score = sum(alpha[s] * values[s, t] for s in range(t))
+        alpha[t] = eta * (y - score)
+        yield Round(int(np.clip(np.floor(score + 0.5), 1, k)), alpha.copy(), np.arange(1.5, k))
+
+
+def kernel_multiclass_perceptron(
+    K: ArrayLike, ranks: ArrayLike, k: int, update: str
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Run the ultraconservative perceptron in the dual; yields guess and (k, rows) coefficients."""
+    values = np.asarray(K, dtype=np.float64)
+    A = np.zeros((k, len(values)))
+    for t, y in enumerate(np.asarray(ranks)):
+        scores = [sum(A[r, s] * values[s, t] for s in range(t)) for r in range(k)]
+        guess = int(np.argmax(scores)) + 1
+        if guess != y:
+            A[:, t] = _blame(np.array(scores), y - 1, guess - 1, update)
+        yield guess, A.copy()
+
+
+class Kept(NamedTuple):
+    """One round of a model that keeps a limited number of rows."""
+
+    guess: int
+    rows: list[int]
+    alpha: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+
+def budget_prank(K: ArrayLike, ranks: ArrayLike, k: int, budget: int) -> Iterator[Kept]:
+    """Run PRank in the dual with at most ``budget`` rows.
+
+    When there is one too many, each old row is tried: the others take over its least-squares image
+    (with a ridge of 1e-4), and what is lost is the squared length of the rest of its part, weighed
+    by how near the row was to those learned from lately.
+    """
+    values = np.asarray(K, dtype=np.float64)
+    ridge, fading = 1e-4, 0.1 / (budget + 1)
+    kept: list[int] = []
+    alpha, near, b = np.zeros(0), np.zeros(0), np.zeros(k - 1)
+    for t, y in enumerate(np.asarray(ranks)):
+        score = float(alpha @ values[kept, t])
+        guess = _first_above(score, b)
+        z = np.where(np.arange(1, k) < y, 1, -1)
+        tau = np.where((score - b) * z <= 0, z, 0) * (guess != y)
+        b = b - tau
+        if tau.sum() != 0:
+            lengths = values[kept, kept] * values[t, t]
+            first = near.mean() if len(near) else 1.0
+            near = np.append(near + fading * (values[kept, t] ** 2 / lengths - near), first)
+            alpha = np.append(alpha, tau.sum())
+            kept = [*kept, t]
+        if len(kept) > budget:
+            G = values[np.ix_(kept, kept)] + ridge * np.diag(values[kept, kept])
+            losses, images = [], []
+            for s in range(budget):
+                others = [o for o in range(budget + 1) if o != s]
+                image = np.linalg.solve(G[np.ix_(others, others)], G[others, s])
+                rest = G[s, s] - image @ G[others, s]
+                losses.append(alpha[s] ** 2 * rest * near[s])
+                images.append(image)
+            gone = int(np.argmin(losses))
+            alpha = np.delete(alpha, gone) + alpha[gone] * images[gone]
+            near = np.delete(near, gone)
+            kept = [row for s, row in enumerate(kept) if s != gone]
+        yield Kept(guess, kept, alpha, b)
 
 
 def oap_coin(seed: int, t: int, member: int, tau: float) -> bool:
@@ -198,6 +275,23 @@ def oap(
         rounds = dict(zip(seen, prank(rows[seen], truth[seen], k), strict=True))
         runs.append([rounds.get(t) for t in range(len(rows))])
     return runs
+
+
+def _blame(scores: NDArray[np.float64], y: int, guess: int, update: str) -> NDArray[np.float64]:
+    """Return the steps of the classes: 1 for the true one, shares of -1 for its rivals."""
+    k = len(scores)
+    tau = np.zeros(k)
+    tau[y] = 1
+    rivals = [r for r in range(k) if r != y and scores[r] >= scores[y]]
+    excess = {r: scores[r] - scores[y] for r in rivals}
+    for r in rivals:
+        if update == "max":
+            tau[r] = -1.0 if r == guess else 0.0
+        elif update == "proportional" and sum(excess.values()) > 0:
+            tau[r] = -excess[r] / sum(excess.values())
+        else:
+            tau[r] = -1 / len(rivals)
+    return tau
 
 
 def pair_weights(

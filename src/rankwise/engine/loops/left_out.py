@@ -15,7 +15,7 @@ DOUBLE = 1e-11
 _TILE = 64
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def centre(K, codes, means, grand, scale, null, ridge, full):
     """Centre K within the queries, scale rows and columns, and add ridge and null, in place.
 
@@ -41,7 +41,7 @@ def centre(K, codes, means, grand, scale, null, ridge, full):
         K[i, i] += ridge
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _missed(a, b, c, e, f, s, t, pair):
     """Return the left-out residual of the second row less that of the first.
 
@@ -57,7 +57,7 @@ def _missed(a, b, c, e, f, s, t, pair):
     return (t * (c * e + b * f) - s * (a * e + c * f)) / (trace * trace)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _slack(a, b, c, e, f, s, t, missed, gap, pair):
     """Return how far off a difference is, for each unit of relative error of the entries."""
     determinant = a * b - c * c
@@ -67,7 +67,7 @@ def _slack(a, b, c, e, f, s, t, missed, gap, pair):
     return abs(gap) + wide * (abs(t * e) + abs(s * f) + 2.0 * abs(c * missed)) / determinant
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def left_out_differences(J, codes, sizes, null, residual, scale, y):
     """Turn J into h(x_j) - h(x_i) with i and j left out, in place; nan across queries.
 
@@ -105,7 +105,7 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y):
                     J[j, i] = -said
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
@@ -116,36 +116,45 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
     pairs with different targets.
     """
     pair = len(diagonal) == 2
+    misses, unsure = np.empty(len(y)), np.empty(len(y), dtype=np.bool_)
     for row in range(J.shape[0]):
         i = first + row
         a, e, s = diagonal[i], residual[i], scale[i]
-        squares = wrong = total = comparable = 0.0
+        any_unsure = 0
         for j in range(i):
             b, f, t = diagonal[j], residual[j], scale[j]
             c, gap = sign * J[row, j] - null[i] * null[j], y[j] - y[i]
-            missed = _missed(a, b, c, e, f, s, t, pair)
-            slack = _slack(a, b, c, e, f, s, t, missed, gap, pair)
-            if a * b - c * c < NEARLY * a * b or abs(gap - missed) <= SINGLE * slack:
-                c = 0.0
+            determinant = a * b - c * c
+            missed = (t * (a * f - c * e) - s * (b * e - c * f)) / determinant
+            wide = 0.5 * (a + b) * (abs(t * e) + abs(s * f) + 2.0 * abs(c * missed))
+            near = abs(gap - missed) * determinant <= SINGLE * (abs(gap) * determinant + wide)
+            unsure[j] = near | (determinant <= NEARLY * a * b) | pair
+            any_unsure += unsure[j]
+            misses[j] = missed
+        for j in range(i if any_unsure else 0):
+            if unsure[j]:
+                b, f, t = diagonal[j], residual[j], scale[j]
+                c, gap = 0.0, y[j] - y[i]
                 for k in range(len(g)):
                     c += U[i, k] * g[k] * U[j, k]
                 c = sign * c - null[i] * null[j]
                 missed = _missed(a, b, c, e, f, s, t, pair)
                 slack = _slack(a, b, c, e, f, s, t, missed, gap, pair)
-            squares += weight[j] * missed * missed
+                misses[j] = gap if abs(gap - missed) <= DOUBLE * slack else missed
+        squares = wrong = total = comparable = 0.0
+        for j in range(i):
+            gap = y[j] - y[i]
+            squares += weight[j] * misses[j] * misses[j]
             total += weight[j]
-            if gap != 0.0:
-                comparable += weight[j]
-                said = gap - missed
-                if said * gap <= 0.0 or abs(said) <= DOUBLE * slack:
-                    wrong += weight[j]
+            comparable += weight[j] * (gap != 0.0)
+            wrong += weight[j] * ((gap != 0.0) & ((gap - misses[j]) * gap <= 0.0))
         sums[0] += weight[i] * squares
         sums[1] += weight[i] * wrong
         sums[2] += weight[i] * total
         sums[3] += weight[i] * comparable
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def errors_of(differences, y, weight):
     """Return weighted squares, wrong pairs, all pairs, pairs with different targets, and a count.
 

@@ -5,7 +5,15 @@ from numba import njit
 
 from rankwise.engine.loops.prank import average
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import axpy, dot, rank_of, square
+from rankwise.engine.loops.rows import (
+    axpy,
+    dot,
+    held_length,
+    lengthen,
+    rank_of,
+    settle,
+    square,
+)
 
 PERCEPTRON, PA, ROMMA = 0, 1, 2
 FLAT = 1e-12
@@ -88,6 +96,7 @@ def move(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
             for j in range(w.shape[0]):
                 w[j] *= keep
         total *= step
+        lengthen(rows, i, keep, score, total)
     axpy(total, rows, i, w)
     if averaged:
         axpy(total * rounds, rows, i, w_late)
@@ -96,9 +105,7 @@ def move(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
 @njit(cache=True, nogil=True)
 def _relax(rows, i, score, rank, w, b, w_late, b_late):
     """Return the score and the factors of (w, b) and of the perceptron's step in ROMMA's."""
-    held = 0.0
-    for j in range(w.shape[0]):
-        held += w[j] * w[j]
+    held = held_length(rows, w)
     for r in range(b.shape[0]):
         held += b[r] * b[r]
     if held > LARGE:
@@ -106,6 +113,7 @@ def _relax(rows, i, score, rank, w, b, w_late, b_late):
         b *= SMALLER
         w_late *= SMALLER
         b_late *= SMALLER
+        lengthen(rows, i, SMALLER, score, 0.0)
         score *= SMALLER
         held *= SMALLER * SMALLER
     wrong, total, along = 0.0, 0.0, 0.0
@@ -137,6 +145,7 @@ def margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses):
     wanted = guesses.shape[0] > 0
     w_mean = np.empty_like(w_late)
     b_mean = np.empty_like(b_late)
+    held = (w.reshape(1, -1), w_late.reshape(1, -1))
     rounds, mistakes, loss = counts
     for n in range(ranks.shape[0]):
         i = n if order is None else order[n]
@@ -157,5 +166,6 @@ def margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses):
         loss += abs(guess - rank)
         if not content(update, score, rank, guess, b):
             move(update, rows, i, score, rank, w, b, w_late, b_late, rounds)
+            settle(rows, held)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import axpy, dot
+from rankwise.engine.loops.rows import axpy, dot, settle
 
 UNIFORM, MAX, PROPORTIONAL = 0, 1, 2
 
@@ -42,6 +42,7 @@ def multiclass(rows, ranks, order, update, W, counts, guesses):
                 if shares[r] != 0.0:
                     axpy(-shares[r], rows, i, W[r])
             axpy(1.0, rows, i, W[rank])
+            settle(rows, (W,))
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1
 

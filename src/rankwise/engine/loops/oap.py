@@ -6,11 +6,10 @@ the cache; the scores of four members are taken together, since they share the l
 """
 
 import numpy as np
-from numba import njit, types, uint64
-from numba.extending import overload
+from numba import njit, uint64
 
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import SUMS, axpy, dot, rank_of
+from rankwise.engine.loops.rows import axpy, dot, dot4, rank_of, settle
 
 # What a lane is compared with, for tau = 1, and the bit above each lane.
 ONE = 2**15
@@ -35,33 +34,6 @@ def chosen(seed, t, group, taus):
     z = (z ^ (z >> uint64(31))) | uint64(GUARDS)
     below = (~(z - taus) & uint64(GUARDS)) >> uint64(15)
     return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
-
-
-def dot4(rows, i, W, a, b, c, d):  # pragma: no cover
-    """Return the inner products of row i with four rows of W."""
-    raise TypeError("dot4 runs in compiled code only")
-
-
-@overload(dot4, jit_options={"fastmath": SUMS})
-def _dot4(rows, i, W, a, b, c, d):
-    if isinstance(rows, types.Array):
-
-        def dense(rows, i, W, a, b, c, d):
-            p, q, r, s = 0.0, 0.0, 0.0, 0.0
-            for j in range(W.shape[1]):
-                x = rows[i, j]
-                p += x * W[a, j]
-                q += x * W[b, j]
-                r += x * W[c, j]
-                s += x * W[d, j]
-            return p, q, r, s
-
-        return dense
-
-    def csr(rows, i, W, a, b, c, d):
-        return dot(rows, i, W[a]), dot(rows, i, W[b]), dot(rows, i, W[c]), dot(rows, i, W[d])
-
-    return csr
 
 
 @njit(cache=True, nogil=True)
@@ -92,6 +64,7 @@ def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums
     scores = np.empty(n_members + 4)
     w_sum = np.zeros(W.shape[1])
     b_sum = np.zeros(cuts)
+    held = (W, w_sum.reshape(1, -1))
     mistakes, loss = 0, 0
     progressive = sums.shape[0] > 0
     for m in range(n_members):
@@ -152,6 +125,8 @@ def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums
         mistakes += failed
         if progressive:
             axpy(moved, rows, i, w_sum)
+        if failed > 0:
+            settle(rows, held)
     losses[0], losses[1] = mistakes, loss
     return -1
 

@@ -4,11 +4,11 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def placement_sums(s, positive, n_pos, n_neg):
+def placement_sums(pos, neg):
     """Return how many pairs are in the right order, and how the placements of both classes vary.
 
-    Rows are sorted by s. The placement of a positive row is the number of negative ones below it,
-    that of a negative row the number of positive ones above it; a tie counts half.
+    Both classes are sorted. The placement of a positive row is the number of negative ones below
+    it, that of a negative row the number of positive ones above it; a tie counts half.
 
     Returns
     -------
@@ -17,34 +17,31 @@ def placement_sums(s, positive, n_pos, n_neg):
     spread_pos, spread_neg : float
         Sum of squared differences between placements, as shares, and their mean.
     """
-    n = s.shape[0]
-    right, below = 0, 0
-    i = 0
-    while i < n:
-        here_pos, begin = 0, i
-        while i < n and s[i] == s[begin]:
-            here_pos += positive[i]
-            i += 1
-        here_neg = i - begin - here_pos
-        right += here_pos * (2 * below + here_neg)
-        below += here_neg
+    n_pos, n_neg = pos.shape[0], neg.shape[0]
+    right, lower, upper = 0, 0, 0
+    for i in range(n_pos):
+        while lower < n_neg and neg[lower] < pos[i]:
+            lower += 1
+        while upper < n_neg and neg[upper] <= pos[i]:
+            upper += 1
+        right += lower + upper
     share = right / (2.0 * n_pos * n_neg)
-    spread_pos, spread_neg = 0.0, 0.0
-    below, below_pos = 0, 0
-    i = 0
-    while i < n:
-        here_pos, begin = 0, i
-        while i < n and s[i] == s[begin]:
-            here_pos += positive[i]
-            i += 1
-        here_neg = i - begin - here_pos
-        off_pos = (below + 0.5 * here_neg) / n_neg - share
-        off_neg = (n_pos - below_pos - 0.5 * here_pos) / n_pos - share
-        spread_pos += here_pos * off_pos * off_pos
-        spread_neg += here_neg * off_neg * off_neg
-        below += here_neg
-        below_pos += here_pos
-    return right, spread_pos, spread_neg
+    return right, _spread(pos, neg, share), _spread(neg, pos, 1.0 - share)
+
+
+@njit(cache=True, nogil=True)
+def _spread(mine, others, share):
+    """Sum the squared differences between the share of others below each and ``share``."""
+    n = others.shape[0]
+    spread, lower, upper = 0.0, 0, 0
+    for i in range(mine.shape[0]):
+        while lower < n and others[lower] < mine[i]:
+            lower += 1
+        while upper < n and others[upper] <= mine[i]:
+            upper += 1
+        off = (lower + upper) / (2.0 * n) - share
+        spread += off * off
+    return spread
 
 
 @njit(cache=True, nogil=True)

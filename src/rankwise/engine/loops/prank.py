@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import axpy, dot, rank_of
+from rankwise.engine.loops.rows import axpy, dot, rank_of, settle
 
 
 @njit(cache=True, nogil=True)
@@ -40,6 +40,7 @@ def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
     wanted = guesses.shape[0] > 0
     w_mean = np.empty_like(w_late)
     b_mean = np.empty_like(b_late)
+    held = (w.reshape(1, -1), w_late.reshape(1, -1))
     rounds, mistakes, loss = counts
     for n in range(ranks.shape[0]):
         i = n if order is None else order[n]
@@ -70,5 +71,6 @@ def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
             axpy(total, rows, i, w)
             if averaged:
                 axpy(total * rounds, rows, i, w_late)
+            settle(rows, held)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1

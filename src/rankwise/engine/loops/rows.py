@@ -24,8 +24,11 @@ class CSR(NamedTuple):
 def as_rows(X: Any) -> Any:
     """Return X as the loops take it: a C-ordered array, or a `CSR` of its three arrays.
 
-    All arrays are read-only views, so that one compiled version serves every caller.
+    What is in such a form already stays as it is. All arrays are read-only views, so that one
+    compiled version serves every caller.
     """
+    if isinstance(X, tuple):
+        return X
     if sparse.issparse(X):
         return CSR(_readonly(X.data), _readonly(X.indices), _readonly(X.indptr))
     return _readonly(X)
@@ -52,6 +55,30 @@ def square(rows, i):  # pragma: no cover
     raise TypeError("square runs in compiled code only")
 
 
+def dot4(rows, i, W, a, b, c, d):  # pragma: no cover
+    """Return the inner products of row i with four rows of W."""
+    raise TypeError("dot4 runs in compiled code only")
+
+
+def held_length(rows, w):  # pragma: no cover
+    """Return the squared length of the direction w."""
+    raise TypeError("held_length runs in compiled code only")
+
+
+def lengthen(rows, i, keep, score, step):  # pragma: no cover
+    """Tell that w, which scored ``score`` at row i, became ``keep * w + step * x_i``."""
+    raise TypeError("lengthen runs in compiled code only")
+
+
+def settle(rows, held):  # pragma: no cover
+    """End a round that changed the directions, given as a tuple of matrices of rows."""
+    raise TypeError("settle runs in compiled code only")
+
+
+def _is_csr(rows):
+    return isinstance(rows, types.NamedTuple) and rows.instance_class is CSR
+
+
 @overload(dot, jit_options={"fastmath": SUMS})
 def _dot(rows, i, w):
     if isinstance(rows, types.Array):
@@ -63,6 +90,8 @@ def _dot(rows, i, w):
             return total
 
         return dense
+    if not _is_csr(rows):
+        return None
 
     def csr(rows, i, w):
         total = 0.0
@@ -82,6 +111,8 @@ def _axpy(a, rows, i, w):
                 w[j] += a * rows[i, j]
 
         return dense
+    if not _is_csr(rows):
+        return None
 
     def csr(a, rows, i, w):
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
@@ -101,6 +132,8 @@ def _square(rows, i):
             return total
 
         return dense
+    if not _is_csr(rows):
+        return None
 
     def csr(rows, i):
         total = 0.0
@@ -109,6 +142,58 @@ def _square(rows, i):
         return total
 
     return csr
+
+
+@overload(dot4, jit_options={"fastmath": SUMS})
+def _dot4(rows, i, W, a, b, c, d):
+    if isinstance(rows, types.Array):
+
+        def dense(rows, i, W, a, b, c, d):
+            p, q, r, s = 0.0, 0.0, 0.0, 0.0
+            for j in range(W.shape[1]):
+                x = rows[i, j]
+                p += x * W[a, j]
+                q += x * W[b, j]
+                r += x * W[c, j]
+                s += x * W[d, j]
+            return p, q, r, s
+
+        return dense
+    if not _is_csr(rows):
+        return None
+
+    def csr(rows, i, W, a, b, c, d):
+        return dot(rows, i, W[a]), dot(rows, i, W[b]), dot(rows, i, W[c]), dot(rows, i, W[d])
+
+    return csr
+
+
+def _is_plain(rows):
+    return isinstance(rows, types.Array) or _is_csr(rows)
+
+
+@overload(held_length)
+def _held_length(rows, w):
+    if not _is_plain(rows):
+        return None
+
+    def plain(rows, w):
+        total = 0.0
+        for j in range(w.shape[0]):
+            total += w[j] * w[j]
+        return total
+
+    return plain
+
+
+@overload(lengthen)
+def _lengthen(rows, i, keep, score, step):
+    return (lambda rows, i, keep, score, step: None) if _is_plain(rows) else None
+
+
+@overload(settle)
+def _settle(rows, held):
+    return (lambda rows, held: None) if _is_plain(rows) else None
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from numba import njit
 
 from rankwise.engine.loops.margin import content, move
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import dot, rank_of
+from rankwise.engine.loops.rows import dot, rank_of, settle
 
 TOGETHER = 16
 
@@ -146,5 +146,6 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
                 lives[place, 0], lives[place, 1] = survived[0], rounds
             survived[0] = 0
         move(update, rows, i, score, rank, w, b, none, none, rounds)
+        settle(rows, (w.reshape(1, -1), W[:n]))
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1, n, W, B, lives

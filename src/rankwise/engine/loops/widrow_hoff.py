@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rankwise.engine.loops.prefetch import ask_ahead
-from rankwise.engine.loops.rows import axpy, dot, rank_of
+from rankwise.engine.loops.rows import axpy, dot, rank_of, settle
 
 LOST = 1e100
 
@@ -17,6 +17,7 @@ def widrow_hoff(rows, ranks, order, eta, w, thresholds, counts, peak, guesses):
     beyond LOST is not learned from: it would only carry the weights to infinity.
     """
     wanted = guesses.shape[0] > 0
+    held = (w.reshape(1, -1),)
     rounds, mistakes, loss = counts
     for n in range(ranks.shape[0]):
         i = n if order is None else order[n]
@@ -33,5 +34,6 @@ def widrow_hoff(rows, ranks, order, eta, w, thresholds, counts, peak, guesses):
         loss += abs(guess - ranks[i])
         if abs(score) < LOST:
             axpy(eta * (ranks[i] + 1 - score), rows, i, w)
+            settle(rows, held)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1

@@ -1,11 +1,12 @@
-"""The papers' synthetic streams: trials over them, and the table of losses."""
+"""Synthetic streams, trials over them, and the table of losses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from rankwise.datasets import make_herbrich
 from rankwise.engine.kernels import polynomial_map
@@ -15,6 +16,11 @@ from rankwise.model_selection import progressive_validation
 
 RANKS = [1, 2, 3, 4, 5]
 ETAS = (0.2, 0.1, 0.05, 0.01)
+INTERVAL = "± is the half-width of a 95 % Student-t interval"
+KERNEL = "kernel (x.x' + 1)^2 through its explicit map"
+
+# Draws so many rows of a stream with a seed.
+Draw = Callable[[int, int], tuple[NDArray[np.float64], NDArray[np.int64]]]
 
 # Test loss and half-width of the 95 % interval, as the text of paper 2 prints them.
 PRINTED = {"PRank": "0.37 ± 0.07", "PRank, voted": "0.31 ± 0.00", "Widrow-Hoff 0.1": "0.30 ± 0.2"}
@@ -41,12 +47,11 @@ class Trials:
         rounds = [n for n in (100, 1_000) if n < n_rounds] + [n_rounds]
         rows = []
         for name in sorted(means, key=lambda name: means[name][-1]):
-            test, half_width = mean_interval(self.tests[name])
             online = [f"{means[name][n - 1]:.2f}" for n in rounds]
-            printed = PRINTED.get(name, "-")
-            rows.append([name, *online, f"{test:.3f} ± {half_width:.3f}", printed])
+            rows.append([name, *online, with_interval(self.tests[name]), PRINTED.get(name, "-")])
         columns = ["model", *(f"{n:,}" for n in rounds), "test", "paper 2"]
-        return Table("Mean rank loss over the first rounds online, and on test rows", columns, rows)
+        title = f"Mean rank loss over the first rounds online, and on test rows after {n_rounds:,}"
+        return Table(title, columns, rows)
 
 
 def mapped_stream(n_rows: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -55,8 +60,48 @@ def mapped_stream(n_rows: int, seed: int) -> tuple[NDArray[np.float64], NDArray[
     return polynomial_map(X, degree=2), y
 
 
+def linear_stream(
+    n_rows: int, seed: int, *, n_features: int, noise: float = 0.0, margin: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Draw standard normal rows and cut a direction of them into five ranks of equal mass.
+
+    Parameters
+    ----------
+    n_rows, seed, n_features : int
+        The size, and the seed of direction, rows and noise.
+    noise : float, default=0.0
+        The standard deviation of what is added to the scores before they are cut.
+    margin : float, default=0.0
+        How far rows are moved along the direction, away from the nearest cut; up to 0.12 no row
+        comes nearer than that to another cut.
+    """
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n_rows, n_features))
+    direction = random.standard_normal(n_features)
+    direction /= np.linalg.norm(direction)
+    score = X @ direction
+    cuts = ndtri(np.arange(1, 5) / 5) * np.sqrt(1 + noise**2)
+    nearest = cuts[np.abs(score[:, None] - cuts).argmin(axis=1)]
+    X += margin * np.sign(score - nearest)[:, None] * direction
+    return X, 1 + np.searchsorted(cuts, score + noise * random.standard_normal(n_rows))
+
+
+def check_sizes(**sizes: int) -> None:
+    """Refuse sizes below 1."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name}={size} must be 1 or more")
+
+
+def with_interval(trials: NDArray[np.float64]) -> str:
+    """Return the mean over trials and the half-width of its 95 % interval, as text."""
+    mean, half_width = mean_interval(trials)
+    return f"{mean:.3f} ± {half_width:.3f}"
+
+
 def run_trials(
     models: Mapping[str, Any],
+    draw: Draw = mapped_stream,
     *,
     n_rounds: int,
     n_trials: int,
@@ -70,16 +115,17 @@ def run_trials(
     ----------
     models : mapping of str to estimator
         The models, left unfitted.
+    draw : callable, default=mapped_stream
+        Draws a stream.
     n_rounds, n_trials, n_test, seed, track
         As in the experiments.
     """
-    if min(n_rounds, n_trials, n_test) < 1:
-        raise ValueError(f"{n_rounds=}, {n_trials=} and {n_test=} must each be 1 or more")
+    check_sizes(n_rounds=n_rounds, n_trials=n_trials, n_test=n_test)
     curves = {name: np.empty((n_trials, n_rounds)) for name in models}
     tests = {name: np.empty(n_trials) for name in models}
     per_rank = {name: np.empty((n_trials, len(RANKS))) for name in models}
     for trial in track(range(n_trials)):
-        X, y = mapped_stream(n_rounds + n_test, seed + trial)
+        X, y = draw(n_rounds + n_test, seed + trial)
         for name, model in models.items():
             result = progressive_validation(model, X[:n_rounds], y[:n_rounds])
             guesses = result.estimator.predict(X[n_rounds:])
@@ -87,8 +133,6 @@ def run_trials(
             tests[name][trial] = rank_losses(y[n_rounds:], guesses, labels=RANKS).mean()
             per_rank[name][trial] = mean_rank_loss_per_rank(y[n_rounds:], guesses, labels=RANKS)
     setting = (
-        f"{n_trials} streams of {n_rounds:,} rounds, {n_test:,} test rows each, seeds from {seed}; "
-        "kernel (x.x' + 1)^2 through its explicit map; ± is the half-width of a 95 % Student-t "
-        "interval"
+        f"{n_trials} streams of {n_rounds:,} rounds, {n_test:,} test rows each, seeds from {seed}"
     )
     return Trials(setting, curves, tests, per_rank)

@@ -1,0 +1,278 @@
+"""The rows that an online kernel model keeps, and the kernel values of other rows with them.
+
+Every value is computed in the same way wherever its two rows stand, bit for bit, so that a stream
+may be cut into any chunks. (What a callable kernel returns is its own affair.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.engine.loops.inner import (
+    ACROSS,
+    inner,
+    minus_distances,
+    pack,
+    powers,
+    squares,
+)
+from rankwise.engine.loops.supports import Faced
+
+# Rows that are faced together, a multiple of the panels of `inner`.
+TILE = 64
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with all its numbers: "poly", "rbf", "precomputed", or a callable."""
+
+    name: str | Callable[[Any, Any], Any]
+    gamma: float
+    degree: int
+    coef0: float
+
+    def of_products(self, values: NDArray[Any], norms: NDArray[Any], others: NDArray[Any]) -> None:
+        """Turn inner products into kernel values, in place; the norms are squared."""
+        if self.name == "rbf":
+            minus_distances(values, norms, others, self.gamma)
+            np.exp(values, out=values)
+        else:
+            powers(values, self.gamma, self.coef0, self.degree)
+
+
+class Supports:
+    """Rows that were kept. The kinds differ in how rows are stored and met.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    state : dict of arrays
+        What `state` returned, or empty to begin with.
+    n_features : int
+        Columns of the rows.
+    budget : int or None
+        How many rows to keep at most.
+    """
+
+    sparse = False
+    rows: Any
+    norms: NDArray[np.float64]
+
+    def __init__(
+        self, kernel: Kernel, state: dict[str, NDArray[Any]], n_features: int, budget: int | None
+    ) -> None:
+        self.kernel, self.n_features, self.budget = kernel, n_features, budget
+        self._restore(state)
+        self.n = self.rows.shape[0]
+        self.length = state.get("length", np.zeros(1)).copy()
+        size = 0 if budget is None else budget + 1
+        self.inverse, self.recent = np.zeros((size, size)), np.zeros((2, size))
+        if size and self.n:
+            self.inverse[: self.n, : self.n] = state["inverse"]
+            self.recent[:, : self.n] = state["recent"]
+        self.capacity = 0
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all that is needed to go on, as arrays."""
+        n = self.n if self.budget is not None else 0
+        return self._kept() | {
+            "length": self.length,
+            "inverse": self.inverse[:n, :n].copy(),
+            "recent": self.recent[:, :n].copy(),
+        }
+
+    def face(self, tile: Any, columns: Any = None, *, learning: bool) -> Faced:
+        """Return the kernel values of at most TILE rows with the kept ones and with each other.
+
+        Parameters
+        ----------
+        tile : array or CSR matrix of shape (t, n_features)
+            The rows.
+        columns : ndarray of shape (t,), default=None
+            The columns that belong to the rows in a precomputed kernel.
+        learning : bool
+            Whether rows of the tile may be kept.
+        """
+        self.tile, self.columns = tile, columns
+        t = tile.shape[0]
+        wanted = self.n + t * learning if self.budget is None else self.budget + 1
+        if wanted > self.capacity or not self.capacity:
+            self.capacity = -(-max(wanted, 2 * self.n * learning, 1) // ACROSS) * ACROSS
+            self.values = np.empty((TILE, self.capacity))
+            self._grow()
+        self._fill()
+        return Faced(
+            self.values[:t],
+            self._within() if learning else np.empty((0, 0)),
+            np.full(t, -1),
+            np.array([self.n, self.n]),
+            np.full(self.capacity, -1),
+            self.inverse,
+            self.length,
+            self.recent,
+        )
+
+    def keep(self, faced: Faced) -> NDArray[np.int64]:
+        """Keep of the tile what a loop has learned from, and return the slots that it took."""
+        self.n = int(faced.kept[0])
+        slots = np.flatnonzero(faced.source[: self.n] >= 0)
+        if len(slots):
+            self._store(slots, faced.source[slots])
+        return slots
+
+    def gram(self) -> NDArray[np.float64]:
+        """Return the kernel values of the kept rows with each other, which must not be columns."""
+        parts = []
+        for start in range(0, self.n, TILE):
+            faced = self.face(self.rows[start : min(start + TILE, self.n)], learning=False)
+            parts.append(faced.values[:, : self.n].copy())
+        return np.vstack(parts) if parts else np.empty((0, 0))
+
+    def _restore(self, state: dict[str, NDArray[Any]]) -> None:
+        self.rows = state.get("supports", np.empty((0, self.n_features)))
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        return {"supports": self.rows[: self.n].copy()}
+
+    def _grow(self) -> None:
+        self.rows = _longer(self.rows[: self.n], self.capacity)
+
+    def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        """Put the rows ``taken`` of the tile into the slots."""
+        self.rows[slots] = self.tile[taken]
+
+    def _fill(self) -> None:
+        """Fill ``values`` with the kernel values of the tile and the kept rows."""
+        raise NotImplementedError
+
+    def _within(self) -> NDArray[np.float64]:
+        """Return the kernel values of the rows of the tile with each other."""
+        raise NotImplementedError
+
+
+class DenseSupports(Supports):
+    """Dense rows and a kernel of inner products."""
+
+    def _restore(self, state: dict[str, NDArray[Any]]) -> None:
+        super()._restore(state)
+        self.norms = state.get("norms", np.empty(0))
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        return super()._kept() | {"norms": self.norms[: self.n].copy()}
+
+    def _grow(self) -> None:
+        super()._grow()
+        self.norms = _longer(self.norms[: self.n], self.capacity)
+        self.panels = np.zeros((self.capacity // ACROSS, self.n_features, ACROSS))
+        pack(self.rows[: self.n], np.arange(self.n), self.panels)
+
+    def _fill(self) -> None:
+        t, n = len(self.tile), self.n
+        self.padded = np.zeros((TILE, self.n_features))
+        self.padded[:t] = self.tile
+        self.tile_norms = squares(self.padded)
+        inner(self.padded, self.panels[: -(-n // ACROSS)], self.values)
+        self.kernel.of_products(self.values[:t, :n], self.tile_norms, self.norms)
+
+    def _within(self) -> NDArray[np.float64]:
+        own = np.empty((TILE // ACROSS, self.n_features, ACROSS))
+        pack(self.padded, np.arange(TILE), own)
+        within = np.empty((TILE, TILE))
+        inner(self.padded, own, within)
+        self.kernel.of_products(within, self.tile_norms, self.tile_norms)
+        return within
+
+    def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        super()._store(slots, taken)
+        self.norms[slots] = self.tile_norms[taken]
+        pack(self.padded[taken], slots, self.panels)
+
+
+class SparseSupports(Supports):
+    """CSR rows and a kernel of inner products."""
+
+    sparse = True
+
+    def _restore(self, state: dict[str, NDArray[Any]]) -> None:
+        self.rows = sparse.csr_array((0, self.n_features))
+        self.norms = state.get("norms", np.empty(0))
+        if "supports" in state:
+            arrays = tuple(state[f"supports{part}"] for part in ("", "_indices", "_indptr"))
+            self.rows = sparse.csr_array(arrays, shape=(len(self.norms), self.n_features))
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        return {
+            "supports": self.rows.data,
+            "supports_indices": self.rows.indices,
+            "supports_indptr": self.rows.indptr,
+            "norms": self.norms,
+        }
+
+    def _grow(self) -> None:
+        """Rows are stored anew with each tile."""
+
+    def _fill(self) -> None:
+        self.tile_norms = np.asarray((self.tile * self.tile).sum(axis=1)).ravel()
+        values = (self.tile @ self.rows.T).toarray()
+        self.kernel.of_products(values, self.tile_norms, self.norms)
+        self.values[: len(values), : self.n] = values
+
+    def _within(self) -> NDArray[np.float64]:
+        within = (self.tile @ self.tile.T).toarray()
+        self.kernel.of_products(within, self.tile_norms, self.tile_norms)
+        return within
+
+    def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        order = np.arange(self.n)
+        order[slots] = self.rows.shape[0] + np.arange(len(slots))
+        self.rows = sparse.vstack([self.rows, self.tile[taken]], format="csr")[order]
+        self.norms = np.append(self.norms, self.tile_norms[taken])[order]
+
+
+class CalledSupports(Supports):
+    """Dense rows and a callable kernel."""
+
+    def _fill(self) -> None:
+        if self.n:
+            self.values[: len(self.tile), : self.n] = self._call(self.rows[: self.n])
+
+    def _within(self) -> NDArray[np.float64]:
+        return self._call(self.tile)
+
+    def _call(self, others: NDArray[np.float64]) -> NDArray[np.float64]:
+        kernel, wanted = self.kernel.name, (len(self.tile), len(others))
+        values = np.array(kernel(self.tile, others), dtype=np.float64)  # type: ignore[operator]
+        if values.shape != wanted or not np.isfinite(values).all():
+            raise ValueError(
+                f"kernel={kernel!r} was given {wanted[0]} rows and {wanted[1]} others, so it must "
+                f"return finite numbers of shape {wanted}; what it returned has shape "
+                f"{values.shape}"
+            )
+        return values
+
+
+class PrecomputedSupports(Supports):
+    """Columns of a precomputed kernel: the rows themselves are elsewhere."""
+
+    def _restore(self, state: dict[str, NDArray[Any]]) -> None:
+        self.rows = state.get("supports", np.empty(0, dtype=np.int64))
+
+    def _fill(self) -> None:
+        self.values[: len(self.tile), : self.n] = self.tile[:, self.rows[: self.n]]
+
+    def _within(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self.tile[:, self.columns])
+
+    def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        self.rows[slots] = self.columns[taken]
+
+
+def _longer(array: NDArray[Any], n: int) -> NDArray[Any]:
+    longer = np.empty((n, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer

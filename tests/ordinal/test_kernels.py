@@ -1,0 +1,341 @@
+"""Learning with kernels: against literal dual loops, explicit maps, and any cut of the stream."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+
+from rankwise.datasets import make_herbrich
+from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff, _kernel
+from rankwise.testing import oracles
+
+CLASSES = np.arange(1, 6)
+NUMBERS = {"gamma": 0.7, "degree": 3, "coef0": 0.5}
+
+
+def laplacian(X, Y):
+    return np.exp(-np.abs(X[:, None] - Y[None]).sum(axis=2))
+
+
+KERNELS = {
+    "poly": {"kernel": "poly", **NUMBERS},
+    "rbf": {"kernel": "rbf", **NUMBERS},
+    "rbf, default gamma": {"kernel": "rbf"},
+    "callable": {"kernel": laplacian},
+    "precomputed": {"kernel": "precomputed"},
+}
+VOTES = [
+    {},
+    {"vote": "averaged"},
+    {"vote": "voted"},
+    {"vote": "voted", "max_voters": 3},
+    {"update": "pa"},
+    {"update": "pa", "vote": "averaged"},
+    {"update": "romma"},
+    {"update": "romma", "vote": "voted"},
+]
+
+
+@pytest.fixture
+def no_map(monkeypatch):
+    monkeypatch.setattr(_kernel, "_SMALL", 0)
+
+
+def stream(n_rows=100, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, 3)) * (random.random((n_rows, 3)) < 0.8)
+    score = X[:, 0] * X[:, 1] + X[:, 2] + random.normal(0, 0.3, n_rows)
+    return X, 1 + np.searchsorted(np.quantile(score, [0.2, 0.4, 0.6, 0.8]), score)
+
+
+def gram(X, kernel, gamma=None, degree=3, coef0=1.0):
+    if kernel == "precomputed":
+        return gram(X, "rbf")
+    if callable(kernel):
+        return kernel(X, X)
+    numbers = {"gamma": gamma or 1 / X.shape[1], "degree": degree, "coef0": coef0}
+    return pairwise_kernels(X, metric=kernel, filter_params=True, **numbers)
+
+
+def rows_for(model, X):
+    return gram(X, "rbf") if model.kernel == "precomputed" else X
+
+
+def spread(model, X):
+    """Return the dual coefficients, a place for each row of X: where its support came from."""
+    if hasattr(model, "support_"):
+        places = model.support_
+    else:
+        supports = model.support_vectors_
+        supports = supports.toarray() if sparse.issparse(supports) else supports
+        places = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in supports]
+    coef = np.atleast_2d(model.dual_coef_)
+    out = np.zeros((len(coef), len(X)))
+    for column, place in enumerate(places):
+        out[:, place] += coef[:, column]
+    return out if model.dual_coef_.ndim == 2 else out[0]
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("params", KERNELS.values(), ids=KERNELS)
+@pytest.mark.usefixtures("no_map")
+class TestRoundByRound:
+    def learn(self, model, X, y, container):
+        rows = rows_for(model, X)
+        rows = rows if model.kernel == "precomputed" else container(rows)
+        for i in range(len(y)):
+            yield model.partial_fit_predict(rows[[i]], y[[i]], classes=CLASSES)[0]
+
+    def test_prank(self, params, container):
+        X, y = stream()
+        model = PRank(**params)
+        rounds = oracles.kernel_prank(gram(X, **params), y, 5)
+        for guess, expected in zip(self.learn(model, X, y, container), rounds, strict=True):
+            assert guess == expected.guess
+            assert_array_equal(model.thresholds_, expected.b)
+            assert_array_equal(spread(model, X), expected.w)
+
+    def test_widrow_hoff(self, params, container):
+        X, y = stream()
+        model = WidrowHoff(0.05, **params)
+        rounds = oracles.kernel_widrow_hoff(gram(X, **params), y, 5, 0.05)
+        for guess, expected in zip(self.learn(model, X, y, container), rounds, strict=True):
+            assert guess == expected.guess
+            assert_allclose(spread(model, X), expected.w, atol=1e-9)
+
+    @pytest.mark.parametrize("update", ["uniform", "max", "proportional"])
+    def test_multiclass_perceptron(self, params, container, update):
+        X, y = stream()
+        model = MulticlassPerceptron(update=update, **params)
+        rounds = oracles.kernel_multiclass_perceptron(gram(X, **params), y, 5, update)
+        for guess, (expected, A) in zip(self.learn(model, X, y, container), rounds, strict=True):
+            assert guess == expected
+            assert_allclose(spread(model, X), A, atol=1e-9)
+
+    def test_members_share_their_supports(self, params, container):
+        X, y = stream()
+        model = OAPRank(6, tau=0.4, random_state=3, **params)
+        said = list(self.learn(model, X, y, container))
+        K = gram(X, **params)
+        alphas = np.zeros((6, len(X)))
+        for member in range(6):
+            seed = int(model._state["seed"][0])
+            seen = [t for t in range(len(X)) if oracles.oap_coin(seed, t, member, 0.4)]
+            last = list(oracles.kernel_prank(K[np.ix_(seen, seen)], y[seen], 5))[-1]
+            assert_array_equal(model.members_thresholds_[member], last.b)
+            alphas[member, seen] = last.w
+        model.dual_coef_, mean = model.members_dual_coef_, model.dual_coef_
+        assert_array_equal(spread(model, X), alphas)
+        assert_allclose(mean, model.members_dual_coef_.mean(axis=0))
+        assert len(said) == len(y)
+        again = clone(model).partial_fit_predict(rows_for(model, X), y, classes=CLASSES)
+        assert_array_equal(said, again)
+
+
+def build(**params):
+    return [
+        *(PRank(**vote, **params) for vote in VOTES),
+        WidrowHoff(0.01, **params),
+        *(MulticlassPerceptron(update=u, **params) for u in ("uniform", "max")),
+        *(OAPRank(6, combine=c, random_state=0, **params) for c in ("bpm", "bagging", "voted")),
+    ]
+
+
+@pytest.mark.parametrize("model", build(), ids=str)
+@pytest.mark.parametrize("kernel", [{"degree": 2}, {"degree": 3, "coef0": 0.0}, NUMBERS], ids=str)
+class TestExplicitMap:
+    def test_equals_the_kernel(self, model, kernel, monkeypatch):
+        X, y = stream(300)
+        model.set_params(kernel="poly", **kernel)
+        mapped, dual = clone(model), clone(model)
+        said = mapped.partial_fit_predict(X, y, classes=CLASSES)
+        projections, guesses = mapped.project(X), mapped.predict(X)
+        assert not hasattr(mapped, "support_vectors_")
+        spread = (mapped.diversity(), mapped.agreement(X)) if isinstance(model, OAPRank) else None
+        monkeypatch.setattr(_kernel, "_SMALL", 0)
+        assert_array_equal(dual.partial_fit_predict(X, y, classes=CLASSES), said)
+        assert_allclose(dual.project(X), projections, rtol=1e-8, atol=1e-8)
+        assert_array_equal(dual.predict(X), guesses)
+        assert (dual.n_mistakes_, dual.rank_loss_) == (mapped.n_mistakes_, mapped.rank_loss_)
+        assert not hasattr(dual, "coef_")
+        if isinstance(dual, OAPRank):
+            assert_allclose(dual.diversity(), spread[0], atol=1e-9)
+            assert_array_equal(dual.agreement(X), spread[1])
+
+
+@pytest.mark.parametrize("model", build(), ids=str)
+@pytest.mark.parametrize("budget", [None, 7], ids=["all", "budget"])
+@pytest.mark.parametrize("params", list(KERNELS.values())[1:], ids=list(KERNELS)[1:])
+def test_any_chunking_bit_for_bit(model, budget, params):
+    X, y = stream(200)
+    model.set_params(**params, budget=budget)
+    rows = rows_for(model, X)
+    whole = clone(model)
+    said = whole.partial_fit_predict(rows, y, classes=CLASSES)
+    for cuts in ([1, 2, 70], [64, 128], range(1, 200, 9)):
+        parts = clone(model)
+        chunks = np.split(np.arange(len(y)), cuts)
+        again = [parts.partial_fit_predict(rows[c], y[c], classes=CLASSES) for c in chunks]
+        assert_array_equal(np.concatenate(again), said)
+        assert parts._state.keys() == whole._state.keys()
+        for name, array in whole._state.items():
+            assert_array_equal(parts._state[name], array, err_msg=name)
+        assert_array_equal(parts.project(rows), whole.project(rows))
+
+
+def test_precomputed_is_the_kernel_it_holds():
+    X, y = stream(200)
+    K = rbf_kernel(X, gamma=1 / 3)
+    for epochs in (1, 3):
+        ours = PRank(kernel="rbf", epochs=epochs, shuffle=True, random_state=0).fit(X, y)
+        given = PRank(kernel="precomputed", epochs=epochs, shuffle=True, random_state=0).fit(K, y)
+        assert_array_equal(given.predict(K), ours.predict(X))
+        assert_array_equal(given.dual_coef_, ours.dual_coef_)
+        assert_array_equal(X[given.support_], ours.support_vectors_)
+
+
+def test_precomputed_shapes_are_checked():
+    K = rbf_kernel(stream(40)[0])
+    y = stream(40)[1]
+    with pytest.raises(ValueError, match=r"\(30, 40\).*square"):
+        PRank(kernel="precomputed").fit(K[:30], y[:30])
+    model = PRank(kernel="precomputed").partial_fit(K[:30], y[:30], classes=CLASSES)
+    with pytest.raises(ValueError, match="20 rows after 30 others"):
+        model.partial_fit(K[:20], y[:20])
+    assert model.partial_fit(K[30:], y[30:]).n_rounds_ == 40
+    with pytest.raises(ValueError, match="precomputed"):
+        OAPRank(3, kernel="precomputed", random_state=0).fit(K, y).diversity()
+
+
+@pytest.mark.usefixtures("no_map")
+@pytest.mark.parametrize("budget", [None, 20])
+@pytest.mark.parametrize("params", KERNELS.values(), ids=KERNELS)
+def test_a_row_is_kept_once_in_several_passes(params, budget):
+    X, y = stream(200)
+    model = PRank(epochs=5, shuffle=True, random_state=0, budget=budget, **params)
+    rows = rows_for(model, X)
+    supports = getattr(model.fit(rows, y), "support_vectors_", X)
+    assert len(np.unique(supports, axis=0)) == len(supports)
+    if budget is None:
+        random = np.random.RandomState(0)
+        order = np.concatenate([random.permutation(200) for _ in range(5)])
+        K = gram(X, **params)
+        last = list(oracles.kernel_prank(K[np.ix_(order, order)], y[order], 5))[-1]
+        assert_array_equal(spread(model, X), np.bincount(order, weights=last.w))
+
+
+# A mean over the whole past is not made to follow.
+FOLLOWING = [m for m in build(kernel="rbf", gamma=3.0) if getattr(m, "vote", None) is None]
+
+
+class TestBudget:
+    @pytest.mark.parametrize("budget", [1, 2, 5, 20])
+    @pytest.mark.parametrize("params", KERNELS.values(), ids=KERNELS)
+    @pytest.mark.usefixtures("no_map")
+    def test_equals_the_literal_loop(self, params, budget):
+        X, y = stream()
+        model = PRank(budget=budget, **params)
+        rows = rows_for(model, X)
+        for i, expected in enumerate(oracles.budget_prank(gram(X, **params), y, 5, budget)):
+            guess = model.partial_fit_predict(rows[[i]], y[[i]], classes=CLASSES)[0]
+            alpha = np.zeros(len(X))
+            alpha[expected.rows] = expected.alpha
+            assert guess == expected.guess
+            assert len(model.dual_coef_) == len(expected.rows) <= budget
+            assert_allclose(spread(model, X), alpha, atol=1e-6)
+
+    @pytest.mark.parametrize("model", build(kernel="rbf", gamma=3.0), ids=str)
+    @pytest.mark.parametrize("budget", [1, 30])
+    def test_never_keeps_more(self, model, budget):
+        X, y = make_herbrich(600, random_state=0)
+        model = clone(model).set_params(budget=budget)
+        for start in range(0, 600, 50):
+            model.partial_fit(X[start : start + 50], y[start : start + 50], classes=CLASSES)
+            assert len(model.support_vectors_) <= budget
+        assert len(model.support_vectors_) == budget
+        assert model.dual_coef_.shape[-1] == budget
+
+    @pytest.mark.parametrize("model", build(kernel="rbf", gamma=3.0), ids=str)
+    def test_costs_little_on_a_stationary_stream(self, model):
+        X, y = make_herbrich(3_000, random_state=0)
+        free, bound = clone(model), clone(model).set_params(budget=50)
+        losses = [
+            np.abs(m.partial_fit_predict(X, y, classes=CLASSES) - y).mean() for m in (free, bound)
+        ]
+        assert len(free.support_vectors_) > 500
+        assert losses[1] < 1.2 * losses[0]
+
+    @pytest.mark.parametrize("model", FOLLOWING, ids=str)
+    def test_follows_rows_that_move_away(self, model):
+        X, y = make_herbrich(6_000, random_state=0)
+        X = X + np.arange(6).repeat(1_000)[:, None] * [1.0, 0.0]
+        free, bound = clone(model), clone(model).set_params(budget=25)
+        losses = [
+            np.abs(m.partial_fit_predict(X, y, classes=CLASSES) - y)[-800:].mean()
+            for m in (free, bound)
+        ]
+        assert losses[1] < 1.2 * losses[0]
+
+    def test_long_runs_keep_the_inverse(self):
+        random = np.random.default_rng(0)
+        X, y = random.uniform(size=(20_000, 2)), random.integers(1, 6, 20_000)
+        model = PRank(kernel="rbf", gamma=0.1, budget=15).fit(X, y)
+        G = rbf_kernel(model.support_vectors_, gamma=0.1) + 1e-4 * np.eye(15)
+        assert_allclose(model._state["inverse"] @ G, np.eye(15), atol=1e-3)
+
+    @pytest.mark.parametrize("value", [0.0, 1.0])
+    def test_rows_that_are_all_alike(self, value):
+        X, y = np.full((200, 2), value), stream(200)[1]
+        for kernel in ("rbf", lambda X, Y: X @ Y.T):
+            model = PRank(kernel=kernel, budget=3).fit(X, y)
+            assert np.isfinite(model.dual_coef_).all()
+
+
+@pytest.mark.parametrize(
+    "change", [{"kernel": "linear"}, {"gamma": 2.0}, {"budget": 3}, {"kernel": "poly", "degree": 9}]
+)
+def test_a_kernel_can_not_change_within_a_stream(change):
+    X, y = stream()
+    model = PRank(kernel="rbf").partial_fit(X, y, classes=CLASSES)
+    before = model.project(X)
+    with pytest.raises(ValueError, match="changed within a stream"):
+        model.set_params(**change).partial_fit(X, y)
+    model.set_params(kernel="rbf", gamma=None, budget=None, degree=3)
+    assert_array_equal(model.project(X), before)
+
+
+def test_dense_and_csr_chunks_mix():
+    X, y = stream()
+    dense = PRank(kernel="rbf").fit(X, y)
+    for first, second in ((sparse.csr_array, np.asarray), (np.asarray, sparse.csr_array)):
+        model = PRank(kernel="rbf").partial_fit(first(X[:50]), y[:50], classes=CLASSES)
+        model.partial_fit(second(X[50:]), y[50:])
+        assert_array_equal(model.predict(X), dense.predict(X))
+        assert_array_equal(model.predict(sparse.csr_array(X)), dense.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ["poly", "rbf", laplacian])
+def test_values_that_are_not_finite_are_named(kernel):
+    X, y = stream()
+    X[97, 2] = np.nan
+    for rows in (X, sparse.csr_array(X)):
+        with pytest.raises(ValueError, match=r"NaN \(row 97, column 2\)"):
+            PRank(kernel=kernel).fit(rows, y)
+    model = PRank(kernel=kernel).fit(X[:90], y[:90])
+    with pytest.raises(ValueError, match=r"NaN \(row 97, column 2\)"):
+        model.predict(X)
+
+
+def test_a_callable_must_return_a_value_a_pair():
+    X, y = stream()
+    with pytest.raises(ValueError, match=r"shape \(64, 64\).*has shape \(3, 3\)"):
+        PRank(kernel=lambda *_: np.ones((3, 3))).fit(X, y)
+
+
+def test_scores_that_overflow_name_their_row():
+    X, y = stream()
+    X[77] = 1e200
+    with pytest.raises(ValueError, match="scale the features"):
+        PRank(kernel="poly", degree=4).fit(X, y)
