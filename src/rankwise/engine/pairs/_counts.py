@@ -134,7 +134,9 @@ class Placements(NamedTuple):
 
 def count_placements(positive: NDArray[np.bool_], s: Floats) -> Placements:
     """Place the rows of each class among those of the other: sort both, and merge them twice."""
-    pos, neg = s[positive], s[~positive]
-    pos.sort()
+    scores = np.empty_like(s)
+    n_neg = int(deal(s, positive.view(np.uint8), 2, scores)[1])
+    neg, pos = scores[:n_neg], scores[n_neg:]
     neg.sort()
-    return Placements(len(pos), len(neg), *placement_sums(pos, neg))
+    pos.sort()
+    return Placements(len(pos), n_neg, *placement_sums(pos, neg))
