@@ -1,12 +1,22 @@
 """How far to trust: one pure function per theorem, computed on the user's own data."""
 
+from rankwise.bounds._margin import (
+    auc_deviation,
+    disjoint_pairs,
+    empirical_rademacher,
+    margin_bound,
+)
 from rankwise.bounds._prank import prank_mistake_bound, prank_regret_bound, ranking_margin
 from rankwise.bounds._result import Bound
 from rankwise.bounds._stability import kernel_radius, stability_beta, stability_bound
 
 __all__ = [
     "Bound",
+    "auc_deviation",
+    "disjoint_pairs",
+    "empirical_rademacher",
     "kernel_radius",
+    "margin_bound",
     "prank_mistake_bound",
     "prank_regret_bound",
     "ranking_margin",

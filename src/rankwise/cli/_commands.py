@@ -14,6 +14,7 @@ from rankwise import __version__
 
 # The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {
+    "auc_coverage": {"n_trials": 10_000},
     "budgets": {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     "drift": {"n_rounds": 48_000, "window": 1_000},
     "ensembles": {"n_rounds": (5_000, 50_000)},

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rankwise.experiments._report import Report, Table
+from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
@@ -12,6 +13,7 @@ from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
 
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
+    "auc_coverage": auc_coverage,
     "budgets": budgets,
     "drift": drift,
     "ensembles": ensembles,
@@ -25,6 +27,7 @@ __all__ = [
     "EXPERIMENTS",
     "Report",
     "Table",
+    "auc_coverage",
     "budgets",
     "drift",
     "ensembles",

@@ -1,5 +1,11 @@
 """How good is a ranking: losses (less is better) and scores (more is better)."""
 
+from rankwise.metrics._auc import (
+    auc_difference_test,
+    auc_interval,
+    pair_accuracy_interval,
+    pair_accuracy_score,
+)
 from rankwise.metrics._intervals import mean_interval
 from rankwise.metrics._lists import (
     average_precision_score,
@@ -38,6 +44,8 @@ from rankwise.metrics._scorers import (
 
 __all__ = [
     "ComparablePairs",
+    "auc_difference_test",
+    "auc_interval",
     "auc_score",
     "auc_scorer",
     "average_precision_score",
@@ -60,6 +68,8 @@ __all__ = [
     "neg_magnitude_loss_scorer",
     "neg_mean_rank_loss_scorer",
     "neg_pairwise_misranking_loss_scorer",
+    "pair_accuracy_interval",
+    "pair_accuracy_score",
     "pairwise_misranking_loss",
     "rank_losses",
     "reciprocal_rank_score",

@@ -318,17 +318,23 @@ def auc_score(
     >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
+    y = check_two_classes(y_true)
+    return 1 - pairwise_misranking_loss(
+        y, y_score, ties="half", qid=qid, sample_weight=sample_weight
+    )
+
+
+def check_two_classes(y_true: Any) -> Floats:
+    """Return targets as floats, two different values at most."""
     y = check_numbers(y_true, "y_true")
     low, high = y.min(), y.max()
     other = (y != low) & (y != high)
     if other.any():
         raise ValueError(
             f"y_true holds {low}, {y[other][0]} and {high}, but an AUC is for two classes: use "
-            "1 - pairwise_misranking_loss(..., ties='half') for more"
+            "pair_accuracy_score or pair_accuracy_interval for more"
         )
-    return 1 - pairwise_misranking_loss(
-        y, y_score, ties="half", qid=qid, sample_weight=sample_weight
-    )
+    return y
 
 
 @dataclass(frozen=True)

@@ -3,5 +3,6 @@
 from rankwise.plots._online import OnlineLossDisplay
 from rankwise.plots._projection import ProjectionDisplay
 from rankwise.plots._regions import DecisionRegionDisplay
+from rankwise.plots._roc import ROCDisplay
 
-__all__ = ["DecisionRegionDisplay", "OnlineLossDisplay", "ProjectionDisplay"]
+__all__ = ["DecisionRegionDisplay", "OnlineLossDisplay", "ProjectionDisplay", "ROCDisplay"]

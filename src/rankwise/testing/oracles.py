@@ -354,6 +354,30 @@ def pair_hessian(weights: NDArray[np.float64], costs: NDArray[np.float64]) -> ND
     return 2 * (np.diag(both.sum(axis=1)) - both)
 
 
+def delong(y: ArrayLike, *scores: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the AUCs of several scores and DeLong's covariance of them, over all n+ n- pairs.
+
+    The higher target is the positive class. A class of one row adds nothing to the covariance.
+    """
+    targets = np.asarray(y, dtype=np.float64)
+    high, low = targets == targets.max(), targets == targets.min()
+    kernels = []
+    for s in scores:
+        values = np.asarray(s, dtype=np.float64)
+        gaps = values[high][:, None] - values[low][None, :]
+        kernels.append((gaps > 0) + 0.5 * (gaps == 0))
+    aucs = np.array([kernel.mean() for kernel in kernels])
+    covariance = np.zeros((len(scores), len(scores)))
+    for axis in (1, 0):
+        placed = [kernel.mean(axis=axis) for kernel in kernels]
+        n = len(placed[0])
+        if n > 1:
+            for i, j in product(range(len(scores)), repeat=2):
+                off = sum((placed[i] - aucs[i]) * (placed[j] - aucs[j]))
+                covariance[i, j] += off / (n - 1) / n
+    return aucs, covariance
+
+
 def list_measure(
     measure: Callable[..., float], y: ArrayLike, s: ArrayLike, *, k: int | None = None
 ) -> float:

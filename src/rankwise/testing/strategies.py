@@ -109,3 +109,11 @@ def scored_rows(draw: st.DrawFn, *, max_rows: int = 24) -> ScoredRows:
     if a is not None:
         a[[i, j]] = np.maximum(a[[i, j]], 0.5)
     return ScoredRows(y, s, qid, a)
+
+
+@st.composite
+def two_classes(draw: st.DrawFn, *, max_rows: int = 24) -> ScoredRows:
+    """Draw rows of two classes, both of them present, with ties; no weights."""
+    rows = draw(scored_rows(max_rows=max_rows))
+    y = (rows.y > draw(st.sampled_from(sorted(set(rows.y.tolist()))[:-1]))).astype(np.float64)
+    return ScoredRows(y, rows.s, None, None)

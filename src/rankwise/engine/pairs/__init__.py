@@ -1,6 +1,13 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
-from rankwise.engine.pairs._counts import PairCounts, count_pairs
+from rankwise.engine.pairs._counts import (
+    PairCounts,
+    Placements,
+    RowCounts,
+    count_pairs,
+    count_placements,
+    row_counts,
+)
 from rankwise.engine.pairs._losses import (
     Curvature,
     EpsilonInsensitiveLoss,
@@ -22,8 +29,12 @@ __all__ = [
     "PairCounts",
     "PairLoss",
     "Pairs",
+    "Placements",
+    "RowCounts",
     "count_pairs",
+    "count_placements",
     "exponential_mean",
     "misranked_sums",
+    "row_counts",
     "sorted_rows",
 ]

@@ -1,4 +1,4 @@
-"""Misranked and tied pairs."""
+"""Misranked and tied pairs: how many there are, and of each row."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from rankwise.engine.loops.inversions import (
     tied_pairs,
     to_grades,
 )
+from rankwise.engine.loops.placements import placement_sums, row_placements, row_ties
 from rankwise.engine.loops.radix import sort_floats
-from rankwise.engine.pairs._losses import misranked_sums
+from rankwise.engine.pairs._losses import misranked_partners, misranked_sums
 from rankwise.engine.pairs._pairs import Floats, Pairs, sorted_rows
 
 MANY_GRADES = 16
@@ -80,3 +81,62 @@ def _count_grades(s: Floats, grades: NDArray[np.uint8], n_grades: int) -> tuple[
         scores, spare = spare, scores
         starts = np.append(starts[:-1:2], starts[-1])
     return misranked, equal_pairs(scores) - alike, comparable
+
+
+class RowCounts(NamedTuple):
+    """Twice the pairs of each row in the right order, a tie counting half, and all its pairs."""
+
+    right: Floats
+    comparable: Floats
+
+
+def row_counts(pairs: Pairs, s: Floats) -> RowCounts:
+    """Count the pairs of each row, those that it is the better and the worse of; no weights."""
+    if pairs.codes is None and pairs.y.min() < pairs.y.max() and _two_classes(pairs.y):
+        return _class_counts(pairs.y == pairs.y.max(), s)
+    layout, (first, last) = pairs.by_target, pairs.ties
+    rows, t = sorted_rows(s[layout.rows], layout.starts)
+    tied = np.empty(len(t))
+    row_ties(t, layout.y[rows], layout.starts, tied)
+    right, comparable = np.empty(len(t)), np.empty(len(t))
+    sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
+    comparable[layout.rows] = sizes - (last - first)
+    right[layout.rows[rows]] = -tied
+    right += 2 * (comparable - misranked_partners(pairs, s))
+    return RowCounts(right, comparable)
+
+
+def _two_classes(y: Floats) -> bool:
+    return bool(((y == y.min()) | (y == y.max())).all())
+
+
+def _class_counts(positive: NDArray[np.bool_], s: Floats) -> RowCounts:
+    """Count the pairs of each row of two classes: a sort and a sweep."""
+    n, n_pos = len(s), int(positive.sum())
+    rows, t = sorted_rows(s, np.array([0, n]))
+    right = np.empty(n)
+    row_placements(t, rows, positive, n_pos, right)
+    return RowCounts(right, np.where(positive, float(n - n_pos), float(n_pos)))
+
+
+class Placements(NamedTuple):
+    """Sizes of two classes, twice the pairs in the right order, and how placements vary.
+
+    The spreads are sums of squared differences from the mean, as shares of the other class.
+    """
+
+    n_pos: int
+    n_neg: int
+    right: int
+    spread_pos: float
+    spread_neg: float
+
+
+def count_placements(positive: NDArray[np.bool_], s: Floats) -> Placements:
+    """Place the rows of each class among those of the other: sort both, and merge them twice."""
+    scores = np.empty_like(s)
+    n_neg = int(deal(s, positive.view(np.uint8), 2, scores)[1])
+    neg, pos = scores[:n_neg], scores[n_neg:]
+    neg.sort()
+    pos.sort()
+    return Placements(len(pos), n_neg, *placement_sums(pos, neg))

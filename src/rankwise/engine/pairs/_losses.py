@@ -276,6 +276,15 @@ def misranked_sums(pairs: Pairs, s: Floats) -> Floats:
     return totals
 
 
+def misranked_partners(pairs: Pairs, s: Floats) -> Floats:
+    """Return the weight of the misranked pairs that each row is in."""
+    found, out = np.zeros(len(s)), np.empty(len(s))
+    rows = pairs.by_target.rows
+    _dominance(pairs, s[rows], 0.0, PARTNERS, 1, np.ones(len(s)), found, _NONE)
+    out[rows] = found
+    return out
+
+
 def exponential_mean(pairs: Pairs, s: Floats) -> float:
     """Mean of exp(-(s_j - s_i)) over the pairs y_j > y_i; inf if no float can hold it."""
     pairs.check_comparable()

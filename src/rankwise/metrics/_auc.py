@@ -1,0 +1,346 @@
+r"""How sure an AUC is, and a pair accuracy.
+
+Write :math:`\hat A` for the share of pairs in the right order, a tie counting half. It is a mean
+over pairs that share rows, so it has the variance of a mean of fewer independent comparisons,
+:math:`n_e`, and once these are known it is a proportion like any other: Wilson's interval
+
+.. math:: \{\theta : (\hat A - \theta)^2 \le z^2\, \theta (1 - \theta) / n_e\}
+
+lies inside [0, 1] and has a width everywhere. The variance V of DeLong, DeLong and Clarke-Pearson
+would make :math:`n_e = \hat A (1 - \hat A) / V`, which fails where few rows are misplaced: V is 0
+at perfect separation. Whatever the distribution of the scores, there are at least as many
+independent comparisons as disjoint pairs can be formed: M, the size of the smaller class. So
+
+.. math:: n_e = \frac{\hat A (1 - \hat A) + 1/(4M)}{V + 1/(4M^2)}
+
+which is M where nothing else is known and goes to DeLong's as rows are misplaced.
+"""
+
+import math
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from rankwise.engine.pairs import Pairs, count_placements, row_counts
+from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
+from rankwise.metrics._validation import Floats, check_numbers
+
+_METHODS = ("score", "newcombe", "delong")
+
+
+def auc_interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: str = "score",
+    qid: ArrayLike | None = None,
+) -> tuple[float, float]:
+    r"""Confidence interval of the area under the ROC curve, in O(m log m).
+
+    It answers whenever both classes occur, one row each included. Reversed scores give the mirrored
+    interval, a higher level a wider one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets with two different values; the higher is the positive class.
+    y_score : array-like of shape (m,)
+        Scores.
+    level : float, default=0.95
+        The confidence level, between 0 and 1.
+    method : {"score", "newcombe", "delong"}, default="score"
+        "score": Wilson's interval for as many independent comparisons as DeLong's variance is
+        worth, and for as many as the smaller class has rows where no row is misplaced.
+        "newcombe": Newcombe's fifth method, which solves
+        :math:`|\hat A - \theta| = z \sqrt{V(\theta)}` with the variance of exponential scores; it
+        takes no notice of how the scores are spread. "delong": the normal interval
+        :math:`\hat A \pm z \sqrt V`, cut to [0, 1]; a class of one row adds nothing to V, and at
+        perfect separation the interval has no width.
+    qid : array-like of shape (m,), default=None
+        The query of each row. Pairs are then inside queries, as in `auc_score`, and the queries are
+        what was sampled: M is their number (or :math:`P^2/\sum_q P_q^2` if query q has
+        :math:`P_q` of P pairs). Not for "newcombe".
+
+    Returns
+    -------
+    low, high : float
+        The interval, inside [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes, or no pair is comparable.
+
+    References
+    ----------
+    E. B. Wilson, *Probable inference, the law of succession, and statistical inference*, 1927.
+    E. DeLong, D. DeLong and D. Clarke-Pearson, *Comparing the areas under two or more correlated
+    receiver operating characteristic curves*, 1988.
+    R. G. Newcombe, *Confidence intervals for an effect size measure based on the Mann-Whitney
+    statistic, part 2*, 2006.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import auc_interval
+    >>> y, s = [0] * 10 + [1] * 10, range(20)
+    >>> low, high = auc_interval(y, s)
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.72 to 1.00
+    >>> auc_interval(y, s, method="delong")
+    (1.0, 1.0)
+    """
+    z = _quantile(level)
+    if method not in _METHODS:
+        raise ValueError(f"method={method!r} must be one of {', '.join(_METHODS)}")
+    y = check_two_classes(y_true)
+    s = check_numbers(y_score, "y_score", len(y))
+    if qid is None:
+        auc, variance, n_least = of_classes(y, s)
+    elif method == "newcombe":
+        raise ValueError("method='newcombe' knows no queries: use 'score', or leave out qid")
+    else:
+        auc, variance, n_least = _over_queries(Pairs(y, qid=qid), s)
+    if method == "newcombe":
+        return newcombe_interval(auc, n_least, len(y) - n_least, z)
+    if method == "delong":
+        return normal_interval(auc, variance, z)
+    return score_interval(auc, variance, n_least, z)
+
+
+def pair_accuracy_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Share of the pairs with different targets in the right order, a tie counting half.
+
+    The AUC for any number of grades: 1 less `pairwise_misranking_loss` with ``ties="half"``.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets, of which only the order counts, and scores.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import pair_accuracy_score
+    >>> pair_accuracy_score([1, 2, 3, 3], [1, 5, 4, 9])
+    0.8
+    """
+    return 1 - pairwise_misranking_loss(
+        y_true, y_score, ties="half", qid=qid, sample_weight=sample_weight
+    )
+
+
+def pair_accuracy_interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    level: float = 0.95,
+    qid: ArrayLike | None = None,
+) -> tuple[float, float]:
+    r"""Confidence interval of the pair accuracy, for any number of grades, in O(m log m).
+
+    As `auc_interval`, which it is for two classes. For more, the rows were sampled and not the
+    classes: with :math:`c_i` right ones of the :math:`p_i` pairs of row i and P pairs in all,
+    :math:`V = \frac{m}{m-1} \sum_i (c_i - \hat A p_i)^2 / P^2`, and M is the number of disjoint
+    pairs that can be formed.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets, of which only the order counts, and scores.
+    level : float, default=0.95
+        The confidence level, between 0 and 1.
+    qid : array-like of shape (m,), default=None
+        The query of each row. Pairs are then inside queries, and the queries are what was sampled.
+
+    Returns
+    -------
+    low, high : float
+        The interval, inside [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If no pair is comparable.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import pair_accuracy_interval
+    >>> low, high = pair_accuracy_interval([1, 2, 3] * 10, range(30))
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.38 to 0.71
+    """
+    z = _quantile(level)
+    y = check_numbers(y_true, "y_true")
+    s = check_numbers(y_score, "y_score", len(y))
+    if qid is not None:
+        return score_interval(*_over_queries(Pairs(y, qid=qid), s), z)
+    values, sizes = np.unique(y, return_counts=True)
+    if len(values) == 2:
+        return score_interval(*of_classes(y, s), z)
+    pairs = Pairs(y)
+    pairs.check_comparable()
+    right, comparable = row_counts(pairs, s)
+    n_least = min(len(y) // 2, len(y) - int(sizes.max()))
+    # A pair is counted by both of its rows, and the projection of a U-statistic has both, too.
+    accuracy, variance = _ratio(right / 2, comparable)
+    return score_interval(accuracy, 4 * variance, n_least, z)
+
+
+def auc_difference_test(
+    y_true: ArrayLike,
+    y_score_1: ArrayLike,
+    y_score_2: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+) -> tuple[float, float]:
+    r"""Test whether two scores of the same rows have the same AUC: paired DeLong, in O(m log m).
+
+    .. math:: z = \frac{\hat A_1 - \hat A_2}{\sqrt{V_1 + V_2 - 2 V_{12}}}
+
+    The variance is that of the differences of placements in each class. Where they do not vary and
+    yet differ from 0, or a class has one row, DeLong's is 0 or unknown: their mean square, which
+    is the variance if the AUCs are equal, takes its place.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets with two different values; the higher is the positive class.
+    y_score_1, y_score_2 : array-like of shape (m,)
+        The scores to compare.
+    qid : array-like of shape (m,), default=None
+        The query of each row. Pairs are then inside queries, and the queries are what was sampled.
+
+    Returns
+    -------
+    statistic : float
+        Positive when the first score is better, 0 when both put all pairs in the same order.
+    pvalue : float
+        Two-sided, from the normal distribution.
+
+    References
+    ----------
+    E. DeLong, D. DeLong and D. Clarke-Pearson, *Comparing the areas under two or more correlated
+    receiver operating characteristic curves*, 1988.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import auc_difference_test
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> statistic, pvalue = auc_difference_test(
+    ...     y, [1, 2, 3, 5, 4, 6, 7, 8], [1, 4, 6, 7, 2, 3, 5, 8]
+    ... )
+    >>> print(f"{statistic:.2f} {pvalue:.3f}")
+    1.97 0.049
+    """
+    y = check_two_classes(y_true)
+    pairs = Pairs(y, qid=qid)
+    pairs.check_comparable()
+    first = row_counts(pairs, check_numbers(y_score_1, "y_score_1", len(y)))
+    second = row_counts(pairs, check_numbers(y_score_2, "y_score_2", len(y)))
+    ahead, comparable = (first.right - second.right) / 2, first.comparable
+    if pairs.codes is not None:
+        gains, weights = _by_query(pairs, ahead, comparable)
+        difference, variance = _ratio(gains, weights)
+        if not variance > 0:
+            variance = float((gains**2).sum() / weights.sum() ** 2)
+    else:
+        placed = [ahead[side] / comparable[side] for side in (y == y.max(), y == y.min())]
+        difference = float(placed[0].mean())
+        if min(map(np.ptp, placed)) == max(map(np.ptp, placed)) == 0 or min(map(len, placed)) < 2:
+            variance = sum(float((values**2).mean()) / len(values) for values in placed)
+        else:
+            variance = sum(float(values.var(ddof=1)) / len(values) for values in placed)
+    if not ahead.any():
+        return 0.0, 1.0
+    statistic = difference / math.sqrt(variance)
+    return statistic, float(2 * norm.sf(abs(statistic)))
+
+
+def _quantile(level: float) -> float:
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
+    return float(norm.isf((1 - level) / 2))
+
+
+def of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
+    """Return the AUC, DeLong's variance, and the size of the smaller class."""
+    if y.min() == y.max():
+        Pairs(y).check_comparable()
+    placed = count_placements(y == y.max(), s)
+    n_pos, n_neg = placed.n_pos, placed.n_neg
+    variance = placed.spread_pos / (n_pos * max(1, n_pos - 1))
+    variance += placed.spread_neg / (n_neg * max(1, n_neg - 1))
+    return placed.right / (2 * n_pos * n_neg), variance, min(n_pos, n_neg)
+
+
+def _over_queries(pairs: Pairs, s: Floats) -> tuple[float, float, float]:
+    """Return the pair accuracy, its variance with queries as units, and how many they are worth."""
+    pairs.check_comparable()
+    counts = row_counts(pairs, s)
+    right, comparable = _by_query(pairs, counts.right / 2, counts.comparable)
+    worth = float(comparable.sum() ** 2 / (comparable**2).sum())
+    return *_ratio(right, comparable), worth
+
+
+def _by_query(pairs: Pairs, *counts: Floats) -> list[Floats]:
+    """Sum counts of rows over the queries with a comparable pair."""
+    kept = pairs.query_weights > 0
+    of_queries = (np.bincount(np.asarray(pairs.codes), weights=values) for values in counts)
+    return [sums[kept].astype(np.float64) for sums in of_queries]
+
+
+def _ratio(part: Floats, whole: Floats) -> tuple[float, float]:
+    """Return sum(part) / sum(whole) and its variance, the entries being independent."""
+    total, n = float(whole.sum()), len(whole)
+    share = float(part.sum()) / total
+    off = (part - share * whole) / total
+    return share, float(off @ off) * n / max(1, n - 1)
+
+
+def normal_interval(share: float, variance: float, z: float) -> tuple[float, float]:
+    """Return the interval of DeLong's variance, cut to [0, 1]."""
+    half = z * math.sqrt(variance)
+    return max(0.0, share - half), min(1.0, share + half)
+
+
+def score_interval(share: float, variance: float, n_least: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval for as many comparisons as the variance is worth."""
+    doubt = 0.25 / n_least
+    n_effective = (share * (1 - share) + doubt) / (variance + doubt / n_least)
+    return _wilson_low(share, n_effective, z), 1 - _wilson_low(1 - share, n_effective, z)
+
+
+def _wilson_low(share: float, n: float, z: float) -> float:
+    """Return the lower end of Wilson's interval, 0 at a share of 0."""
+    if share <= 0:
+        return 0.0
+    q = z * z / (2 * n)
+    return share * share / (share + q + math.sqrt(q * (2 * share * (1 - share) + q)))
+
+
+def newcombe_interval(auc: float, n_pos: float, n_neg: float, z: float) -> tuple[float, float]:
+    """Return Newcombe's fifth interval, which is the same for the classes exchanged."""
+    others = (n_pos + n_neg) / 2 - 1
+
+    def low(share: float) -> float:
+        def off(x: float) -> float:
+            spread = x * (1 - x) * (1 + others * ((1 - x) / (2 - x) + x / (1 + x)))
+            return share - x - z * math.sqrt(spread / n_pos / n_neg)
+
+        # At a share of 1 the equation also holds at 1.
+        return float(brentq(off, 0.0, min(share, 1 - 1e-12), xtol=1e-14)) if share > 0 else 0.0
+
+    return low(auc), 1 - low(1 - auc)

@@ -1,0 +1,307 @@
+"""Intervals of an AUC against the definition over all pairs, and where others have no answer."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
+
+from rankwise.metrics import (
+    auc_difference_test,
+    auc_interval,
+    auc_score,
+    pair_accuracy_interval,
+    pair_accuracy_score,
+)
+from rankwise.testing.oracles import delong, pair_costs, pair_weights
+from rankwise.testing.strategies import scored_rows, two_classes
+
+METHODS = ("score", "newcombe", "delong")
+LEVELS = st.floats(0.01, 0.999)
+
+
+def wilson(share, n, z):
+    centre, square = share + z * z / (2 * n), z * z / n
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (centre - half) / (1 + square), (centre + half) / (1 + square)
+
+
+def score_interval(share, variance, least, level):
+    n = (share * (1 - share) + 1 / (4 * least)) / (variance + 1 / (4 * least**2))
+    return wilson(share, n, norm.ppf((1 + level) / 2))
+
+
+@given(rows=two_classes(), level=LEVELS)
+def test_score_and_delong_are_the_definition(rows, level):
+    (auc,), ((variance,),) = delong(rows.y, rows.s)
+    assert_allclose(auc_score(rows.y, rows.s), auc)
+    least = min(rows.y.sum(), len(rows.y) - rows.y.sum())
+    expected = score_interval(auc, variance, least, level)
+    assert_allclose(auc_interval(rows.y, rows.s, level=level), expected, rtol=1e-9, atol=1e-12)
+    half = norm.ppf((1 + level) / 2) * math.sqrt(variance)
+    normal = auc_interval(rows.y, rows.s, level=level, method="delong")
+    assert_allclose(normal, np.clip([auc - half, auc + half], 0, 1), rtol=1e-9, atol=1e-9)
+
+
+@given(rows=two_classes(), level=LEVELS)
+def test_newcombe_solves_its_equation(rows, level):
+    auc, z = auc_score(rows.y, rows.s), norm.ppf((1 + level) / 2)
+    n_pos, n_neg = rows.y.sum(), (1 - rows.y).sum()
+    for end in auc_interval(rows.y, rows.s, level=level, method="newcombe"):
+        others = (n_pos + n_neg) / 2 - 1
+        spread = 1 + others * ((1 - end) / (2 - end) + end / (1 + end))
+        reach = z * math.sqrt(end * (1 - end) * spread / n_pos / n_neg)
+        assert_allclose(abs(end - auc), reach, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(rows=two_classes(), level=LEVELS, data=st.data())
+def test_properties_of_intervals(method, rows, level, data):
+    y, s = rows.y, rows.s
+    low, high = auc_interval(y, s, level=level, method=method)
+    assert 0 <= low <= auc_score(y, s) + 1e-12
+    assert auc_score(y, s) - 1e-12 <= high <= 1
+    order = np.array(data.draw(st.permutations(range(len(y)))))
+    same = [
+        auc_interval(y[order], s[order], level=level, method=method),
+        auc_interval(5 - 2 * (1 - y), np.unique(s, return_inverse=True)[1], level=level,
+                     method=method),
+    ]  # fmt: skip
+    for other in same:
+        assert_allclose(other, (low, high), rtol=1e-12, atol=1e-12)
+    mirrored = auc_interval(y, -s, level=level, method=method)
+    assert_allclose(mirrored, (1 - high, 1 - low), rtol=1e-9, atol=1e-12)
+    if method != "delong":
+        wider = auc_interval(y, s, level=(1 + level) / 2, method=method)
+        assert wider[1] - wider[0] > high - low
+        assert wider[0] <= low
+        assert wider[1] >= high
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("n_pos", "n_neg"), [(1, 1), (1, 50), (50, 1), (30, 30)])
+def test_corners_have_an_answer(method, n_pos, n_neg):
+    y = np.repeat([0, 1], [n_neg, n_pos])
+    for s in (np.arange(len(y)), -np.arange(len(y)), np.zeros(len(y)), y, 1 - y):
+        low, high = auc_interval(y, s, method=method)
+        auc = auc_score(y, s)
+        assert 0 <= low <= auc <= high <= 1
+        if method != "delong":
+            assert high - low > 0.01
+            wider = auc_interval(y, s, method=method, level=0.99)
+            assert wider[1] - wider[0] > high - low + 1e-4
+    assert auc_interval(y, y, method=method)[1] == 1
+    assert auc_interval(y, 1 - y, method=method)[0] == 0
+
+
+def test_perfect_separation_is_wilson_for_the_smaller_class():
+    y = np.repeat([0, 1], [300, 7])
+    assert_allclose(auc_interval(y, y)[0], wilson(1.0, 7, norm.ppf(0.975))[0])
+    assert auc_interval(y, y, method="delong") == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg"), [(10**6, 10), (10**5, 10**6)])
+def test_large_counts_do_not_overflow(n_pos, n_neg):
+    y = np.repeat([0.0, 1.0], [n_neg, n_pos])
+    for s in (y, -y, np.zeros(len(y))):
+        assert_allclose(np.mean(auc_interval(y, s, method="delong")), auc_score(y, s))
+    random = np.random.default_rng(0)
+    s = np.round(random.normal(size=len(y)) + y, 3)
+    low, high = auc_interval(y, s)
+    assert low < roc_auc_score(y, s) < high
+    # Binormal scores one standard deviation apart, whose placements have the variance 0.0557.
+    half = norm.ppf(0.975) * math.sqrt(0.0557 * (1 / n_pos + 1 / n_neg))
+    assert 0.5 * half < (high - low) / 2 < 1.5 * half
+
+
+def test_spread_of_large_samples_in_extended_precision():
+    random = np.random.default_rng(1)
+    y = np.repeat([0.0, 1.0], [200_000, 1_000])
+    s = np.round(random.normal(size=len(y)) + 3 * y, 2)
+    high, low = np.sort(s[y == 1]), np.sort(s[y == 0])
+    variance = np.longdouble(0)
+    for mine, other in ((high, low), (-low, np.sort(-high))):
+        placed = np.searchsorted(other, mine, "left") + np.searchsorted(other, mine, "right")
+        shares = placed.astype(np.longdouble) / (2 * len(other))
+        variance += shares.var(ddof=1) / len(mine)
+    low, high = auc_interval(y, s, method="delong", level=0.5)
+    assert_allclose((high - low) / 2, norm.ppf(0.75) * float(np.sqrt(variance)), rtol=1e-10)
+
+
+def row_counts(y, s, qid):
+    weights = pair_weights(y, one_sided=True, qid=qid)
+    costs = weights * pair_costs("misranking", y, s, ties="half")
+    return (weights - costs), weights
+
+
+@given(rows=scored_rows(), level=LEVELS)
+def test_pair_accuracy_interval_is_the_definition(rows, level):
+    y, s, qid, _ = rows
+    right, weights = row_counts(y, s, qid)
+    total = weights.sum()
+    accuracy = right.sum() / total
+    off = right - accuracy * weights
+    if qid is not None:
+        of_query = np.array([off[np.ix_(qid == q, qid == q)].sum() for q in np.unique(qid)])
+        pairs = np.array([weights[np.ix_(qid == q, qid == q)].sum() for q in np.unique(qid)])
+        n, least = (pairs > 0).sum(), total**2 / (pairs**2).sum()
+        variance = (of_query**2).sum() / total**2 * n / max(1, n - 1)
+    elif len(np.unique(y)) == 2:
+        variance = delong(y, s)[1][0, 0]
+        least = np.unique(y, return_counts=True)[1].min()
+    else:
+        rows_off = off.sum(axis=0) + off.sum(axis=1)
+        variance = (rows_off**2).sum() / total**2 * len(y) / (len(y) - 1)
+        least = min(len(y) // 2, len(y) - np.unique(y, return_counts=True)[1].max())
+    expected = score_interval(accuracy, variance, least, level)
+    assert_allclose(pair_accuracy_score(y, s, qid=qid), accuracy, atol=1e-12)
+    found = pair_accuracy_interval(y, s, level=level, qid=qid)
+    assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+    mirrored = pair_accuracy_interval(y, -s, level=level, qid=qid)
+    assert_allclose(mirrored, (1 - found[1], 1 - found[0]), rtol=1e-8, atol=1e-10)
+
+
+@given(rows=scored_rows())
+def test_queries_of_two_classes(rows):
+    assume(rows.qid is not None)
+    y = (rows.y > np.median(rows.y)).astype(float)
+    y[:2], qid = [0, 1], np.r_[9, 9, rows.qid[2:]]
+    found = auc_interval(y, rows.s, qid=qid)
+    assert found == pair_accuracy_interval(y, rows.s, qid=[f"q{q}" for q in qid])
+    normal = auc_interval(y, rows.s, qid=qid, method="delong")
+    assert 0 <= normal[0] <= auc_score(y, rows.s, qid=qid) + 1e-12
+
+
+def test_one_query_says_little_of_others():
+    y = np.repeat([0, 1], 100)
+    one = auc_interval(y, y, qid=np.zeros(200, int))
+    assert_allclose(one[0], wilson(1.0, 1, norm.ppf(0.975))[0])
+    many = auc_interval(np.tile(y, 50), np.tile(y, 50), qid=np.repeat(np.arange(50), 200))
+    assert_allclose(many[0], wilson(1.0, 50, norm.ppf(0.975))[0])
+
+
+@given(rows=two_classes(), data=st.data())
+def test_difference_is_paired_delong(rows, data):
+    y, s1 = rows.y, rows.s
+    s2 = np.array(data.draw(st.permutations(s1.tolist())))
+    statistic, pvalue = auc_difference_test(y, s1, s2)
+    aucs, covariance = delong(y, s1, s2)
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    assert math.isfinite(statistic)
+    assert 0 <= pvalue <= 1
+    assert_allclose(pvalue, 2 * norm.sf(abs(statistic)))
+    if min(y.sum(), (1 - y).sum()) > 1 and variance > 1e-12:
+        expected = (aucs[0] - aucs[1]) / math.sqrt(variance)
+        assert_allclose(statistic, expected, rtol=1e-7, atol=1e-9)
+    assert np.sign(np.round(statistic, 9)) == np.sign(np.round(aucs[0] - aucs[1], 9))
+    back = auc_difference_test(y, s2, s1)
+    assert_allclose(back, (-statistic, pvalue), rtol=1e-9, atol=1e-12)
+
+
+@given(rows=two_classes())
+def test_the_same_order_is_no_difference(rows):
+    ranks = np.unique(rows.s, return_inverse=True)[1]
+    for qid in (None, np.zeros(len(rows.y), int)):
+        assert auc_difference_test(rows.y, rows.s, 3 * ranks - 7, qid=qid) == (0.0, 1.0)
+
+
+def test_difference_without_spread():
+    for n in (1, 2, 50):
+        y = np.repeat([0, 1], n)
+        statistic, pvalue = auc_difference_test(y, y, -y)
+        assert_allclose(statistic, math.sqrt(n / 2))
+        assert pvalue > 0
+        by_query = auc_difference_test(np.tile([0, 1], n), np.tile([0, 1], n), np.tile([1, 0], n),
+                                       qid=np.repeat(np.arange(n), 2))  # fmt: skip
+        assert_allclose(by_query[0], math.sqrt(n))
+
+
+def test_difference_over_queries():
+    random = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 12)
+    y = np.tile(np.repeat([0, 1], 6), 40)
+    s1, s2 = y + random.normal(size=480), 0.3 * y + random.normal(size=480)
+    gains, pairs = [], []
+    for q in range(40):
+        (one, two), _ = delong(y[qid == q], s1[qid == q], s2[qid == q])
+        gains.append(36 * (one - two))
+        pairs.append(36)
+    gains, pairs = np.array(gains), np.array(pairs)
+    mean = gains.sum() / pairs.sum()
+    variance = ((gains - mean * pairs) ** 2).sum() / pairs.sum() ** 2 * 40 / 39
+    statistic, _ = auc_difference_test(y, s1, s2, qid=qid)
+    assert_allclose(statistic, mean / math.sqrt(variance))
+    assert statistic > 3
+
+
+@pytest.mark.parametrize("grades", [3, 6])
+@pytest.mark.parametrize("slope", [0.5, 2.0])
+def test_pair_accuracy_interval_holds_the_truth(grades, slope):
+    random = np.random.default_rng(0)
+
+    def sample(n):
+        y = random.integers(0, grades, n) / grades
+        return y, 3 * slope * y + random.normal(size=n)
+
+    truth = np.mean([pair_accuracy_score(*sample(20_000)) for _ in range(5)])
+    ends = np.array([pair_accuracy_interval(*sample(40)) for _ in range(300)])
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.92
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.5])
+def test_interval_over_queries_holds_the_truth(spread):
+    random = np.random.default_rng(0)
+
+    def sample(n):
+        qid = np.repeat(np.arange(n), random.integers(4, 20, n))
+        y = random.integers(0, 2, len(qid))
+        y[np.flatnonzero(np.diff(qid, prepend=-1))] = 0
+        slopes = 1 + spread * random.normal(size=n)
+        return (y, slopes[qid] * y + random.normal(size=len(qid))), qid
+
+    rows, qid = sample(20_000)
+    truth = auc_score(*rows, qid=qid)
+    ends = []
+    for _ in range(300):
+        rows, qid = sample(25)
+        ends.append(auc_interval(*rows, qid=qid))
+    ends = np.array(ends)
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.92
+
+
+def test_level_of_the_difference_test():
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1], [60, 40])
+    rejected = []
+    for _ in range(1_000):
+        signal = random.normal(size=100) + y
+        pair = [signal + random.normal(size=100) for _ in range(2)]
+        rejected.append(auc_difference_test(y, *pair)[1] < 0.05)
+    assert 0.03 < np.mean(rejected) < 0.075
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: auc_interval([0, 0], [1, 2]), "no comparable pair"),
+        (lambda: auc_interval([0, 1, 2], [1, 2, 3]), "pair_accuracy"),
+        (lambda: auc_interval([0, 1], [1, np.nan]), "y_score contains nan"),
+        (lambda: auc_interval([0, 1], [1]), "y_score has 1"),
+        (lambda: auc_interval([0, 1], [1, 2], level=1), "level=1"),
+        (lambda: auc_interval([0, 1], [1, 2], level="95"), "level='95'"),
+        (lambda: auc_interval([0, 1], [1, 2], method="wald"), "method='wald'"),
+        (lambda: auc_interval([0, 1], [1, 2], method="newcombe", qid=[1, 1]), "newcombe"),
+        (lambda: auc_interval([0, 1], [1, 2], qid=[1, 2]), "inside a query"),
+        (lambda: pair_accuracy_interval([3, 3], [1, 2]), "no comparable pair"),
+        (lambda: pair_accuracy_interval([1, 2], [1, 2], level=0), "level=0"),
+        (lambda: auc_difference_test([0, 1], [1, 2], [1]), "y_score_2 has 1"),
+        (lambda: auc_difference_test([1, 1], [1, 2], [1, 2]), "no comparable pair"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
