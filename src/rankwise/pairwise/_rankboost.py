@@ -20,6 +20,7 @@ from rankwise.engine.solvers.boosting import Graded, Listed, Team, boost
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Judge = Callable[[Floats], float]
 
 
 class FeatureScore(NamedTuple):
@@ -211,21 +212,24 @@ class RankBoost(RankerMixin, BaseEstimator):
         if self.n_iter_no_change is not None:
             kept, left_out = self._split(data, random)
         weighted = sample_weight is not None
-        pairs = self._pairs(data, kept, weighted)
-        pairs.check_comparable()
-        counts = data.weight[kept]
-        if not np.array_equal(counts, np.floor(counts)):
-            counts = np.ones_like(counts)
-        n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=counts).one_sided_weight
-        judge: Callable[[Floats], float] | None = None
+        pairs, held = (self._pairs(data, rows, weighted) for rows in (kept, left_out))
+        judge: Judge | None = None
         if self.n_iter_no_change is not None:
-            held = self._pairs(data, left_out, weighted)
+            self._pairs(data, np.arange(len(data.y)), weighted).check_comparable()
             if not (held.one_sided_weight > 0 and pairs.one_sided_weight > 0):
                 raise ValueError(
                     f"validation_fraction={self.validation_fraction} leaves a part without a "
                     "comparable pair: take another one, or n_iter_no_change=None"
                 )
-            judge = lambda scores: exponential_mean(held, scores[left_out])  # noqa: E731
+
+            def judge(scores: Floats) -> float:
+                return exponential_mean(held, scores[left_out])
+
+        pairs.check_comparable()
+        counts = data.weight[kept]
+        if not np.array_equal(counts, np.floor(counts)):
+            counts = np.ones_like(counts)
+        n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=counts).one_sided_weight
         rows = data.X if len(kept) == len(data.y) else data.X[kept]
         self._boost(
             rows, Graded(pairs, n_pairs), data.weight[kept] if weighted else None, judge, data.X,
@@ -263,7 +267,7 @@ class RankBoost(RankerMixin, BaseEstimator):
             rows.sum_duplicates()
         given, weight, n_dropped = _check_pairs(pairs, pair_weight, rows.shape[0])
         random = check_random_state(self.random_state)
-        judge: Callable[[Floats], float] | None = None
+        judge: Judge | None = None
         if self.n_iter_no_change is not None:
             n_left_out = int(np.ceil(self.validation_fraction * len(weight)))
             if n_left_out == len(weight):
@@ -374,7 +378,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         X: Any,
         relation: Graded | Listed,
         weight: Floats | None,
-        judge: Callable[[Floats], float] | None,
+        judge: Judge | None,
         judged: Any,
         random: np.random.RandomState,
     ) -> None:

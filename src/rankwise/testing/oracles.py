@@ -412,3 +412,24 @@ def rankboost(
         )
         D = D * np.exp(-steps[best] * (1.0 * h[None, :] - 1.0 * h[:, None]))
         D = D / D.sum()
+
+
+def adaboost(
+    X: ArrayLike, y: ArrayLike, n_rounds: int, *, constant: bool = True
+) -> NDArray[np.float64]:
+    """Return the scores after rounds of AdaBoost on ``x > cut`` as +-1, and on the constant 1.
+
+    Labels are those above the lowest target against the lowest. Each round takes the base
+    classifier with the largest edge and its best step.
+    """
+    rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y)
+    sign = np.where(targets > targets.min(), 1.0, -1.0)
+    base = [np.where(x > low, 1.0, -1.0) for x in rows.T for low in np.unique(x)[:-1]]
+    H = np.array(base + [np.ones(len(rows))] * constant)
+    scores = np.zeros(len(rows))
+    for _ in range(n_rounds):
+        D = np.exp(-sign * scores)
+        edges = H @ (D * sign) / D.sum()
+        best = int(np.argmax(np.abs(edges)))
+        scores += 0.5 * np.log((1 + edges[best]) / (1 - edges[best])) * H[best]
+    return scores
