@@ -63,9 +63,9 @@ def test_rounds_of_the_literal_algorithm(levels, missing, queries, weighted, cri
     X, y, qid, weight = sample(levels, missing=missing)
     qid, weight = qid if queries else None, weight if weighted else None
     for pair_weight in ("uniform", "magnitude"):
-        model = RankBoost(
-            8, criterion=criterion, max_bins=max_bins, pair_weight=pair_weight
-        ).fit(X, y, qid=qid, sample_weight=weight)
+        model = RankBoost(8, criterion=criterion, max_bins=max_bins, pair_weight=pair_weight).fit(
+            X, y, qid=qid, sample_weight=weight
+        )
         weights = pair_weights(
             y, one_sided=True, qid=qid, sample_weight=weight, pair_weight=pair_weight
         )
@@ -293,9 +293,7 @@ def test_early_stopping():
         lambda model: model.fit_pairs(X, pairs),
     ]
     for fit in fits:
-        model = fit(
-            RankBoost(500, n_iter_no_change=5, validation_fraction=0.25, random_state=0)
-        )
+        model = fit(RankBoost(500, n_iter_no_change=5, validation_fraction=0.25, random_state=0))
         n = len(model.alphas_)
         assert 1 <= n < 200
         assert len(model.validation_loss_) == n + 5

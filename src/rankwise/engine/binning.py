@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.loops.bins import WIDTH, Dense, Sparse, bin_columns, bin_rows
+from rankwise.engine.loops.rows import as_rows
 
 Floats = NDArray[np.float64]
 Run = Callable[[Callable[[int], Any], int], list[Any]]
@@ -90,10 +91,9 @@ def bin_features(
         codes = np.zeros((-(-d // WIDTH), m, WIDTH), dtype=kind)
         missing = np.zeros(d, dtype=np.bool_)
 
-
         def fill(part: int) -> None:
             last = min(PART * (part + 1), m)
-            bin_rows(X, order, PART * part, last, joined, bounds, codes, missing)
+            bin_rows(as_rows(X), order, PART * part, last, joined, bounds, codes, missing)
 
         run(fill, -(-m // PART))
         return Dense(codes, n_bins, missing), edges

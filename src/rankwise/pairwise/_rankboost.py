@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankwise.base import Ranked, RankerMixin, check_ranked
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.pairs import Pairs, exponential_mean
-from rankwise.engine.solvers.boosting import Graded, Listed, Team, boost
+from rankwise.engine.solvers.boosting import Graded, Listed, Round, Team, boost
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -46,10 +46,10 @@ class FeatureScore(NamedTuple):
 
 
 class RankBoost(RankerMixin, BaseEstimator):
-    r"""Boosting for ranking: minimises the mean of :math:`e^{-(s_j - s_i)}` over better-worse pairs.
+    r"""Boosting for ranking: minimises the mean of :math:`e^{-(s_j - s_i)}` over pairs.
 
-    Pairs are those with :math:`y_j > y_i` in a query; base rankers are :math:`h(x) = 1[x_f > c]`. In
-    each round D are the current shares of the pairs in the loss, and
+    Pairs are those with :math:`y_j > y_i` in a query; base rankers are :math:`h(x) = 1[x_f > c]`.
+    In each round D are the current shares of the pairs in the loss, and
 
     .. math:: \epsilon_+ = \sum_{h(x_j) > h(x_i)} D_{ij}, \quad
               \epsilon_- = \sum_{h(x_j) < h(x_i)} D_{ij}, \quad
@@ -61,18 +61,18 @@ class RankBoost(RankerMixin, BaseEstimator):
     errs on no pair has no finite one. Boosting ends early when no base ranker lowers the loss.
 
     The pairs are never formed: their weights are products of a factor of each row. A round takes
-    O(m d) for m rows of d features with ``criterion="edge"``. ``"loss"`` takes O(m d + d bins k) for k
-    groups of equal query and target, up to 32, and O(m d log bins) for more, as with real-valued
-    targets: there "edge" is some ten times faster. CSR rows take O(entries) in place of O(m d), but
-    for that last case.
+    O(m d) for m rows of d features with ``criterion="edge"``. ``"loss"`` takes O(m d + d bins k)
+    for k groups of equal query and target, up to 32, and O(m d log bins) for more, as with
+    real-valued targets: there "edge" is many times faster. CSR rows take O(entries) in place of
+    O(m d), but for that last case. Memory is a byte an entry, or four with ``max_bins=None``.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Most rounds.
     max_bins : int or None, default=255
-        The features are cut at quantiles (of 20,000 rows at random, if there are more) into so many
-        bins at most. None: every cut between two different values, which takes more memory.
+        The features are cut at quantiles (of 20,000 rows at random, if there are more) into so
+        many bins at most. None: every cut between two different values.
     criterion : {"loss", "edge"}, default="loss"
         Whether a round takes the base ranker with the smallest Z, or that with the largest
         :math:`|\epsilon_+ - \epsilon_-|`, which is the steepest.
@@ -86,7 +86,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         The part that is set aside: of the queries if there are some, of the rows or pairs
         otherwise.
     n_jobs : int, default=None
-        Threads that share the features; None means 1, -1 all cores. The result does not depend on it.
+        Threads that share the features; None means 1, -1 all cores. The result does not depend on
+        it.
     random_state : int, RandomState instance or None, default=None
         Draws the sample for the bins and the part that is set aside.
 
@@ -97,17 +98,19 @@ class RankBoost(RankerMixin, BaseEstimator):
     cutpoints_ : ndarray of shape (n_rounds,)
         Its cut; -inf for one that tells missing values from others.
     missing_above_ : ndarray of shape (n_rounds,)
-        Whether it is 1 where the feature is missing. Learned if some were missing; otherwise missing
-        values go with the larger part of the rows.
+        Whether it is 1 where the feature is missing. Learned if some were missing; otherwise
+        missing values go with the larger part of the rows.
     alphas_ : ndarray of shape (n_rounds,)
         The steps.
     train_loss_ : ndarray of shape (n_rounds,)
         The loss after each round.
     validation_loss_ : ndarray
-        With ``n_iter_no_change``, the loss of the part set aside after each round, the dropped ones
-        too.
+        With ``n_iter_no_change``, the loss of the part set aside after each round, the dropped
+        ones too.
     feature_importances_ : ndarray of shape (n_features,)
         The share of each feature in the fall of the logarithm of the training loss.
+    features_with_missing_ : ndarray
+        The features that had missing values.
     n_pairs_ : int
         The number of pairs P. Row weights that are whole numbers count as repetitions.
     n_dropped_pairs_ : int
@@ -124,8 +127,8 @@ class RankBoost(RankerMixin, BaseEstimator):
     References
     ----------
     Y. Freund, R. Iyer, R. Schapire and Y. Singer, An efficient boosting algorithm for combining
-    preferences, JMLR 2003. C. Rudin, C. Cortes, M. Mohri and R. Schapire, Margin-based ranking meets
-    boosting in the middle, COLT 2005.
+    preferences, JMLR 2003. C. Rudin, C. Cortes, M. Mohri and R. Schapire, Margin-based ranking
+    meets boosting in the middle, COLT 2005.
 
     Examples
     --------
@@ -383,40 +386,46 @@ class RankBoost(RankerMixin, BaseEstimator):
         random: np.random.RandomState,
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
-        rounds, losses = [], []
+        rounds: list[Round] = []
+        cuts: list[float] = []
+        losses: list[float] = []
         scores = np.zeros(judged.shape[0])
         columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
         with Team(effective_n_jobs(self.n_jobs)) as team:
-            bins, edges = bin_features(
-                X, relation.order, weight, self.max_bins, random, team.run
-            )
+            bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, team.run)
             for found in boost(bins, relation, self.n_estimators, self.criterion, team):
-                cut = edges[found.feature][found.cut - 1] if found.cut else -np.inf
-                rounds.append((*found, cut))
-                if judge is not None:
-                    scores += found.alpha * _above(columns, found.feature, cut, found.missing_above)
+                rounds.append(found)
+                cuts.append(edges[found.feature][found.cut - 1] if found.cut else -np.inf)
+                if judge is not None and self.n_iter_no_change is not None:
+                    h = _above(columns, found.feature, cuts[-1], found.missing_above)
+                    scores += found.alpha * h
                     losses.append(judge(scores))
                     if len(losses) - np.argmin(losses) > self.n_iter_no_change:
                         break
+        self.__dict__.pop("validation_loss_", None)
         if judge is not None:
             rounds = rounds[: int(np.argmin(losses)) + 1 if losses else 0]
             self.validation_loss_ = np.array(losses)
-        else:
-            self.__dict__.pop("validation_loss_", None)
-        features, _, above, alphas, log_losses, cuts = zip(*rounds, strict=True) if rounds else [()] * 6
-        self.features_ = np.array(features, dtype=np.int64)
-        self.cutpoints_ = np.array(cuts, dtype=np.float64)
-        self.missing_above_ = np.array(above, dtype=np.bool_)
-        self.alphas_ = np.array(alphas, dtype=np.float64)
-        self.train_loss_ = np.exp(np.array(log_losses, dtype=np.float64))
-        falls = -np.diff(log_losses, prepend=0.0)
+        self.features_ = np.array([found.feature for found in rounds], dtype=np.int64)
+        self.cutpoints_ = np.array(cuts[: len(rounds)], dtype=np.float64)
+        self.missing_above_ = np.array([found.missing_above for found in rounds], dtype=np.bool_)
+        self.alphas_ = np.array([found.alpha for found in rounds], dtype=np.float64)
+        logs = np.array([found.log_loss for found in rounds], dtype=np.float64)
+        self.train_loss_ = np.exp(logs)
+        falls = -np.diff(logs, prepend=0.0)
         total = np.bincount(self.features_, weights=falls, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
+        self.features_with_missing_ = np.flatnonzero(bins.missing)
 
     def _check_rows(self, X: ArrayLike) -> Any:
         check_is_fitted(self)
         return validate_data(
-            self, X, accept_sparse="csc", dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+            self,
+            X,
+            accept_sparse="csc",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            reset=False,
         )
 
 

@@ -1,7 +1,13 @@
 """Displays in the style of scikit-learn's: build one from estimators or predictions, then plot."""
 
+from rankwise.plots._features import FeatureScoreDisplay
 from rankwise.plots._online import OnlineLossDisplay
 from rankwise.plots._projection import ProjectionDisplay
 from rankwise.plots._regions import DecisionRegionDisplay
 
-__all__ = ["DecisionRegionDisplay", "OnlineLossDisplay", "ProjectionDisplay"]
+__all__ = [
+    "DecisionRegionDisplay",
+    "FeatureScoreDisplay",
+    "OnlineLossDisplay",
+    "ProjectionDisplay",
+]

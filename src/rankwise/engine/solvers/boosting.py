@@ -92,6 +92,7 @@ class Graded:
         self._weigh(anew=True)
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
+        """Return a search of features; see `Relation`."""
         m, n = len(self.s), len(self.y)
         weights = self.starts, self.A, self.B, self.sums
         if criterion == "edge":
@@ -126,15 +127,15 @@ class Graded:
         return histograms
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
+        """Return the weights of the pairs that h puts in order, rightly and wrongly."""
         return loops.sides(
             h, self.starts, self.lead, self.tail, self.A, self.B, self.sums, self.links,
             self.magnitude,
         )  # fmt: skip
 
     def move(self, h: NDArray[np.uint8], alpha: float) -> None:
-        loops.move(
-            h, alpha, self.starts, self.lead, self.tail, self.s, self.A, self.B, self.sums
-        )
+        """Add alpha h to the scores."""
+        loops.move(h, alpha, self.starts, self.lead, self.tail, self.s, self.A, self.B, self.sums)
         self.moved += abs(alpha)
         self._weigh(anew=self.moved > loops.SPAN)
 
@@ -169,6 +170,7 @@ class Listed:
         self._weigh()
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
+        """Return a search of features; see `Relation`."""
         if criterion == "edge":
             values = np.empty(len(self.s), dtype=np.int64)
             loops.pair_potentials(self.worse, self.better, self.D, values)
@@ -182,9 +184,11 @@ class Listed:
         return pairs
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
+        """Return the weights of the pairs that h puts in order, rightly and wrongly."""
         return loops.pair_sides(h, self.worse, self.better, self.D)
 
     def move(self, h: NDArray[np.uint8], alpha: float) -> None:
+        """Add alpha h to the scores."""
         self.s += alpha * h
         self._weigh()
 
