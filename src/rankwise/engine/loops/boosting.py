@@ -567,10 +567,11 @@ def _fill_split(bins, f, cut, above, h):
     if isinstance(bins.types[0], types.Array) and bins.types[0].ndim == 3:
 
         def dense(bins, f, cut, above, h):
-            block, k, n_bins = bins.codes[f // WIDTH], f % WIDTH, bins.n_bins[f]
+            # A missing value has the highest code.
+            block, k, top = bins.codes[f // WIDTH], f % WIDTH, bins.n_bins[f] - 1 + above
             for i in range(h.shape[0]):
                 code = block[i, k]
-                h[i] = (code >= cut) & (code < n_bins) | (code == n_bins) & above
+                h[i] = (code >= cut) & (code <= top)
 
         return dense
 
