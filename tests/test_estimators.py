@@ -35,6 +35,11 @@ VARIANTS = {
         {"kernel": "rbf", "solver": "online", "tol": 1e-12},
     ],
     "MPRankCV": [{}, {"kernel": "rbf", "gammas": (0.1, 1.0), "scoring": "misranking"}],
+    "RankBoost": [
+        {},
+        {"criterion": "edge", "max_bins": None},
+        {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
+    ],
 }
 ESTIMATORS = [
     estimator(**params)

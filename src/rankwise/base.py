@@ -541,8 +541,9 @@ def check_ranked(
     sample_weight: ArrayLike | None,
     *,
     reset: bool = True,
+    missing: bool = False,
 ) -> Ranked:
-    """Validate what a ranker learns from."""
+    """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
     rows, ratings = validate_data(
         estimator,
         X,
@@ -550,6 +551,7 @@ def check_ranked(
         accept_sparse="csr",
         dtype=np.float64,
         order="C",
+        ensure_all_finite="allow-nan" if missing else True,
         y_numeric=True,
         reset=reset,
     )

@@ -7,7 +7,8 @@ from rankwise.datasets import make_herbrich
 from rankwise.metrics import mean_interval
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
-from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
+from rankwise.pairwise import FeatureScore, RankBoost
+from rankwise.plots import FeatureScoreDisplay, OnlineLossDisplay, ProjectionDisplay
 
 STREAMS = [make_herbrich(120, random_state=seed) for seed in range(4)]
 
@@ -114,3 +115,34 @@ def test_many_rows_are_drawn_from_everywhere():
     drawn = display.ax_.collections[-2].get_offsets()[:, 0]
     assert len(drawn) == 2000
     assert drawn.max() > 4000
+
+
+def test_scores_of_features():
+    import pandas as pd
+
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(400, 3)), columns=["a", "b", "c"])
+    y = X["a"] + np.sin(2 * X["b"]) > 0.5
+    X.loc[random.uniform(size=400) < 0.2, "b"] = np.nan
+    model = RankBoost(40).fit(X, y)
+    display = FeatureScoreDisplay.from_estimator(model, n_features=2)
+    assert {ax.get_xlabel() for ax in display.axes_} == {"a", "b"}
+    for ax in display.axes_:
+        cuts, scores, missing = model.feature_score("abc".index(ax.get_xlabel()))
+        values, edges, _ = ax.patches[0].get_data()
+        assert_allclose(edges[1:-1], cuts)
+        assert_allclose(np.diff(values), np.diff(scores))
+        lines = [line for line in ax.lines if line.get_label() == "missing"]
+        assert len(lines) == (ax.get_xlabel() == "b")
+        for line in lines:
+            assert_allclose(line.get_ydata()[0] - values[0], missing - scores[0])
+    assert len({ax.get_ylim() for ax in display.axes_}) == 1
+    _, axes = plt.subplots(1, 3)
+    display = FeatureScoreDisplay.from_estimator(model, features=[2, 0, 1], axes=axes)
+    assert [ax.get_xlabel() for ax in axes] == ["c", "a", "b"]
+    with pytest.raises(ValueError, match="3 panels for 1"):
+        FeatureScoreDisplay.from_estimator(model, features=[2], axes=axes)
+    with pytest.raises(ValueError, match="empty"):
+        FeatureScoreDisplay({})
+    flat = FeatureScoreDisplay({"x": FeatureScore(np.empty(0), np.zeros(1), 0.0)}).plot()
+    assert len(flat.axes_) == 1

@@ -159,11 +159,15 @@ def check_permuted_rows(estimator: Any) -> None:
 
 
 def check_bad_values_refused(estimator: Any) -> None:
-    """NaN, infinity and empty input are refused by fit and predict, which change nothing."""
+    """NaN, infinity and empty input are refused by fit and predict, which change nothing.
+
+    A model whose tags allow NaN takes it as a missing value.
+    """
     X, y = _stream()
     model = clone(estimator).fit(X, y)
     before = _learned(model)
-    for value, name in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")):
+    values = [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")]
+    for value, name in values[model.__sklearn_tags__().input_tags.allow_nan :]:
         bad = X.copy()
         bad[7, 1] = value
         for rows in (bad, sparse.csr_array(bad)):

@@ -479,3 +479,80 @@ def leave_pair_out(
             differences[i, j] = (rows[j] - rows[i]) @ w
             differences[j, i] = -differences[i, j]
     return differences
+
+
+class BoostingRound(NamedTuple):
+    """One round of RankBoost: the base ranker, what it was chosen by, its step, and the loss."""
+
+    feature: int
+    h: NDArray[np.bool_]
+    best: float
+    others: NDArray[np.float64]
+    alpha: float
+    z: float
+    loss: float
+
+
+def rankboost(
+    X: ArrayLike,
+    weights: ArrayLike,
+    n_rounds: int,
+    *,
+    criterion: str = "loss",
+    n_pairs: int | None = None,
+) -> Iterator[BoostingRound]:
+    """Run RankBoost on the pairs themselves: ``weights[i, j]`` is that of j being better than i.
+
+    Base rankers are ``x > cut`` for each cut between two values of a feature, with missing values
+    on either side, and being there at all. ``n_pairs`` caps the step; by default it is counted.
+    ``others`` are what all base rankers would be chosen by, the smallest first.
+    """
+    rows, D = np.asarray(X, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    cap = np.log(2 * (np.count_nonzero(D) if n_pairs is None else n_pairs)) / 2
+    rankers = []
+    for feature, x in enumerate(rows.T):
+        values = np.unique(x[~np.isnan(x)])
+        for low in values[:-1]:
+            rankers += [(feature, x > low), (feature, ~(x <= low))]
+        rankers.append((feature, ~np.isnan(x)))
+    D = D / D.sum()
+    loss = 1.0
+    for _ in range(n_rounds):
+        chosen_by, steps, zs = [], [], []
+        for _, h in rankers:
+            plus, minus = D[np.ix_(~h, h)].sum(), D[np.ix_(h, ~h)].sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = 0.0 if plus == minus else np.clip(np.log(plus / minus) / 2, -cap, cap)
+            z = 1 - plus - minus + plus * np.exp(-step) + minus * np.exp(step)
+            chosen_by.append(z if criterion == "loss" else -abs(plus - minus))
+            steps.append(step)
+            zs.append(z)
+        best = int(np.argmin(chosen_by))
+        feature, h = rankers[best]
+        loss *= zs[best]
+        yield BoostingRound(
+            feature, h, chosen_by[best], np.sort(chosen_by), steps[best], zs[best], loss
+        )
+        D = D * np.exp(-steps[best] * (1.0 * h[None, :] - 1.0 * h[:, None]))
+        D = D / D.sum()
+
+
+def adaboost(
+    X: ArrayLike, y: ArrayLike, n_rounds: int, *, constant: bool = True
+) -> NDArray[np.float64]:
+    """Return the scores after rounds of AdaBoost on ``x > cut`` as +-1, and on the constant 1.
+
+    Labels are those above the lowest target against the lowest. Each round takes the base
+    classifier with the largest edge and its best step.
+    """
+    rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y)
+    sign = np.where(targets > targets.min(), 1.0, -1.0)
+    base = [np.where(x > low, 1.0, -1.0) for x in rows.T for low in np.unique(x)[:-1]]
+    H = np.array(base + [np.ones(len(rows))] * constant)
+    scores = np.zeros(len(rows))
+    for _ in range(n_rounds):
+        D = np.exp(-sign * scores)
+        edges = H @ (D * sign) / D.sum()
+        best = int(np.argmax(np.abs(edges)))
+        scores += 0.5 * np.log((1 + edges[best]) / (1 - edges[best])) * H[best]
+    return scores

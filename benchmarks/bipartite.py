@@ -1,0 +1,166 @@
+"""One hundred rounds of boosting on 100,000 x 50, 10 % positive, an additive truth."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from benchmarks.harness import Entrant, Growth, Prepare, Race, Target, load
+
+Array = NDArray[Any]
+Predict = Callable[[Array], Array]
+
+ROUNDS = 100
+GRADES = (0.5, 0.75, 0.9, 0.97)
+
+
+def bipartite(
+    m: int = 100_000, m_test: int = 50_000, d: int = 50, seed: int = 5
+) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+    """Ten linear features, five sines and noise: a score, whose upper tenth is positive."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((m + m_test, d))
+    w = random.standard_normal(10)
+    score = X[:, :10] @ w / np.linalg.norm(w) + 0.5 * np.sin(3 * X[:, 10:15]).sum(1)
+    score += 0.8 * random.standard_normal(m + m_test)
+    y = (score > np.quantile(score, 0.9)).astype(int)
+    return (X[:m], y[:m], score[:m]), (X[m:], y[m:])
+
+
+def auc(predict: Predict, X: Array, y: Array) -> float:
+    """Area under the ROC curve on test rows."""
+    return float(load("rankwise.metrics.auc_score")(y, predict(X)))
+
+
+@njit(nogil=True)
+def _histograms(codes, values, hist):  # type: ignore[no-untyped-def]
+    for _ in range(ROUNDS):
+        for b in range(codes.shape[0]):
+            block, cells = codes[b], hist[b]
+            for i in range(values.shape[0]):
+                value = values[i]
+                for k in range(8):
+                    cells[k, block[i, k]] += value
+
+
+def histograms(X: Array, _y: Array, _score: Array) -> Callable[[], None]:
+    """One addition for each round, row and feature, into bins that are already there."""
+    random = np.random.default_rng(0)
+    n_blocks = -(-X.shape[1] // 8)
+    codes = random.integers(0, 255, size=(n_blocks, len(X), 8)).astype(np.uint8)
+    values, hist = np.ones(len(X), dtype=np.int64), np.zeros((n_blocks, 8, 256), dtype=np.int64)
+
+    def run() -> None:
+        _histograms(codes, values, hist)
+
+    return run
+
+
+def boost(**parameters: Any) -> Prepare:
+    """``fit`` of RankBoost, the bins included."""
+
+    def prepare(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
+        make = load("rankwise.pairwise.RankBoost")
+        return lambda: make(ROUNDS, random_state=0, **parameters).fit(X, y).predict
+
+    return prepare
+
+
+def graded(X: Array, _y: Array, score: Array) -> Callable[[], Predict]:
+    """The same with five grades of the score."""
+    grades = np.searchsorted(np.quantile(score, GRADES), score)
+    return boost()(X, grades, score)
+
+
+def beside_a_busy_core(n_jobs: int) -> Prepare:
+    """The same while another process keeps one core busy."""
+
+    def prepare(X: Array, y: Array, score: Array) -> Callable[[], Predict]:
+        fit = boost(n_jobs=n_jobs)(X, y, score)
+
+        def run() -> Predict:
+            other = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+            try:
+                return fit()
+            finally:
+                other.kill()
+                other.wait()
+
+        return run
+
+    return prepare
+
+
+def classify(path: str, **parameters: Any) -> Prepare:
+    """``fit`` of a classifier."""
+
+    def prepare(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
+        make = load(path)
+
+        def run() -> Predict:
+            model = make(n_estimators=ROUNDS, **parameters).fit(X, y)
+            return lambda new: model.predict_proba(new)[:, 1]
+
+        return run
+
+    return prepare
+
+
+def rank_pairwise(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
+    """XGBoost's pairwise objective on stumps, one query."""
+    make, qid = load("xgboost.XGBRanker"), np.zeros(len(y), dtype=int)
+    options = {"objective": "rank:pairwise", "max_depth": 1, "n_estimators": ROUNDS, "n_jobs": 1}
+    return lambda: make(**options).fit(X, y, qid=qid).predict
+
+
+STUMP = {"max_depth": 1, "n_jobs": 1}
+
+RACE = Race(
+    data=bipartite,
+    measure="AUC",
+    judge=auc,
+    limit=Entrant("histograms only", histograms),
+    ours=(
+        Entrant("RankBoost", boost()),
+        Entrant("RankBoost edge", boost(criterion="edge")),
+        Entrant("RankBoost five grades", graded),
+        Entrant("RankBoost two threads", boost(n_jobs=2)),
+        Entrant("one thread, busy core", beside_a_busy_core(1)),
+        Entrant("two threads, busy core", beside_a_busy_core(2)),
+    ),
+    peers=(
+        Entrant(
+            "LightGBM stumps",
+            classify(
+                "lightgbm.LGBMClassifier", num_leaves=2, learning_rate=0.5, n_jobs=1, verbose=-1
+            ),
+            needs="lightgbm",
+            growth=True,
+        ),
+        Entrant("XGBoost stumps", classify("xgboost.XGBClassifier", **STUMP), needs="xgboost-cpu"),
+        Entrant("XGBoost pairwise stumps", rank_pairwise, needs="xgboost-cpu", repeats=2),
+        Entrant(
+            "AdaBoost stumps",
+            classify("sklearn.ensemble.AdaBoostClassifier"),
+            rows=10_000,
+            repeats=1,
+        ),
+    ),
+    targets=(
+        Target("RankBoost", at_least=0.918),
+        Target("AdaBoost stumps", over="RankBoost", at_least=300),
+        Target("LightGBM stumps", over="RankBoost", at_least=4),
+        Target("XGBoost stumps", over="RankBoost", at_least=4),
+        Target("XGBoost pairwise stumps", over="RankBoost", at_least=4),
+        Target("RankBoost five grades", over="RankBoost", at_most=1.1),
+        Target("RankBoost", over="RankBoost two threads", at_least=1.6),
+        Target("one thread, busy core", over="two threads, busy core", at_least=1),
+    ),
+    growth=(Growth("m", (25_000, 50_000, 100_000)), Growth("d", (10, 25, 50, 100))),
+)

@@ -1,0 +1,128 @@
+"""Features cut into bins: quantiles of a sample of the rows, or every distinct value."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.engine.loops.bins import WIDTH, Dense, Sparse, bin_columns, bin_rows
+from rankwise.engine.loops.rows import as_rows
+
+Floats = NDArray[np.float64]
+Run = Callable[[Callable[[int], Any], int], list[Any]]
+
+# Rows that the quantiles are taken from.
+SAMPLE = 20_000
+LARGEST = 255
+# Rows that are put into bins by one task.
+PART = 1 << 14
+
+
+def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> Floats:
+    """Return the edges between bins of about equal weight, halfway between two values.
+
+    A value that is heavier than a bin should be counts as one, so that the others still share the
+    rest. With at most ``max_bins`` distinct values, or if it is None, each has a bin of its own.
+    Missing values are left out.
+    """
+    if weight is None:
+        ordered = np.sort(values)
+    else:
+        order = np.argsort(values, kind="stable")
+        ordered, weight = values[order], weight[order]
+    n = len(ordered) - int(np.isnan(ordered).sum())
+    if n == 0:
+        return np.empty(0)
+    last = np.flatnonzero(np.append(ordered[1:n] > ordered[: n - 1], True))
+    distinct = ordered[last]
+    splits = np.arange(len(distinct) - 1)
+    if max_bins is not None and weight is None and len(distinct) == n > max_bins:
+        splits = np.arange(1, max_bins) * n // max_bins - 1
+    elif max_bins is not None and len(distinct) > max_bins:
+        reached = last + 1.0 if weight is None else np.cumsum(weight[:n])[last]
+        mass = np.diff(reached, prepend=0.0)
+        heavy = mass >= reached[-1] / max_bins
+        room = (max_bins - heavy.sum()) / mass[~heavy].sum()
+        size = np.where(heavy, 1.0, mass * room)
+        place = np.minimum(np.floor(np.cumsum(size) - size / 2), max_bins - 1)
+        splits = np.flatnonzero(np.diff(place))
+    low, high = distinct[splits], distinct[splits + 1]
+    middle = 0.5 * low + 0.5 * high
+    return np.where((low <= middle) & (middle < high), middle, low)
+
+
+def bin_features(
+    X: Any,
+    order: NDArray[Any],
+    weight: Floats | None,
+    max_bins: int | None,
+    random: np.random.RandomState,
+    run: Run,
+) -> tuple[Dense | Sparse, list[Floats]]:
+    """Return the bins of the rows in the given order, and the edges of each feature.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, d)
+        The rows; NaN is a missing value.
+    order : ndarray of shape (m,)
+        Row i of the bins is row ``order[i]`` of X.
+    weight : ndarray of shape (m,) or None
+        Row weights.
+    max_bins : int or None
+        At most 255; None: a bin for each distinct value.
+    random : RandomState
+        Draws the sample.
+    run : callable
+        ``run(task, n)`` returns the list of task(0), ..., task(n - 1).
+    """
+    m, d = X.shape
+    sample, sampled_weight = X, weight
+    if max_bins is not None and m > SAMPLE:
+        rows = np.sort(random.permutation(m)[:SAMPLE])
+        sample, sampled_weight = X[rows], None if weight is None else weight[rows]
+    if isinstance(X, np.ndarray):
+        columns = np.ascontiguousarray(sample.T)
+        edges = run(lambda f: find_edges(columns[f], sampled_weight, max_bins), d)
+        joined, bounds = _join(edges)
+        n_bins = np.diff(bounds)
+        kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
+        codes = np.zeros((-(-d // WIDTH), m, WIDTH), dtype=kind)
+        missing = np.zeros(d, dtype=np.bool_)
+
+        def fill(part: int) -> None:
+            last = min(PART * (part + 1), m)
+            bin_rows(as_rows(X), order, PART * part, last, joined, bounds, codes, missing)
+
+        run(fill, -(-m // PART))
+        return Dense(codes, n_bins, missing), edges
+    by_column = sample.tocsc()
+    full = np.ones(sample.shape[0]) if sampled_weight is None else sampled_weight
+    total = full.sum()
+
+    def edges_of(f: int) -> Floats:
+        entries = slice(by_column.indptr[f], by_column.indptr[f + 1])
+        values, mass = by_column.data[entries], full[by_column.indices[entries]]
+        if len(values) < sample.shape[0]:
+            values, mass = np.append(values, 0.0), np.append(mass, total - mass.sum())
+        return find_edges(values, mass, max_bins)
+
+    edges = run(edges_of, d)
+    joined, bounds = _join(edges)
+    n_bins = np.diff(bounds)
+    entries = X.tocsc()
+    places = np.empty(m, dtype=np.int64)
+    places[order] = np.arange(m)
+    codes = np.empty(len(entries.data), dtype=np.uint32)
+    zero = np.empty(d, dtype=np.int64)
+    indptr = entries.indptr.astype(np.int64)
+    missing = np.zeros(d, dtype=np.bool_)
+    bin_columns(entries.data, indptr, joined, bounds, codes, zero, missing)
+    return Sparse(codes, places[entries.indices], indptr, zero, n_bins, missing), edges
+
+
+def _join(edges: list[Floats]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the edges of all features, each ending with infinity, and where each starts."""
+    joined = np.concatenate([np.append(e, np.inf) for e in edges])
+    return joined, np.append(0, np.cumsum([len(e) + 1 for e in edges]))

@@ -1,0 +1,143 @@
+"""Features cut into bins: the number of edges below a value, dense or by column.
+
+A missing value has the bin after the last one of its feature.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+WIDTH = 8
+CELLS = 1024
+TILE = 1 << 15
+
+
+class Dense(NamedTuple):
+    """Bins of all rows: ``codes[b, i, k]`` is that of row i and feature WIDTH b + k."""
+
+    codes: np.ndarray
+    n_bins: np.ndarray
+    missing: np.ndarray
+
+
+class Sparse(NamedTuple):
+    """Bins of the entries of a CSC matrix; an entry that is not there has ``zero[f]``."""
+
+    codes: np.ndarray
+    rows: np.ndarray
+    indptr: np.ndarray
+    zero: np.ndarray
+    n_bins: np.ndarray
+    missing: np.ndarray
+
+
+def fill_column(bins, f, out):  # pragma: no cover
+    """Fill ``out`` with the bins of feature f."""
+    raise TypeError("fill_column runs in compiled code only")
+
+
+@overload(fill_column)
+def _fill_column(bins, f, out):
+    if isinstance(bins.types[0], types.Array) and bins.types[0].ndim == 3:
+
+        def dense(bins, f, out):
+            column = bins.codes[f // WIDTH]
+            for i in range(out.shape[0]):
+                out[i] = column[i, f % WIDTH]
+
+        return dense
+
+    def by_column(bins, f, out):
+        out[:] = bins.zero[f]
+        for p in range(bins.indptr[f], bins.indptr[f + 1]):
+            out[bins.rows[p]] = bins.codes[p]
+
+    return by_column
+
+
+@njit(cache=True, nogil=True)
+def bin_rows(X, order, first, last, edges, starts, codes, missing):
+    """Fill rows first to last of the codes; row i of them is row ``order[i]`` of X.
+
+    The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity.
+    Features with a missing value are marked.
+    """
+    d = X.shape[1]
+    cells, low, scale = _tables(edges, starts, 0, d)
+    # Rows are read whole, and a few at a time stay in the cache.
+    few = np.empty((max(1, min(last - first, TILE // d)), d))
+    for begin in range(first, last, few.shape[0]):
+        n = min(few.shape[0], last - begin)
+        for i in range(n):
+            row = order[begin + i]
+            for f in range(d):
+                few[i, f] = X[row, f]
+        for f in range(d):
+            mine, out = edges[starts[f] : starts[f + 1]], codes[f // WIDTH, begin : begin + n]
+            if _place(few[:n, f], mine, cells[f], low[f], scale[f], out[:, f % WIDTH]):
+                missing[f] = True
+
+
+@njit(cache=True, nogil=True)
+def bin_columns(values, indptr, edges, starts, codes, zero, missing):
+    """Fill the codes of the values of each column, and those of zeros."""
+    for f in range(zero.shape[0]):
+        cells, low, scale = _tables(edges, starts, f, f + 1)
+        entries, mine = slice(indptr[f], indptr[f + 1]), edges[starts[f] : starts[f + 1]]
+        missing[f] = _place(values[entries], mine, cells[0], low[0], scale[0], codes[entries])
+        _place(np.zeros(1), mine, cells[0], low[0], scale[0], zero[f : f + 1])
+
+
+@njit(cache=True, nogil=True)
+def _tables(edges, starts, first, last):
+    """Return where the edges of each of CELLS equal parts of their range begin.
+
+    The cell of a value rises with the value, so edges in lower cells are below it. Halves can't
+    overflow when they are subtracted.
+    """
+    cells = np.empty((last - first, CELLS + 1), dtype=np.int32)
+    low, scale = np.zeros(last - first), np.zeros(last - first)
+    for f in range(first, last):
+        k, begin, end = f - first, starts[f], starts[f + 1] - 1
+        if end - begin > 1:
+            low[k] = 0.5 * edges[begin]
+            scale[k] = CELLS / max(0.5 * edges[end - 1] - low[k], 1e-290)
+        p = begin
+        for cell in range(CELLS):
+            cells[k, cell] = p - begin
+            while p < end and min((0.5 * edges[p] - low[k]) * scale[k], CELLS - 1.0) < cell + 1:
+                p += 1
+        cells[k, CELLS] = end - begin
+    return cells, low, scale
+
+
+@njit(cache=True, nogil=True)
+def _place(values, edges, cells, low, scale, out):
+    """Fill the numbers of edges below the values; return whether one is missing."""
+    missing = False
+    for i in range(values.shape[0]):
+        x = values[i]
+        way = (0.5 * x - low) * scale
+        cell = np.uint64(CELLS - 1)
+        if way < CELLS - 1.0:
+            cell = np.uint64(np.int64(way))
+        if way < 0.0:
+            cell = np.uint64(0)
+        left = np.uint64(cells[cell])
+        # Most cells have one edge or none: no branch that can't be foreseen.
+        left += np.uint64(edges[left] < x)
+        if edges[left] < x:
+            right = np.uint64(cells[cell + np.uint64(1)])
+            while left < right:
+                middle = (left + right) >> np.uint64(1)
+                if edges[middle] < x:
+                    left = middle + np.uint64(1)
+                else:
+                    right = middle
+        if np.isnan(x):
+            missing = True
+            left = np.uint64(edges.shape[0])
+        out[i] = left
+    return missing

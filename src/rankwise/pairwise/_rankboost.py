@@ -1,0 +1,473 @@
+"""RankBoost: a score that is a sum of steps, learned from pairs that are never formed."""
+
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwise.base import Ranked, RankerMixin, check_ranked
+from rankwise.engine.binning import LARGEST, bin_features
+from rankwise.engine.pairs import Pairs, exponential_mean
+from rankwise.engine.solvers.boosting import Graded, Listed, Round, Team, boost
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Judge = Callable[[Floats], float]
+
+
+class FeatureScore(NamedTuple):
+    """What one feature adds to the score: a step function of its value.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (n,)
+        Where it steps, rising.
+    scores : ndarray of shape (n + 1,)
+        Its value up to and including each cut, and above the last.
+    missing : float
+        Its value where the feature is missing.
+    """
+
+    cuts: Floats
+    scores: Floats
+    missing: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return the scores of values of the feature."""
+        return np.where(np.isnan(x), self.missing, self.scores[np.searchsorted(self.cuts, x)])
+
+
+class RankBoost(RankerMixin, BaseEstimator):
+    r"""Boosting for ranking: minimises the mean of :math:`e^{-(s_j - s_i)}` over pairs.
+
+    Pairs are those with :math:`y_j > y_i` in a query; base rankers are :math:`h(x) = 1[x_f > c]`.
+    In each round D are the current shares of the pairs in the loss, and
+
+    .. math:: \epsilon_+ = \sum_{h(x_j) > h(x_i)} D_{ij}, \quad
+              \epsilon_- = \sum_{h(x_j) < h(x_i)} D_{ij}, \quad
+              \alpha = \tfrac12 \log \frac{\epsilon_+}{\epsilon_-}, \quad
+              Z = 1 - \epsilon_+ - \epsilon_- + \epsilon_+ e^{-\alpha} + \epsilon_- e^{\alpha} .
+
+    :math:`\alpha h` is added to the score, and the product of the Z is the training loss. A step is
+    at most :math:`\tfrac12 \log 2P` in size, with P the number of pairs, since a base ranker that
+    errs on no pair has no finite one. Boosting ends early when no base ranker lowers the loss.
+
+    The pairs are never formed: their weights are products of a factor of each row. A round takes
+    O(m d) for m rows of d features with ``criterion="edge"``. ``"loss"`` takes O(m d + d bins k)
+    for k groups of equal query and target, up to 32, and O(m d log bins) for more, as with
+    real-valued targets: there "edge" is many times faster. CSR rows take O(entries) in place of
+    O(m d), but for that last case. Memory is a byte an entry, or four with ``max_bins=None``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Most rounds.
+    max_bins : int or None, default=255
+        The features are cut at quantiles (of 20,000 rows at random, if there are more) into so
+        many bins at most. None: every cut between two different values.
+    criterion : {"loss", "edge"}, default="loss"
+        Whether a round takes the base ranker with the smallest Z, or that with the largest
+        :math:`|\epsilon_+ - \epsilon_-|`, which is the steepest.
+    pair_weight : {"uniform", "magnitude"}, default="uniform"
+        Whether a pair weighs 1 or :math:`y_j - y_i`, beside its row weights; the loss is then the
+        weighted mean.
+    n_iter_no_change : int or None, default=None
+        If given, a part of the data is set aside, and boosting ends when its loss has had no new
+        low for so many rounds. Rounds after the lowest are dropped.
+    validation_fraction : float, default=0.1
+        The part that is set aside: of the queries if there are some, of the rows or pairs
+        otherwise.
+    n_jobs : int, default=None
+        Threads that share the features; None means 1, -1 all cores. The result does not depend on
+        it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the sample for the bins and the part that is set aside.
+
+    Attributes
+    ----------
+    features_ : ndarray of shape (n_rounds,)
+        The feature of each base ranker.
+    cutpoints_ : ndarray of shape (n_rounds,)
+        Its cut; -inf for one that tells missing values from others.
+    missing_above_ : ndarray of shape (n_rounds,)
+        Whether it is 1 where the feature is missing. Learned if some were missing; otherwise
+        missing values go with the larger part of the rows.
+    alphas_ : ndarray of shape (n_rounds,)
+        The steps.
+    train_loss_ : ndarray of shape (n_rounds,)
+        The loss after each round.
+    validation_loss_ : ndarray
+        With ``n_iter_no_change``, the loss of the part set aside after each round, the dropped
+        ones too.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of each feature in the fall of the logarithm of the training loss.
+    features_with_missing_ : ndarray
+        The features that had missing values.
+    n_pairs_ : int
+        The number of pairs P. Row weights that are whole numbers count as repetitions.
+    n_dropped_pairs_ : int
+        Pairs given to ``fit_pairs`` that have no weight or consist of one row twice.
+    n_queries_ : int
+        Queries that the model has learned from; 1 without ``qid``.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    rankwise.plots.FeatureScoreDisplay : What each feature adds to the score, drawn.
+
+    References
+    ----------
+    Y. Freund, R. Iyer, R. Schapire and Y. Singer, An efficient boosting algorithm for combining
+    preferences, JMLR 2003. C. Rudin, C. Cortes, M. Mohri and R. Schapire, Margin-based ranking
+    meets boosting in the middle, COLT 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.pairwise import RankBoost
+    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
+    >>> y = np.digitize(np.sin(X[:, 0]) + X[:, 1] ** 2, [0.0, 1.0, 2.0])
+    >>> model = RankBoost(n_estimators=50).fit(X[:1000], y[:1000])
+    >>> round(model.score(X[1000:], y[1000:]), 2)
+    0.94
+    >>> model.feature_importances_.round(1)
+    array([0.3, 0.7, 0. , 0. , 0. ])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_bins": [Interval(Integral, 2, LARGEST, closed="both"), None],
+        "criterion": [StrOptions({"loss", "edge"})],
+        "pair_weight": [StrOptions({"uniform", "magnitude"})],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        max_bins: int | None = 255,
+        criterion: str = "loss",
+        pair_weight: str = "uniform",
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_bins = max_bins
+        self.criterion = criterion
+        self.pair_weight = pair_weight
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from the pairs of rows with different targets.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; NaN is a missing value, an absent entry of a CSR matrix is 0.
+        y : array-like of shape (n_samples,)
+            Their targets: two classes, grades or real numbers.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, integers or strings in any order: only rows of one query are
+            compared. None: all rows are one query.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights, at least 0; a pair weighs their product.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        data = check_ranked(self, X, y, qid, sample_weight, missing=True)
+        if len(data.y) == 1:
+            raise ValueError("X has 1 sample with a weight, and a pair takes two")
+        random = check_random_state(self.random_state)
+        kept = left_out = np.arange(len(data.y))
+        if self.n_iter_no_change is not None:
+            kept, left_out = self._split(data, random)
+        weighted = sample_weight is not None
+        pairs, held = (self._pairs(data, rows, weighted) for rows in (kept, left_out))
+        judge: Judge | None = None
+        if self.n_iter_no_change is not None:
+            self._pairs(data, np.arange(len(data.y)), weighted).check_comparable()
+            if not (held.one_sided_weight > 0 and pairs.one_sided_weight > 0):
+                raise ValueError(
+                    f"validation_fraction={self.validation_fraction} leaves a part without a "
+                    "comparable pair: take another one, or n_iter_no_change=None"
+                )
+
+            def judge(scores: Floats) -> float:
+                return exponential_mean(held, scores[left_out])
+
+        pairs.check_comparable()
+        counts = data.weight[kept]
+        if not np.array_equal(counts, np.floor(counts)):
+            counts = np.ones_like(counts)
+        n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=counts).one_sided_weight
+        rows = data.X if len(kept) == len(data.y) else data.X[kept]
+        self._boost(
+            rows, Graded(pairs, n_pairs), data.weight[kept] if weighted else None, judge, data.X,
+            random,
+        )  # fmt: skip
+        self.n_pairs_, self.n_dropped_pairs_ = int(n_pairs), 0
+        self.n_queries_ = data.n_queries
+        return self
+
+    def fit_pairs(
+        self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from given pairs, in any relation: they may contradict each other.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        pairs : array-like of shape (n_pairs, 2)
+            Row numbers (worse, better).
+        pair_weight : array-like of shape (n_pairs,), default=None
+            Their weights, at least 0; all 1 by default. The parameter of the same name is for
+            ``fit``.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite="allow-nan"
+        )
+        if sparse.issparse(rows):
+            rows = sparse.csr_array(rows)
+            rows.sum_duplicates()
+        given, weight, n_dropped = _check_pairs(pairs, pair_weight, rows.shape[0])
+        random = check_random_state(self.random_state)
+        judge: Judge | None = None
+        if self.n_iter_no_change is not None:
+            n_left_out = int(np.ceil(self.validation_fraction * len(weight)))
+            if n_left_out == len(weight):
+                raise ValueError(
+                    f"validation_fraction={self.validation_fraction} leaves no pair to learn from: "
+                    "take another one, or n_iter_no_change=None"
+                )
+            order = random.permutation(len(weight))
+            worse, better = given[order[:n_left_out]].T
+            share = weight[order[:n_left_out]] / weight[order[:n_left_out]].sum()
+            given, weight = given[order[n_left_out:]], weight[order[n_left_out:]]
+
+            def judge(scores: Floats) -> float:
+                with np.errstate(over="ignore"):
+                    return float(share @ np.exp(scores[worse] - scores[better]))
+
+        worse_rows, better_rows = np.ascontiguousarray(given.T)
+        relation = Listed(worse_rows, better_rows, weight, rows.shape[0])
+        self._boost(rows, relation, None, judge, rows, random)
+        self.n_pairs_, self.n_dropped_pairs_, self.n_queries_ = len(weight), n_dropped, 1
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the score of each row, higher is better.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; NaN is a missing value.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        rows = self._check_rows(X)
+        scores = np.zeros(rows.shape[0])
+        for feature in np.unique(self.features_):
+            add = self.feature_score(feature)
+            if isinstance(rows, np.ndarray):
+                scores += add(rows[:, feature])
+            else:
+                entries = slice(rows.indptr[feature], rows.indptr[feature + 1])
+                zero = float(add(np.zeros(1))[0])
+                scores += zero
+                np.add.at(scores, rows.indices[entries], add(rows.data[entries]) - zero)
+        return scores
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield the scores of the rows after each round.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; NaN is a missing value.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+        """
+        rows = self._check_rows(X)
+        scores = np.zeros(rows.shape[0])
+        for feature, cut, above, alpha in zip(
+            self.features_, self.cutpoints_, self.missing_above_, self.alphas_, strict=True
+        ):
+            scores = scores + alpha * _above(rows, feature, cut, above)
+            yield scores
+
+    def feature_score(self, feature: int) -> FeatureScore:
+        """Return what a feature adds to the score, as a step function.
+
+        Parameters
+        ----------
+        feature : int
+            Its column.
+        """
+        check_is_fitted(self)
+        if not 0 <= feature < self.n_features_in_:
+            raise ValueError(
+                f"feature={feature} is not a column: there are {self.n_features_in_}, from 0"
+            )
+        mine = self.features_ == feature
+        cuts, place = np.unique(self.cutpoints_[mine], return_inverse=True)
+        alphas = self.alphas_[mine]
+        steps = np.bincount(place, weights=alphas, minlength=len(cuts))
+        scores = np.append(0.0, np.cumsum(steps))
+        if len(cuts) and cuts[0] == -np.inf:
+            cuts, scores = cuts[1:], scores[1:]
+        return FeatureScore(cuts, scores, float(alphas[self.missing_above_[mine]].sum()))
+
+    def _split(self, data: Ranked, random: np.random.RandomState) -> tuple[Indices, Indices]:
+        """Return the rows to learn from, and those to set aside."""
+        codes, n = data.codes, data.n_queries
+        if n == 1:
+            codes, n = np.arange(len(data.y)), len(data.y)
+        chosen = random.permutation(n) < np.ceil(self.validation_fraction * n)
+        return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
+
+    def _pairs(self, data: Ranked, rows: Indices, weighted: bool) -> Pairs:
+        return Pairs(
+            data.y[rows],
+            qid=data.codes[rows] if data.n_queries > 1 else None,
+            sample_weight=data.weight[rows] if weighted else None,
+            pair_weight=self.pair_weight,
+        )
+
+    def _boost(
+        self,
+        X: Any,
+        relation: Graded | Listed,
+        weight: Floats | None,
+        judge: Judge | None,
+        judged: Any,
+        random: np.random.RandomState,
+    ) -> None:
+        """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
+        rounds: list[Round] = []
+        cuts: list[float] = []
+        losses: list[float] = []
+        scores = np.zeros(judged.shape[0])
+        columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
+        with Team(effective_n_jobs(self.n_jobs)) as team:
+            bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, team.run)
+            for found in boost(bins, relation, self.n_estimators, self.criterion, team):
+                rounds.append(found)
+                cuts.append(edges[found.feature][found.cut - 1] if found.cut else -np.inf)
+                if judge is not None and self.n_iter_no_change is not None:
+                    h = _above(columns, found.feature, cuts[-1], found.missing_above)
+                    scores += found.alpha * h
+                    losses.append(judge(scores))
+                    if len(losses) - np.argmin(losses) > self.n_iter_no_change:
+                        break
+        self.__dict__.pop("validation_loss_", None)
+        if judge is not None:
+            rounds = rounds[: int(np.argmin(losses)) + 1 if losses else 0]
+            self.validation_loss_ = np.array(losses)
+        self.features_ = np.array([found.feature for found in rounds], dtype=np.int64)
+        self.cutpoints_ = np.array(cuts[: len(rounds)], dtype=np.float64)
+        self.missing_above_ = np.array([found.missing_above for found in rounds], dtype=np.bool_)
+        self.alphas_ = np.array([found.alpha for found in rounds], dtype=np.float64)
+        logs = np.array([found.log_loss for found in rounds], dtype=np.float64)
+        self.train_loss_ = np.exp(logs)
+        falls = -np.diff(logs, prepend=0.0)
+        total = np.bincount(self.features_, weights=falls, minlength=self.n_features_in_)
+        self.feature_importances_ = total / (total.sum() or 1.0)
+        self.features_with_missing_ = np.flatnonzero(bins.missing)
+
+    def _check_rows(self, X: ArrayLike) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csc",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            reset=False,
+        )
+
+
+def _above(X: Any, feature: int, cut: float, missing: bool) -> NDArray[np.bool_]:
+    """Return the base ranker of the rows of an array or CSC matrix."""
+    if isinstance(X, np.ndarray):
+        x = X[:, feature]
+    else:
+        x = np.zeros(X.shape[0])
+        entries = slice(X.indptr[feature], X.indptr[feature + 1])
+        x[X.indices[entries]] = X.data[entries]
+    return np.where(np.isnan(x), missing, x > cut)
+
+
+def _check_pairs(
+    pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int
+) -> tuple[Indices, Floats, int]:
+    """Return the pairs that say something, their weights, and how many do not."""
+    given = np.asarray(pairs)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise ValueError(
+            "pairs must be whole numbers of shape (n_pairs, 2), the rows (worse, better), but its "
+            f"shape is {given.shape} and its dtype {given.dtype}"
+        )
+    wrong = np.flatnonzero(((given < 0) | (given >= n_rows)).any(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"pairs[{wrong[0]}] is {given[wrong[0]].tolist()}, but X has the rows 0 to {n_rows - 1}"
+        )
+    weight = np.ones(len(given)) if pair_weight is None else np.asarray(pair_weight, dtype=float)
+    if weight.shape != (len(given),):
+        raise ValueError(
+            f"pair_weight has the shape {weight.shape} for {len(given)} pairs: give one a pair"
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"pair_weight is {weight[bad[0]]} for pair {bad[0]}: a weight is a finite number from 0"
+        )
+    kept = (weight > 0) & (given[:, 0] != given[:, 1])
+    if not kept.any():
+        raise ValueError(
+            "pairs holds no pair of two rows with a weight: there is nothing to learn from"
+        )
+    return given[kept].astype(np.int64), weight[kept], int((~kept).sum())
