@@ -132,7 +132,7 @@ def test_auc_is_for_two_classes():
 def test_means_with_qid_pool_pairs():
     y, s, qid = [0, 1, 0, 1, 1, 5], [1, 0, 0, 1, 1, 3], ["b", "b", "a", "a", "a", "c"]
     assert metrics.pairwise_misranking_loss(y, s, qid=qid) == 1 / 3
-    assert metrics.comparable_pairs(y, qid=qid) == (3, 3, 1)
+    assert metrics.comparable_pairs(y, qid=qid) == metrics.ComparablePairs(3, 3, 1)
 
 
 @pytest.mark.parametrize("scale", [1.0, 300.0, 1e4])

@@ -57,11 +57,16 @@ def ndcg_score(
         raise ValueError(f"y_true holds {y.min()}, but gains start at 0: shift the targets")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    # relative to the largest, so that 2^y can't overflow, and exact for small y
-    gains = -np.exp2(y - y.max()) * np.expm1(-y * np.log(2))
-    rows, scores = sorted_rows(s, pairs.codes, pairs.n_queries)
-    _, ideal = sorted_rows(gains, pairs.codes, pairs.n_queries)
+    top = y.max()
+    if top < 1000:
+        gains = np.expm1(np.log(2) * y)
+    else:  # relative to the largest, for 2^y would overflow
+        gains = -np.exp2(y - top) * np.expm1(-np.log(2) * y)
+    by_query = pairs.by_query.rows
     starts = pairs.by_query.starts
+    gains = gains[by_query]
+    rows, scores = sorted_rows(s[by_query], starts)
+    _, ideal = sorted_rows(gains, starts)
     discounts = 1 / np.log2(np.arange(2, np.diff(starts).max() + 2))
     discounts[cut:] = 0.0
     out = np.empty(pairs.n_queries)
@@ -142,9 +147,10 @@ def _relevance(
     y = check_numbers(y_true, "y_true")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    rows, scores = sorted_rows(s, pairs.codes, pairs.n_queries)
+    layout = pairs.by_query
+    rows, scores = sorted_rows(s[layout.rows], layout.starts)
     out = np.empty(pairs.n_queries)
-    measure(scores, (y > 0)[rows], cut, pairs.by_query.starts, out)
+    measure(scores, (layout.y > 0)[rows], cut, layout.starts, out)
     return _mean(out)
 
 

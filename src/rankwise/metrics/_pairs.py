@@ -6,7 +6,8 @@ With ``qid`` both rows of a pair are in one query, and the pairs of all queries 
 counts by the weight of its pairs, and one without a comparable pair not at all.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -330,8 +331,17 @@ def auc_score(
     )
 
 
-class ComparablePairs(NamedTuple):
-    """What a mean over pairs or queries is over."""
+@dataclass(frozen=True)
+class ComparablePairs:
+    """What a mean over pairs or queries is over.
+
+    Attributes
+    ----------
+    n_pairs : int
+        Pairs of rows with different targets.
+    n_queries, n_left_out : int
+        All queries, and those without such a pair.
+    """
 
     n_pairs: int
     n_queries: int
@@ -351,7 +361,7 @@ def comparable_pairs(y_true: ArrayLike, *, qid: ArrayLike | None = None) -> Comp
     Returns
     -------
     ComparablePairs
-        A named tuple of ``n_pairs``, ``n_queries`` and ``n_left_out``.
+        Its ``n_pairs``, ``n_queries`` and ``n_left_out``.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
     other_found = np.empty_like(found)
     part = np.empty(events.shape[0], dtype=np.uint8)
     cuts = np.empty(PARTS + 1, dtype=np.int64)
-    pivots = np.empty(PARTS)
+    place, pivots = np.empty(PARTS, dtype=np.int64), np.empty(PARTS)
     sums = np.empty((8, PARTS))
     todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
     for q in range(starts.shape[0] - 1):
@@ -120,7 +120,8 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
                 )
             _find_parts(e, begin, end, each, cuts, n_parts, part)
             for side in range(1 if what == TOTALS else 0, 2):
-                sums[:] = 0.0
+                for g in range(n_parts):
+                    sums[:, g] = 0.0
                 for g in range(n_parts):
                     pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
                 if what == TOTALS:
@@ -167,9 +168,9 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
                     todo[n_todo] = cuts[g], cuts[g + 1], depth + 1
                     n_todo += 1
             if deeper:
-                _deal(e, k, begin, end, each, part, cuts, n_parts, e2, k2)
+                _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2)
             if what != TOTALS:
-                _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, f2, out)
+                _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out)
 
 
 @njit(cache=True, nogil=True)
@@ -201,9 +202,8 @@ def _find_parts(e, begin, end, each, cuts, n_parts, part):
 
 
 @njit(cache=True, nogil=True)
-def _deal(e, k, begin, end, each, part, cuts, n_parts, e2, k2):
+def _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2):
     """Deal the events to their parts, in each still sorted."""
-    place = np.empty(PARTS, dtype=np.int64)
     for g in range(n_parts):
         place[g] = each * cuts[g]
     for at in range(begin, end):
@@ -215,16 +215,13 @@ def _deal(e, k, begin, end, each, part, cuts, n_parts, e2, k2):
 
 
 @njit(cache=True, nogil=True)
-def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, f2, out):
+def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out):
     """Deal what was found for the events, or add it to their rows in a part of one target."""
-    place = np.empty(PARTS, dtype=np.int64)
-    done = np.empty(PARTS, dtype=np.bool_)
     for g in range(n_parts):
-        place[g] = each * cuts[g]
-        done[g] = last[cuts[g]] == cuts[g + 1]
+        place[g] = -1 if last[cuts[g]] == cuts[g + 1] else each * cuts[g]
     for at in range(begin, end):
         g = part[at]
-        if done[g]:
+        if place[g] < 0:
             out[e[at] if each == 1 else e[at] >> 1] += f[at]
         else:
             f2[place[g]] = f[at]

@@ -11,6 +11,7 @@ from numba import njit
 DIGIT = 11
 BINS = 1 << DIGIT
 GROUP = 1 << 15
+FEW = 12
 ZOOMS = 6
 
 
@@ -31,96 +32,120 @@ def counting_sort(codes, n):
 
 
 @njit(cache=True, nogil=True)
-def sort_floats(values, payload, spare_values, spare_payload):
-    """Sort finite float64 ``values`` in place, and ``payload`` along with them.
+def sort_floats(values, payload, spare_values, spare_payload, starts):
+    """Sort finite float64 ``values`` in place, each segment by itself, and ``payload`` with them.
 
-    The spare arrays are of the same shapes and types; what they hold is lost.
+    Segment q is from ``starts[q]`` to ``starts[q + 1]``. The spare arrays have the same shapes and
+    types; what they hold is lost.
     """
     place = np.empty(BINS, dtype=np.int64)
     second = np.empty(BINS, dtype=np.int64)
     group = np.empty(BINS, dtype=np.int64)
     todo = np.empty((64 * ZOOMS + 64, 3), dtype=np.int64)
-    todo[0] = 0, values.shape[0], 0
-    n_todo = 1
-    while n_todo > 0:
-        n_todo -= 1
-        start, stop, zoom = todo[n_todo]
-        n = stop - start
-        lowest, scale = _range(values, start, stop)
-        if scale == 0.0:
-            continue
-        if n <= 2 * GROUP or zoom == ZOOMS:
-            if not _sort_group(
-                values,
-                payload,
-                spare_values,
-                spare_payload,
-                start,
-                stop,
-                place,
-                second,
-                lowest,
-                scale,
-            ):
-                _merge_sort(values, payload, spare_values, spare_payload, start, stop)
-            continue
-        # Deal to at most 64 groups of neighbouring bins: more would outrun the address cache.
-        place[:] = 0
-        scale *= 1.0 / BINS
-        for i in range(start, stop):
-            place[np.uint64(np.int64((0.5 * values[i] - lowest) * scale))] += 1
-        target = max(GROUP, n // 60)
-        n_groups, total, filled = 0, start, 0
-        for b in range(BINS):
-            if filled > 0 and filled + place[b] > target:
-                todo[n_todo] = total - filled, total, zoom + 1
-                n_todo += 1
-                n_groups += 1
-                filled = 0
-            group[b] = n_groups
-            filled += place[b]
-            total += place[b]
-        todo[n_todo] = total - filled, total, zoom + 1
-        n_todo += 1
-        n_groups += 1
-        for g in range(n_groups):
-            place[g] = todo[n_todo - n_groups + g, 0]
-        for i in range(start, stop):
-            value = values[i]
-            mine = np.uint64(group[np.uint64(np.int64((0.5 * value - lowest) * scale))])
-            p = np.uint64(place[mine])
-            place[mine] += 1
-            spare_values[p] = value
-            spare_payload[p] = payload[i]
-        for i in range(start, stop):
-            values[i] = spare_values[i]
-            payload[i] = spare_payload[i]
+    for q in range(starts.shape[0] - 1):
+        todo[0] = starts[q], starts[q + 1], 0
+        n_todo = 1
+        while n_todo > 0:
+            n_todo -= 1
+            start, stop, zoom = todo[n_todo]
+            n = stop - start
+            # each zoom takes the values to the other arrays
+            v, p, v2, p2 = values, payload, spare_values, spare_payload
+            if zoom % 2 == 1:
+                v, p, v2, p2 = spare_values, spare_payload, values, payload
+            lowest, span = _range(v, start, stop) if n > FEW else (0.0, 0.0)
+            if span > 0.0 and n > 2 * GROUP and zoom < ZOOMS:
+                n_groups = _deal_groups(
+                    v, p, v2, p2, start, stop, place, group, lowest, span, todo[n_todo:]
+                )
+                todo[n_todo : n_todo + n_groups, 2] = zoom + 1
+                n_todo += n_groups
+                continue
+            if span > 0.0 and n <= BINS // 2:
+                _deal_once(v, p, v2, p2, start, stop, place, lowest, span)
+                v, p, v2, p2 = v2, p2, v, p
+            elif span > 0.0:
+                _deal_twice(v, p, v2, p2, start, stop, place, second, lowest, span)
+            if not _insert(v, p, values, payload, start, stop):
+                _merge_sort(v, p, v2, p2, start, stop)
+                _insert(v, p, values, payload, start, stop)
+
+
+@njit(cache=True, nogil=True)
+def _deal_groups(
+    values, payload, spare_values, spare_payload, start, stop, place, group, lowest, span, todo
+):
+    """Deal to at most 64 groups of neighbouring bins: more would outrun the address cache."""
+    place[:] = 0
+    scale = (BINS - 1) / span
+    for i in range(start, stop):
+        place[np.uint64(np.int64((0.5 * values[i] - lowest) * scale))] += 1
+    target = max(GROUP, (stop - start) // 60)
+    n_groups, total, filled = 0, start, 0
+    for b in range(BINS):
+        if filled > 0 and filled + place[b] > target:
+            todo[n_groups, 0], todo[n_groups, 1] = total - filled, total
+            n_groups += 1
+            filled = 0
+        group[b] = n_groups
+        filled += place[b]
+        total += place[b]
+    todo[n_groups, 0], todo[n_groups, 1] = total - filled, total
+    n_groups += 1
+    place[:n_groups] = todo[:n_groups, 0]
+    for i in range(start, stop):
+        value = values[i]
+        mine = np.uint64(group[np.uint64(np.int64((0.5 * value - lowest) * scale))])
+        p = np.uint64(place[mine])
+        place[mine] += 1
+        spare_values[p] = value
+        spare_payload[p] = payload[i]
+    return n_groups
 
 
 @njit(cache=True, nogil=True)
 def _range(values, start, stop):
-    """Return half the lowest value, and the scale of two digits; 0 if all are equal.
+    """Return half the lowest value, and half the span; 0 if the values are in order already.
 
     Halves can't overflow when they are subtracted.
     """
-    if stop - start < 2:
-        return 0.0, 0.0
     lowest, highest = values[start], values[start]
+    falls = 0
     for i in range(start + 1, stop):
         lowest = min(lowest, values[i])
         highest = max(highest, values[i])
-    if lowest == highest:
+        falls += values[i] < values[i - 1]
+    if falls == 0:
         return 0.0, 0.0
-    span = 0.5 * highest - 0.5 * lowest
-    scale = (BINS * BINS - 1) / max(span, 1e-290)
-    return 0.5 * lowest, scale
+    return 0.5 * lowest, max(0.5 * highest - 0.5 * lowest, 1e-290)
 
 
 @njit(cache=True, nogil=True)
-def _sort_group(
-    values, payload, spare_values, spare_payload, start, stop, low, high, lowest, scale
-):
-    """Sort a group by two digits and insertion; False if that would take too long."""
+def _deal_once(values, payload, spare_values, spare_payload, start, stop, place, lowest, span):
+    """Sort by one digit, of about as many bins as there are values, to the spare arrays."""
+    n = stop - start
+    place[: n + 1] = 0
+    scale = n / span
+    for i in range(start, stop):
+        place[np.uint64(np.int64((0.5 * values[i] - lowest) * scale))] += 1
+    below = start
+    for b in range(n + 1):
+        count = place[b]
+        place[b] = below
+        below += count
+    for i in range(start, stop):
+        value = values[i]
+        digit = np.uint64(np.int64((0.5 * value - lowest) * scale))
+        p = np.uint64(place[digit])
+        place[digit] += 1
+        spare_values[p] = value
+        spare_payload[p] = payload[i]
+
+
+@njit(cache=True, nogil=True)
+def _deal_twice(values, payload, spare_values, spare_payload, start, stop, low, high, lowest, span):
+    """Sort by two digits, the low one first, to the spare arrays and back."""
+    scale = (BINS * BINS - 1) / span
     low[:] = 0
     high[:] = 0
     for i in range(start, stop):
@@ -137,34 +162,39 @@ def _sort_group(
         beneath += count
     for i in range(start, stop):
         value = values[i]
-        key = np.uint64(np.int64((0.5 * value - lowest) * scale))
-        digit = key & np.uint64(BINS - 1)
+        digit = np.uint64(np.int64((0.5 * value - lowest) * scale)) & np.uint64(BINS - 1)
         p = np.uint64(low[digit])
         low[digit] += 1
         spare_values[p] = value
         spare_payload[p] = payload[i]
     for i in range(start, stop):
         value = spare_values[i]
-        key = np.uint64(np.int64((0.5 * value - lowest) * scale))
-        digit = key >> np.uint64(DIGIT)
+        digit = np.uint64(np.int64((0.5 * value - lowest) * scale)) >> np.uint64(DIGIT)
         p = np.uint64(high[digit])
         high[digit] += 1
         values[p] = value
         payload[p] = spare_payload[i]
+
+
+@njit(cache=True, nogil=True)
+def _insert(values, payload, to_values, to_payload, start, stop):
+    """Sort by insertion into other arrays or the same; False if that takes too many moves.
+
+    The values are complete in either case.
+    """
     moves = 16 * (stop - start)
-    for i in range(start + 1, stop):
-        if values[i - 1] > values[i]:
-            value, load = values[i], payload[i]
-            j = i
-            while j > start and values[j - 1] > value:
-                values[j] = values[j - 1]
-                payload[j] = payload[j - 1]
-                j -= 1
-            values[j] = value
-            payload[j] = load
-            moves -= i - j
-            if moves < 0:
-                return False
+    for i in range(start, stop):
+        value, load = values[i], payload[i]
+        j = i
+        while j > start and to_values[j - 1] > value:
+            to_values[j] = to_values[j - 1]
+            to_payload[j] = to_payload[j - 1]
+            j -= 1
+        to_values[j] = value
+        to_payload[j] = load
+        moves -= i - j
+        if moves < 0:
+            return False
     return True
 
 

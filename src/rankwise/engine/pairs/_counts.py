@@ -10,6 +10,7 @@ from rankwise.engine.loops.inversions import (
     grade_counts,
     tie_ranks,
     tied_pairs,
+    to_grades,
 )
 from rankwise.engine.loops.radix import sort_floats
 from rankwise.engine.pairs._losses import misranked_sums
@@ -31,7 +32,7 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     if pairs.codes is None and not pairs.weighted and not pairs.magnitude:
         return PairCounts(*_count_alike(pairs.y, s))
     layout = pairs.by_target
-    rows, t = sorted_rows(s[layout.rows], layout.codes, pairs.n_queries)
+    rows, t = sorted_rows(s[layout.rows], layout.starts)
     changes = np.append(True, t[1:] != t[:-1])
     changes[layout.starts[:-1]] = True
     starts = np.append(np.flatnonzero(changes), len(t))
@@ -44,17 +45,18 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
 def _count_alike(y: Floats, s: Floats) -> tuple[int, int, int]:
     """Count the pairs of one query without weights."""
     n = len(y)
+    whole = np.array([0, n])
     scores = s.copy()
     low, high = y.min(), y.max()
     if high - low < MANY_GRADES:
-        grades = (y - low).astype(np.uint8)
-        if np.array_equal(grades, y - low):
-            sort_floats(scores, grades, np.empty(n), np.empty_like(grades))
+        grades = np.empty(n, dtype=np.uint8)
+        if to_grades(y, low, grades):
+            sort_floats(scores, grades, np.empty(n), np.empty_like(grades), whole)
             return grade_counts(scores, grades, int(high - low) + 1)
     targets = y.copy()
-    sort_floats(scores, targets, np.empty(n), np.empty(n))
+    sort_floats(scores, targets, np.empty(n), np.empty(n), whole)
     ranks = np.empty(n, dtype=np.int32)
     in_s = tie_ranks(scores, ranks)
-    sort_floats(targets, ranks, scores, np.empty_like(ranks))
+    sort_floats(targets, ranks, scores, np.empty_like(ranks), whole)
     in_y, in_both = tied_pairs(targets, ranks)
     return count_inversions(ranks), in_s - in_both, n * (n - 1) // 2 - in_y

@@ -145,7 +145,7 @@ class EpsilonInsensitiveLoss(PairLoss):
 
     def _sorted(self, s: Floats) -> tuple[NDArray[Any], Floats, NDArray[np.int64], Floats]:
         layout = self.pairs.by_query
-        rows, r = sorted_rows(s[layout.rows] - layout.y, layout.codes, self.pairs.n_queries)
+        rows, r = sorted_rows(s[layout.rows] - layout.y, layout.starts)
         return layout.rows[rows], r, layout.starts, layout.a[rows]
 
 
@@ -287,7 +287,7 @@ def exponential_mean(pairs: Pairs, s: Floats) -> float:
 
 def _events(pairs: Pairs, t: Floats, margin: float) -> tuple[Rows, Floats]:
     layout = pairs.by_target
-    rows, keys = sorted_rows(t, layout.codes, pairs.n_queries)
+    rows, keys = sorted_rows(t, layout.starts)
     if margin == 0.0:
         return rows, keys
     events, both = np.empty(2 * len(t), dtype=np.int32), np.empty(2 * len(t))

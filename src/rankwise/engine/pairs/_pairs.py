@@ -17,27 +17,24 @@ Rows = NDArray[np.int32]
 class Layout(NamedTuple):
     """Rows brought into an order, query by query.
 
-    ``rows`` are their numbers in the input, ``starts`` where each query begins, ``codes`` the
-    query of each (None if there is one), ``a`` and ``y`` the weights and targets.
+    ``rows`` are their numbers in the input, ``starts`` where each query begins, ``y`` and ``a``
+    the targets and weights.
     """
 
     rows: NDArray[Any]
     starts: NDArray[np.int64]
-    codes: NDArray[np.int64] | None
     y: Floats
     a: Floats
 
 
-def sorted_rows(
-    values: Floats, codes: NDArray[np.int64] | None, n_queries: int
-) -> tuple[Rows, Floats]:
-    """Return the rows sorted by (query, value), stably, and their values; O(m)."""
-    rows, sorted_values = np.arange(len(values), dtype=np.int32), values.copy()
-    sort_floats(sorted_values, rows, np.empty_like(sorted_values), np.empty_like(rows))
-    if codes is None:
-        return rows, sorted_values
-    order, _ = group_rows(codes[rows], n_queries)
-    return rows[order], sorted_values[order]
+def sorted_rows(values: Floats, starts: NDArray[np.int64]) -> tuple[Rows, Floats]:
+    """Return the rows of each query sorted by value, stably, and their values; O(m).
+
+    Queries are segments of ``values``, as in a `Layout`.
+    """
+    rows, ordered = np.arange(len(values), dtype=np.int32), values.copy()
+    sort_floats(ordered, rows, np.empty_like(ordered), np.empty_like(rows), starts)
+    return rows, ordered
 
 
 class Pairs:
@@ -72,27 +69,36 @@ class Pairs:
         if len(y) >= 2**30:
             raise ValueError(f"y has {len(y)} rows, more than the 2^30 that pairs are made for")
         self.y = np.asarray(y, dtype=np.float64)
-        self.weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        self._weight = sample_weight
         self.magnitude = pair_weight == "magnitude"
         self.weighted = sample_weight is not None
-        codes, self.n_queries = encode_queries(qid, len(y))
-        self.codes = None if qid is None else codes
+        self.codes: NDArray[np.int64] | None = None
+        self.n_queries = 1
+        if qid is not None:
+            self.codes, self.n_queries = encode_queries(qid, len(y))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.y)) if self._weight is None else self._weight
 
     @cached_property
     def by_query(self) -> Layout:
         """Rows query by query, otherwise as they come."""
         if self.codes is None:
             everyone = np.arange(len(self.y))
-            return Layout(everyone, np.array([0, len(self.y)]), None, self.y, self.weight)
+            return Layout(everyone, np.array([0, len(self.y)]), self.y, self.weight)
         rows, starts = group_rows(self.codes, self.n_queries)
-        return Layout(rows, starts, self.codes[rows], self.y[rows], self.weight[rows])
+        return Layout(rows, starts, self.y[rows], self.weight[rows])
 
     @cached_property
     def by_target(self) -> Layout:
         """Rows query by query, in each sorted by target."""
-        rows, y = sorted_rows(self.y, self.codes, self.n_queries)
-        starts, codes = self.by_query.starts, self.by_query.codes
-        return Layout(rows, starts, codes, y, self.weight[rows])
+        layout = self.by_query
+        order, y = sorted_rows(layout.y, layout.starts)
+        rows = order if self.codes is None else layout.rows[order]
+        a = self.weight[rows] if self.weighted else self.weight
+        return Layout(rows, layout.starts, y, a)
 
     @cached_property
     def ties(self) -> tuple[Rows, Rows]:
