@@ -1,5 +1,6 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
+from rankwise.engine.pairs._costs import Evaluation, ListedCosts, PairCosts, pair_costs
 from rankwise.engine.pairs._counts import PairCounts, count_pairs
 from rankwise.engine.pairs._losses import (
     Curvature,
@@ -16,14 +17,18 @@ from rankwise.engine.pairs._pairs import Pairs, sorted_rows
 __all__ = [
     "Curvature",
     "EpsilonInsensitiveLoss",
+    "Evaluation",
     "HingeLoss",
+    "ListedCosts",
     "MagnitudeHingeLoss",
     "MagnitudeLoss",
+    "PairCosts",
     "PairCounts",
     "PairLoss",
     "Pairs",
     "count_pairs",
     "exponential_mean",
     "misranked_sums",
+    "pair_costs",
     "sorted_rows",
 ]

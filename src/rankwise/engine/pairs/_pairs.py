@@ -127,6 +127,12 @@ class Pairs:
         """The weight of all pairs y_j > y_i."""
         return float(self.query_weights.sum())
 
+    def count_comparable(self) -> int:
+        """Count the pairs y_j > y_i, whatever they weigh."""
+        layout, (_, last) = self.by_target, self.ties
+        ends = np.repeat(layout.starts[1:], np.diff(layout.starts))
+        return int((ends - last).sum())
+
     def check_comparable(self) -> None:
         """Refuse a sample in which no pair of rows has an order."""
         if not self.one_sided_weight > 0:
