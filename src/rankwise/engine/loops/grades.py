@@ -40,13 +40,13 @@ def find_grades(y, levels, codes):
 
 
 @njit(cache=True, nogil=True)
-def grade_sums(rows, t, starts, codes, levels, a, margin, power, magnitude, slopes, totals):
-    """Fill ``slopes`` with the derivatives by t of the sum of cost^power, row by row.
+def grade_sums(t, starts, codes, levels, a, margin, power, magnitude, slopes, totals):
+    """Fill ``slopes`` with the derivatives by t of the sum of cost^power.
 
     Parameters
     ----------
-    rows, t : ndarrays of shape (m,)
-        Rows sorted by (query, t), and their t.
+    t : ndarray of shape (m,)
+        Scores, sorted within each query; the other arrays are in their order.
     codes, levels : ndarrays of shapes (m,) and (k,)
         The code of each row's target, and the targets by code.
     a : ndarray of shape (m,) or (0,)
@@ -56,70 +56,75 @@ def grade_sums(rows, t, starts, codes, levels, a, margin, power, magnitude, slop
     """
     k = levels.shape[0]
     lanes = 8 * ((k + 7) // 8)
+    # one lane for each target: 1 where it lies below, or above, that of the row
     below, above = np.zeros((k, lanes)), np.zeros((k, lanes))
     for g in range(k):
         below[g, :g] = 1.0
         above[g, g + 1 : k] = 1.0
     count, sums = np.empty(lanes), np.empty(lanes)
-    graded, graded_sums = np.empty(lanes), np.empty(lanes)
+    graded, graded_sums = np.zeros(lanes), np.zeros(lanes)
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        if stop - start < 2:
-            for x in range(start, stop):
-                slopes[rows[x]] = 0.0
+        if stop == start:
             continue
         middle = t[(start + stop) // 2]
         cost, moment = 0.0, 0.0
-        count[:], sums[:], graded[:], graded_sums[:] = 0.0, 0.0, 0.0, 0.0
+        count[:] = 0.0
+        sums[:] = 0.0
+        if magnitude:
+            graded[:] = 0.0
+            graded_sums[:] = 0.0
         edge = start
         for x in range(start, stop):
             key = t[x] - middle + margin
             while edge < stop and t[edge] - middle < key:
-                p = rows[edge]
-                _add(below[codes[p]], _weight(a, p), t[edge] - middle, count, sums)
+                code, value = codes[edge], t[edge] - middle
+                w = a[edge] if a.shape[0] > 0 else 1.0
+                for lane in range(lanes):
+                    count[lane] += w * below[code, lane]
+                    sums[lane] += w * value * below[code, lane]
                 if magnitude:
-                    w = _weight(a, p) * levels[codes[p]]
-                    _add(below[codes[p]], w, t[edge] - middle, graded, graded_sums)
+                    w *= levels[code]
+                    for lane in range(lanes):
+                        graded[lane] += w * below[code, lane]
+                        graded_sums[lane] += w * value * below[code, lane]
                 edge += 1
-            p = rows[x]
-            code = codes[p]
-            n, d = count[code], key * count[code] - sums[code]
+            g = codes[x]
+            w = a[x] if a.shape[0] > 0 else 1.0
+            n, d = count[g], key * count[g] - sums[g]
             if magnitude:
-                n = graded[code] - levels[code] * n
-                d = key * graded[code] - graded_sums[code] - levels[code] * d
-            cost += _weight(a, p) * d
-            slopes[p] = _weight(a, p) * (n if power == 1 else 2 * d)
-        count[:], sums[:], graded[:], graded_sums[:] = 0.0, 0.0, 0.0, 0.0
+                n = graded[g] - levels[g] * n
+                d = key * graded[g] - graded_sums[g] - levels[g] * d
+            cost += w * d
+            slopes[x] = w * (n if power == 1 else 2 * d)
+        count[:] = 0.0
+        sums[:] = 0.0
+        if magnitude:
+            graded[:] = 0.0
+            graded_sums[:] = 0.0
         edge = stop - 1
         for x in range(stop - 1, start - 1, -1):
             key = t[x] - middle - margin
             while edge >= start and t[edge] - middle > key:
-                p = rows[edge]
-                _add(above[codes[p]], _weight(a, p), t[edge] - middle, count, sums)
+                code, value = codes[edge], t[edge] - middle
+                w = a[edge] if a.shape[0] > 0 else 1.0
+                for lane in range(lanes):
+                    count[lane] += w * above[code, lane]
+                    sums[lane] += w * value * above[code, lane]
                 if magnitude:
-                    w = _weight(a, p) * levels[codes[p]]
-                    _add(above[codes[p]], w, t[edge] - middle, graded, graded_sums)
+                    w *= levels[code]
+                    for lane in range(lanes):
+                        graded[lane] += w * above[code, lane]
+                        graded_sums[lane] += w * value * above[code, lane]
                 edge -= 1
-            p = rows[x]
-            code = codes[p]
-            n, d = count[code], sums[code] - key * count[code]
+            g = codes[x]
+            w = a[x] if a.shape[0] > 0 else 1.0
+            n, d = count[g], sums[g] - key * count[g]
             if magnitude:
-                n = levels[code] * n - graded[code]
-                d = levels[code] * d - (graded_sums[code] - key * graded[code])
-            slopes[p] -= _weight(a, p) * (n if power == 1 else 2 * d)
-            moment += slopes[p] * (t[x] - middle)
+                n = levels[g] * n - graded[g]
+                d = levels[g] * d - (graded_sums[g] - key * graded[g])
+            slopes[x] -= w * (n if power == 1 else 2 * d)
+            moment += slopes[x] * (t[x] - middle)
         totals[0] += cost
         # cost^2 is cost times (margin + t_i - t_j), which the derivatives sum up
         totals[1] += max(0.0, margin * cost + 0.5 * moment)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _weight(a, p):
-    return a[p] if a.shape[0] > 0 else 1.0
-
-
-@njit(cache=True, nogil=True)
-def _add(mask, w, t, count, sums):
-    for g in range(mask.shape[0]):
-        count[g] += w * mask[g]
-        sums[g] += w * t * mask[g]

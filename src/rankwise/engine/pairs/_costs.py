@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.engine.loops.dominance import GRADIENT
-from rankwise.engine.loops.grades import MOST, find_grades, grade_sums
+from rankwise.engine.loops.grades import grade_sums
 from rankwise.engine.loops.partners import (
     better_partners,
     higher_partners,
@@ -123,14 +123,11 @@ class ListedCosts:
 
     @classmethod
     def of(cls, loss: PairLoss, n_pairs: int) -> Self | None:
-        """List the pairs of a loss; None if they are more than ``n_pairs``."""
+        """List the pairs of a loss; None if the queries may hold more than ``n_pairs``."""
         pairs = loss.pairs
         m, y, a = len(pairs.y), pairs.y, pairs.weight
-        if isinstance(loss, EpsilonInsensitiveLoss):
-            sizes = np.diff(pairs.by_query.starts)
-            if int(sizes @ sizes) > n_pairs:
-                return None
-        elif m > 8 * n_pairs or pairs.count_comparable() > n_pairs:
+        sizes = np.array([m]) if pairs.codes is None else np.bincount(pairs.codes)
+        if int(sizes @ sizes) > n_pairs:
             return None
         worse, better = _listed(pairs, one_sided=isinstance(loss, HingeLoss))
         weight = a[worse] * a[better]
@@ -193,13 +190,10 @@ class DominanceCosts:
         self._shift = pairs.y if loss.margin == 0.0 else None
         self.scale = 1.0 if loss.margin else _spread(pairs)
         self._weight = 1.0 / pairs.one_sided_weight
-        self._levels, self._codes = np.empty(MOST), np.empty(len(pairs.y), dtype=np.uint8)
-        self._levels = self._levels[: find_grades(pairs.y, self._levels, self._codes)]
-        if not len(self._levels):
-            self._codes = np.empty(0, dtype=np.uint8)
         self._a = pairs.weight if pairs.weighted else _NONE
-        if pairs.codes is not None:
-            self._codes = self._codes[pairs.by_query.rows] if len(self._codes) else self._codes
+        self._codes, self._levels = pairs.grades or (np.empty(0, dtype=np.uint8), _NONE)
+        if pairs.grades and pairs.codes is not None:
+            self._codes = self._codes[pairs.by_query.rows]
             self._a = pairs.by_query.a if pairs.weighted else _NONE
 
     def evaluate(self, s: Floats, h: float) -> Evaluation:
@@ -222,26 +216,16 @@ class DominanceCosts:
             order, starts = self._pairs.by_query.rows, self._pairs.by_query.starts
             t = t[order]
         rows, t = sorted_rows(t, starts)
+        codes, a = self._codes[rows], self._a[rows] if self._pairs.weighted else _NONE
+        rows = rows if order is None else order[rows]
 
         def sums(margin: float, power: int) -> tuple[float, float, Floats]:
-            slopes, totals = np.empty(len(s)), np.zeros(2)
+            ordered, slopes, totals = np.empty(len(s)), np.empty(len(s)), np.zeros(2)
+            magnitude = self._pairs.magnitude
             grade_sums(
-                rows,
-                t,
-                starts,
-                self._codes,
-                self._levels,
-                self._a,
-                margin,
-                power,
-                self._pairs.magnitude,
-                slopes,
-                totals,
+                t, starts, codes, self._levels, a, margin, power, magnitude, ordered, totals
             )
-            if order is not None:
-                placed = np.empty(len(s))
-                placed[order] = slopes
-                slopes = placed
+            slopes[rows] = ordered
             return float(totals[0]), float(totals[1]), slopes
 
         return sums
@@ -316,8 +300,8 @@ class _DominanceCurve:
 
     def gram(self, X: Floats) -> Floats:
         X = X[self._layout.rows]
-        cross = X.T @ self._better(X)
-        return (X.T * self._degree) @ X - cross - cross.T
+        half = X.T @ (0.5 * self._degree[:, None] * X - self._better(X))
+        return half + half.T
 
 
 class WindowCosts:
@@ -394,8 +378,8 @@ class _WindowCurve:
 
     def gram(self, X: Floats) -> Floats:
         X = X[self._rows]
-        cross = X.T @ self._partners(lower_partners, X)
-        return (X.T * self._degree) @ X - cross - cross.T
+        half = X.T @ (0.5 * self._degree[:, None] * X - self._partners(lower_partners, X))
+        return half + half.T
 
 
 def pair_costs(loss: PairLoss, *, listed: int = 100_000) -> PairCosts:
