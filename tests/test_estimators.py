@@ -29,6 +29,19 @@ VARIANTS = {
         {"kernel": "rbf", "solver": "online", "tol": 1e-12},
     ],
     "MPRankCV": [{}, {"kernel": "rbf", "gammas": (0.1, 1.0), "scoring": "misranking"}],
+    "SVRank": [
+        {},
+        {"power": 2, "epsilon": 0.0, "C": 10.0},
+        {"kernel": "rbf", "C": 10.0},
+        {"power": 2, "kernel": "poly", "degree": 2},
+    ],
+    "RankSVM": [
+        {},
+        {"power": 2, "C": 10.0},
+        {"power": 2, "margin": "magnitude", "pair_weight": "magnitude"},
+        {"kernel": "rbf", "C": 10.0},
+        {"power": 2, "kernel": "poly", "degree": 2},
+    ],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")],
 }
 ESTIMATORS = [

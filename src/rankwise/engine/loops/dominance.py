@@ -74,8 +74,8 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
     ----------
     what : int
         TOTALS adds the sums of `_totals` to ``totals``; GRADIENT adds the sums of cost and
-        cost^2 to it, and the derivatives by t to ``out``; PARTNERS adds to ``out`` the sum of x over
-        the partners of each row, weighted.
+        cost^2 to it, and the derivatives by t to ``out``; PARTNERS adds to ``out`` the sum of x
+        over the partners of each row, weighted.
     events, keys : ndarrays of shape (m,) or (2 m,)
         As from `merge_events`. Overwritten.
     y, a, first, last : ndarrays of shape (m,)

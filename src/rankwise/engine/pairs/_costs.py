@@ -11,6 +11,7 @@ with the square of h where pairs lie densely, with h where they don't. For power
 smoothed.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -119,7 +120,8 @@ class ListedCosts:
     ) -> None:
         self.worse, self.better, self.gap, self.weight = worse, better, gap, weight
         self.m, self.power = m, power
-        self.scale = float(np.sqrt(np.mean(np.square(gap)))) or 1.0
+        mean = float(np.sum(weight * np.square(gap)) / np.sum(weight))
+        self.scale = float(np.sqrt(mean)) or 1.0
 
     @classmethod
     def of(cls, loss: PairLoss, n_pairs: int) -> Self | None:
@@ -136,7 +138,8 @@ class ListedCosts:
                 weight *= y[better] - y[worse]
             gap = y[better] - y[worse] if loss.margin == 0 else loss.margin
             return cls(worse, better, gap, weight / pairs.one_sided_weight, m, loss.power)
-        gap = y[better] - y[worse] - loss.epsilon
+        epsilon = loss.epsilon if isinstance(loss, EpsilonInsensitiveLoss) else 0.0
+        gap = y[better] - y[worse] - epsilon
         return cls(worse, better, gap, weight * (2 / pairs.two_sided_weight), m, loss.power)
 
     def evaluate(self, s: Floats, h: float) -> Evaluation:
@@ -150,6 +153,7 @@ class ListedCosts:
             value, slack = float(self.weight @ cost), float(self.weight @ (cost - p * c))
         p = p * self.weight
         slopes = np.bincount(self.worse, p, self.m) - np.bincount(self.better, p, self.m)
+        slopes = slopes.astype(np.float64, copy=False)
         return Evaluation(value, slopes, slack)
 
     def curve(self, s: Floats, h: float) -> Curve:
@@ -222,9 +226,7 @@ class DominanceCosts:
         def sums(margin: float, power: int) -> tuple[float, float, Floats]:
             ordered, slopes, totals = np.empty(len(s)), np.empty(len(s)), np.zeros(2)
             magnitude = self._pairs.magnitude
-            grade_sums(
-                t, starts, codes, self._levels, a, margin, power, magnitude, ordered, totals
-            )
+            grade_sums(t, starts, codes, self._levels, a, margin, power, magnitude, ordered, totals)
             slopes[rows] = ordered
             return float(totals[0]), float(totals[1]), slopes
 
@@ -317,7 +319,6 @@ class WindowCosts:
         self._loss, self._pairs, self.power = loss, loss.pairs, loss.power
         self.scale = _spread(loss.pairs)
         self._weight = 2.0 / loss.pairs.two_sided_weight
-        self._squares = float(loss.pairs.weight @ loss.pairs.weight)
 
     def evaluate(self, s: Floats, h: float) -> Evaluation:
         """Return value, slopes and slack."""
@@ -327,9 +328,6 @@ class WindowCosts:
             ordered, slopes = np.empty(len(r)), np.empty(len(r))
             total, squares = window_sums(r, a, starts, -margin, power, ordered)
             slopes[rows] = ordered
-            if margin > 0:
-                total -= self._squares * margin
-                squares -= self._squares * margin**2
             return total, squares, slopes
 
         margin = -self._loss.epsilon
@@ -337,9 +335,7 @@ class WindowCosts:
 
     def curve(self, s: Floats, h: float) -> Curve:
         """Return the Hessian."""
-        return _WindowCurve(
-            *self._loss._sorted(s), self._loss.epsilon, self.power, h, self._weight
-        )
+        return _WindowCurve(*self._loss._sorted(s), self._loss.epsilon, self.power, h, self._weight)
 
 
 class _WindowCurve:
@@ -409,15 +405,15 @@ def _spread(pairs: Pairs) -> float:
 
 
 def _listed(pairs: Pairs, *, one_sided: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows i and j of all pairs of one query: those with y_j > y_i, or with i != j."""
+    """Return the rows i and j of all pairs of one query: those with y_j > y_i, or all."""
     rows, starts, y, _ = pairs.by_query
     worse, better = [], []
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+    for start, stop in pairwise(starts.tolist()):
         mine, target = rows[start:stop], y[start:stop]
         if one_sided:
             i, j = np.nonzero(target[:, None] < target)
         else:
-            i, j = np.nonzero(~np.eye(stop - start, dtype=bool))
+            i, j = np.divmod(np.arange((stop - start) ** 2), stop - start)
         worse.append(mine[i])
         better.append(mine[j])
     return np.concatenate(worse), np.concatenate(better)

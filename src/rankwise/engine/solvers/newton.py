@@ -71,6 +71,37 @@ def sample_size(m: int, d: int) -> int:
     return size if 2 * size < m and d <= _MATRIX else m
 
 
+def sample_rows(
+    codes: NDArray[np.int64] | None, m: int, size: int
+) -> tuple[NDArray[np.int64], Vector | None]:
+    """Draw some rows, always the same, so that pairs inside queries are left.
+
+    Without queries any rows; otherwise queries, and of a large one some rows, each of which then
+    stands for several.
+
+    Returns
+    -------
+    rows : ndarray of shape (n,)
+        In order.
+    times : ndarray of shape (n,) or None
+        For how many rows each stands; None: alike.
+    """
+    random = np.random.default_rng(0)
+    if codes is None:
+        return np.sort(random.choice(m, size, replace=False, shuffle=False)), None
+    sizes = np.bincount(codes)
+    most = max(50, size // 20)
+    drawn = random.permutation(len(sizes))
+    enough = np.searchsorted(np.cumsum(np.minimum(sizes[drawn], most)), size) + 1
+    taken = np.zeros(len(sizes), dtype=bool)
+    taken[drawn[:enough]] = True
+    rows = random.permutation(np.flatnonzero(taken[codes]))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    places = np.arange(len(rows)) - np.searchsorted(codes[rows], codes[rows])
+    rows = np.sort(rows[places < most])
+    return rows, np.maximum(1.0, sizes[codes[rows]] / most)
+
+
 def minimise(
     X: Any,
     costs: PairCosts,
@@ -262,6 +293,8 @@ def _search(
         return across + length * along + C * float(there.slopes @ t), there
 
     first = across + C * float(point.slopes @ t)
+    if first >= 0:
+        return 0.0, point
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
     length, (slope, there) = 1.0, at(1.0)
     if abs(slope) <= 0.5 * abs(first):
