@@ -20,8 +20,8 @@ class SVRank(PairMachine):
     over all ordered pairs of rows of one query (of all rows without ``qid``), those with i = j
     counted; with row weights the weighted mean. The quadratic program of the paper has a constraint
     for each of the m^2 pairs and calls itself unattractive for large samples. Here the pairs
-    are never formed: residuals sorted once give value, slopes and curvature, O(m log m) time and O(m)
-    memory. The solver is Newton's method with a certificate, ``duality_gap_``.
+    are never formed: residuals sorted once give value, slopes and curvature, O(m log m) time and
+    O(m) memory. The solver is Newton's method with a certificate, ``duality_gap_``.
 
     Power 1 bears wild ratings. ``SVRank(epsilon=0, power=2)`` is `MPRank`.
 

@@ -59,12 +59,14 @@ def pair_kernel(
            [2., 4.]])
     """
     rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
-    others = rows if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
-    K = Kernel(kernel, gamma, degree, coef0).gram(rows, others)
+    columns = rows if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
+    K = Kernel(kernel, gamma, degree, coef0).gram(rows, columns)
     i, j = check_pairs(pairs, K.shape[0], "pairs").T
-    k, l = (i, j) if other_pairs is None else check_pairs(other_pairs, K.shape[1], "other_pairs").T
-    left = K[j] - K[i]
-    return left[:, l] - left[:, k]
+    others = i, j
+    if other_pairs is not None:
+        others = check_pairs(other_pairs, K.shape[1], "other_pairs").T
+    differences = K[j] - K[i]
+    return differences[:, others[1]] - differences[:, others[0]]
 
 
 def check_pairs(pairs: ArrayLike, m: int, name: str) -> NDArray[np.int64]:

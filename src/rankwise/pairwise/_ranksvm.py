@@ -22,8 +22,8 @@ class RankSVM(PairMachine):
         \max\bigl(0,\; 1 - (h(x_j) - h(x_i))\bigr)^n
 
     over the pairs inside queries that have an order, W being the sum of their weights. The pairs
-    are never formed: value, slopes and curvature take O(m log m) time and O(m) memory. The solver is
-    Newton's method with a certificate, ``duality_gap_``: a step costs two passes over X and the
+    are never formed: value, slopes and curvature take O(m log m) time and O(m) memory. The solver
+    is Newton's method with a certificate, ``duality_gap_``: a step costs two passes over X and the
     sums over pairs; its Hessian comes from a sample of the rows where there are many.
 
     Kernels are exact through a factor of the Gram matrix, O(m^2) memory: for up to some 10^4

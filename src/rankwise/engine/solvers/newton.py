@@ -7,8 +7,8 @@ The slopes u of a smoothed loss are feasible for the dual, so every step comes w
 the second term being what smoothing costs, 0 for power 2. See `rankwise.engine.pairs` for u and
 the slack. For power 1 the width of the kinks is narrowed whenever the slack is the larger term.
 
-The Hessian :math:`2I + C X^\top L'' X` comes from all rows if they are few. If they are many, from a
-sample of them, which also gives the start, corrected by what the gradients of all pairs tell from
+The Hessian :math:`2I + C X^\top L'' X` comes from all rows if they are few. If they are many, from
+a sample of them, which also gives the start, corrected by what the gradients of all pairs tell from
 step to step (BFGS). Where that brings too little, or where features are too many for a matrix, the
 Newton equation is solved by conjugate gradients, with the sample's Hessian or the diagonal as a
 preconditioner.
