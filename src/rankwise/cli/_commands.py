@@ -14,6 +14,7 @@ from rankwise import __version__
 
 _FULL: dict[str, dict[str, Any]] = {
     "ensembles": {"n_rounds": 50_000},
+    "letor": {},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     "synthetic": {"n_rounds": 50_000},
 }

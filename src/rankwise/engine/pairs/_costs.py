@@ -152,8 +152,8 @@ class ListedCosts:
             p = np.clip((c + h) / (2 * h), 0.0, 1.0)
             value, slack = float(self.weight @ cost), float(self.weight @ (cost - p * c))
         p = p * self.weight
-        slopes = np.bincount(self.worse, p, self.m) - np.bincount(self.better, p, self.m)
-        slopes = slopes.astype(np.float64, copy=False)
+        slopes: Floats = np.bincount(self.worse, p, self.m).astype(np.float64, copy=False)
+        slopes -= np.bincount(self.better, p, self.m)
         return Evaluation(value, slopes, slack)
 
     def curve(self, s: Floats, h: float) -> Curve:
