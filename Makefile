@@ -47,6 +47,7 @@ experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports
 	$(BIN)/rankwise experiment synthetic --full --out reports/synthetic
 	$(BIN)/rankwise experiment ensembles --full --out reports/ensembles
 	$(BIN)/rankwise experiment magnitude --full --out reports/magnitude
+	@test -z "$$RANKWISE_DATA" || $(BIN)/rankwise experiment letor --out reports/letor
 
 docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors.
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

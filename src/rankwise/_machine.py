@@ -114,10 +114,10 @@ class PairMachine(RankerMixin, BaseEstimator):
             comparable = few.one_sided_weight > 0
             return (some, pair_costs(self._loss(few), listed=0)) if comparable else None
 
-        said = self._learn(rows, costs, left, n, sampled)
-        self.intercept_ = (
-            float(np.average(ratings - said, weights=weight)) if self._keeps_scale else 0.0
-        )
+        coordinates, w = self._learn(rows, costs, left, n, sampled)
+        self.intercept_ = 0.0
+        if self._keeps_scale:
+            self.intercept_ = float(np.average(ratings - coordinates @ w, weights=weight))
         self.n_queries_ = n_queries
         return self
 
@@ -160,8 +160,8 @@ class PairMachine(RankerMixin, BaseEstimator):
         kept: NDArray[np.int64] | None,
         n: int,
         sampled: Sampling | None = None,
-    ) -> Vector:
-        """Solve, take over what was learned, and return the scores of the rows.
+    ) -> tuple[Any, Vector]:
+        """Solve, take over what was learned, and return the rows and weights of the solver.
 
         ``kept`` are the rows out of n that X holds; None: all. ``sampled`` draws rows and gives
         the costs of their pairs.
@@ -206,7 +206,7 @@ class PairMachine(RankerMixin, BaseEstimator):
                 self.dual_coef_, self.X_fit_ = alpha, X
         self.objective_, self.duality_gap_ = solution.objective, solution.gap
         self.n_iter_, self._width = solution.n_iter + 1, solution.h
-        return rows @ solution.w
+        return rows, solution.w
 
     def _start(
         self, X: Any, factor: Factor | None, kept: NDArray[np.int64] | None

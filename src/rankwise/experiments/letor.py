@@ -86,8 +86,8 @@ def letor(*, folder: str | Path | None = None, seed: int = 0, track: Track[int] 
         title="Documents by query: LETOR MQ2008",
         setting=(
             f"{sum(len(p.y) for p in parts):,} documents, {sum(_count(p) for p in parts)} queries, "
-            f"{parts[0].X.shape[1]} features, five folds; C of ours is the best of {len(CS)} on the "
-            "validation part by NDCG@10, and the time is that of all; others with their "
+            f"{parts[0].X.shape[1]} features, five folds; C of ours is the best of {len(CS)} on "
+            "the validation part by NDCG@10, and the time is that of all; others with their "
             "defaults; one thread"
         ),
         tables=[Table("Test parts, mean of five folds", columns, rows)],
@@ -182,13 +182,12 @@ def _xgboost(seed: int) -> Learn:
 
 
 def _leader(rows: list[list[str]]) -> str:
-    by = {}
-    for place, measure in ((1, "NDCG@10"), (2, "MAP")):
-        by[measure] = max(rows, key=lambda row: float(row[place]))  # noqa: B023
+    top = max(rows, key=lambda row: float(row[1]))
+    precise = max(rows, key=lambda row: float(row[2]))
     least = min(rows, key=lambda row: float(row[3]))
     return (
-        f"Best by NDCG@10: {by['NDCG@10'][0]} ({by['NDCG@10'][1]}); by MAP: {by['MAP'][0]} "
-        f"({by['MAP'][2]}); fewest misranked pairs: {least[0]} ({least[3]})."
+        f"Best by NDCG@10: {top[0]} ({top[1]}); by MAP: {precise[0]} ({precise[2]}); fewest "
+        f"misranked pairs: {least[0]} ({least[3]})."
     )
 
 

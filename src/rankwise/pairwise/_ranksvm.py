@@ -105,7 +105,7 @@ class RankSVM(PairMachine):
     >>> print(f"{model.score(X[200:], grade[200:]):.2f}")
     1.00
     >>> model.rank(X[200:204])
-    array([1, 4, 2, 3])
+    array([3, 1, 2, 4])
     >>> model.duality_gap_ <= 1e-4 * model.objective_
     True
     """
