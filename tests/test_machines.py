@@ -190,7 +190,7 @@ def test_bad_pairs_are_refused(pairs, weight, message):
 
 
 def test_what_can_not_be_learned_is_refused():
-    X, y, qid, _ = rated()
+    X, y, _, _ = rated()
     with pytest.raises(ValueError, match="no comparable pair"):
         RankSVM().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="no comparable pair: no two rows inside a query"):
@@ -239,7 +239,7 @@ def test_ill_conditioned_features_and_huge_weights(estimator, power):
 
 @pytest.mark.parametrize(("estimator", "power"), [*product((SVRank, RankSVM), (1, 2))])
 @pytest.mark.parametrize("kernel", [{}, {"kernel": "rbf"}])
-def test_a_path_of_C_starts_where_the_last_fit_ended(estimator, power, kernel):
+def test_a_path_of_weights_starts_where_the_last_fit_ended(estimator, power, kernel):
     X, y, _, weight = rated(150)
     model = estimator(power=power, warm_start=True, tol=1e-6, **kernel)
     for C in (1.0, 2.0, 4.0):

@@ -269,7 +269,8 @@ class _DominanceCurve:
     def _partners(self, loop: Any, V: Floats, sign: float) -> Floats:
         """Return a_i times the sum over the partners of a_j w_ij V_j, w being 1 or a difference."""
         a, y = self._layout.a[:, None], self._layout.y[:, None]
-        V = a * V
+        if self._pairs.weighted:
+            V = a * V
         n = V.shape[1]
         if self._pairs.magnitude:
             V = np.hstack([V, y * V])
@@ -286,7 +287,8 @@ class _DominanceCurve:
         )
         if self._pairs.magnitude:
             out = sign * (out[:, n:] - y * out[:, :n])
-        return out * (a * self._weight)
+        out *= a * self._weight if self._pairs.weighted else self._weight
+        return out
 
     def _better(self, V: Floats) -> Floats:
         return self._partners(better_partners, V, 1.0)
@@ -302,7 +304,9 @@ class _DominanceCurve:
 
     def gram(self, X: Floats) -> Floats:
         X = X[self._layout.rows]
-        half = X.T @ (0.5 * self._degree[:, None] * X - self._better(X))
+        apart = self._better(X)
+        np.subtract((0.5 * self._degree)[:, None] * X, apart, out=apart)
+        half = X.T @ apart
         return half + half.T
 
 

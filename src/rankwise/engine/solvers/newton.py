@@ -8,8 +8,8 @@ the second term being what smoothing costs, 0 for power 2. See `rankwise.engine.
 the slack. For power 1 the width of the kinks is narrowed whenever the slack is the larger term.
 
 The Hessian :math:`2I + C X^\top L'' X` comes from all rows if they are few. If they are many, from
-a sample of them, which also gives the start, corrected by what the gradients of all pairs tell from
-step to step (BFGS). Where that brings too little, or where features are too many for a matrix, the
+a sample of them, which also gives the start. It is kept while steps gain much, and corrected by what
+the gradients of all pairs tell (BFGS). Where a sample brings too little, or where features are too many for a matrix, the
 Newton equation is solved by conjugate gradients, with the sample's Hessian or the diagonal as a
 preconditioner.
 """
@@ -132,7 +132,10 @@ def minimise(
     sample : Sampled, default=None
         Rows to take the Hessian from.
     """
-    if sample is not None and w is None:
+    few = X.shape[1] <= _MATRIX and sample is None
+    if few or sample is not None:
+        sample = _centred(Sampled(X, costs) if sample is None else sample)
+    if sample is not None and not few and w is None:
         start = minimise(sample.X, sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
         w, h = start.w, start.h
     w = np.zeros(X.shape[1]) if w is None else w.copy()
@@ -141,7 +144,7 @@ def minimise(
     point = costs.evaluate(s, h)
     best, bound, before = Solution(w, np.inf, np.inf, 0, h), -np.inf, np.inf
     reached, since = np.inf, 0
-    guess = None if sample is None else _Guess(sample, C, w, max(h, 0.02 * costs.scale))
+    guess: _Guess | None = None
     for n_iter in range(max_iter + 1):
         gradient = 2.0 * w + C * (X.T @ point.slopes)
         square, slack = float(gradient @ gradient) / 4.0, C * point.slack
@@ -163,13 +166,16 @@ def minimise(
             wanted = np.sqrt(0.3 * tol * objective / slack) if slack > 0 else 0.0
             h *= float(np.clip(wanted, 0.1, 0.5))
             point, before = costs.evaluate(s, h), np.inf
-            guess = guess and _Guess(guess.sample, C, w, max(h, 0.02 * costs.scale))
+            guess = None
             continue
         if rounding:
             break
+        slow = square > (0.05 if few else 0.25) * before
+        if sample is not None and (guess is None or (slow and few)):
+            guess = _Guess(sample, C, w, h if few else max(h, 0.02 * costs.scale))
         if guess is not None:
             guess.learn(w, gradient)
-        if guess is not None and square <= 0.25 * before:
+        if guess is not None and (few or not slow):
             step = guess.step(gradient)
         else:
             step = _newton_step(X, costs, C, s, h, gradient, guess)
@@ -185,7 +191,6 @@ class _Guess:
     """The Hessian of a sample, corrected by the changes of the gradient that were seen."""
 
     def __init__(self, sample: Sampled, C: float, w: Vector, h: float) -> None:
-        self.sample = sample
         self.solve = _solver(sample.X, sample.costs, C, sample.X @ w, h)
         self._seen: list[tuple[Vector, Vector, float]] = []
         self._last: tuple[Vector, Vector] | None = None
@@ -219,9 +224,7 @@ def _newton_step(
     gradient: Vector,
     guess: _Guess | None,
 ) -> Vector:
-    """Return the step of all rows: by their Hessian, or by conjugate gradients if it is large."""
-    if guess is None and X.shape[1] <= _MATRIX:
-        return -_solver(X, costs, C, s, h)(gradient)
+    """Return the step of all rows by conjugate gradients."""
     curve = costs.curve(s, h)
     if guess is None:
         squares = X.multiply(X) if sparse.issparse(X) else X * X
@@ -233,10 +236,15 @@ def _newton_step(
     )
 
 
-def _solver(X: Any, costs: PairCosts, C: float, s: Vector, h: float) -> Solve:
+def _centred(sample: Sampled) -> Sampled:
+    """Return dense rows less their mean, which pairs can't see and Hessians lose digits by."""
+    rows = sample.X.toarray() if sparse.issparse(sample.X) else sample.X
+    return Sampled(rows - rows.mean(axis=0), sample.costs)
+
+
+def _solver(X: Vector, costs: PairCosts, C: float, s: Vector, h: float) -> Solve:
     """Return what divides by the Hessian of the rows."""
-    rows = X.toarray() if sparse.issparse(X) else X
-    hessian = C * costs.curve(s, h).gram(rows - rows.mean(axis=0))
+    hessian = C * costs.curve(s, h).gram(X)
     hessian[np.diag_indices_from(hessian)] += 2.0
     # features of any scale: a unit diagonal costs nothing and spares digits
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(hessian), 2.0))
