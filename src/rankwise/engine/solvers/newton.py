@@ -8,10 +8,10 @@ the second term being what smoothing costs, 0 for power 2. See `rankwise.engine.
 the slack. For power 1 the width of the kinks is narrowed whenever the slack is the larger term.
 
 The Hessian :math:`2I + C X^\top L'' X` comes from all rows if they are few. If they are many, from
-a sample of them, which also gives the start. It is kept while steps gain much, and corrected by what
-the gradients of all pairs tell (BFGS). Where a sample brings too little, or where features are too many for a matrix, the
-Newton equation is solved by conjugate gradients, with the sample's Hessian or the diagonal as a
-preconditioner.
+a sample of them, which also gives the start. It is kept while steps gain much, and corrected by
+what the gradients of all pairs tell (BFGS). Where a sample brings too little, or where features are
+too many for a matrix, the Newton equation is solved by conjugate gradients, with the sample's
+Hessian or the diagonal as a preconditioner.
 """
 
 from collections.abc import Callable
