@@ -46,6 +46,7 @@ bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_or
 experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
 	for name in auc_coverage budgets drift ensembles magnitude sizes steps synthetic; do \
 		$(BIN)/rankwise experiment $$name --full --out reports/$$name || exit 1; done
+	@test -z "$$RANKWISE_DATA" || $(BIN)/rankwise experiment letor --out reports/letor
 
 docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors.
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -40,6 +40,19 @@ VARIANTS = {
         {"criterion": "edge", "max_bins": None},
         {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
     ],
+    "SVRank": [
+        {},
+        {"power": 2, "epsilon": 0.0, "C": 10.0},
+        {"kernel": "rbf", "C": 10.0},
+        {"power": 2, "kernel": "poly", "degree": 2},
+    ],
+    "RankSVM": [
+        {},
+        {"power": 2, "C": 10.0},
+        {"power": 2, "margin": "magnitude", "pair_weight": "magnitude"},
+        {"kernel": "rbf", "C": 10.0},
+        {"power": 2, "kernel": "poly", "degree": 2},
+    ],
 }
 ESTIMATORS = [
     estimator(**params)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
@@ -22,6 +23,8 @@ KERNEL_CONSTRAINTS: dict[str, Any] = {
     "coef0": [Interval(Real, 0, None, closed="left")],
 }
 _BLOCK = 256
+# A square this far below 0, as a share of the largest, is no rounding.
+_INDEFINITE = 1e-6
 
 
 class Kernel(NamedTuple):
@@ -108,6 +111,54 @@ def _terms(n_factors: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.f
     terms = list(combinations_with_replacement(range(n_factors), degree))
     ways = [factorial(degree) // prod(map(factorial, Counter(t).values())) for t in terms]
     return np.array(terms), np.sqrt(np.array(ways, dtype=np.float64))
+
+
+class Factor(NamedTuple):
+    """A Gram matrix as Z Z', with as many columns as it has rank.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, rank)
+        The rows in coordinates.
+    pivots : ndarray of shape (rank,)
+        Rows that span all others; theirs in Z are a lower triangle.
+    """
+
+    Z: NDArray[np.float64]
+    pivots: NDArray[np.int64]
+
+    def coefficients(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return alpha of shape (m,), not 0 at the pivots only, with Z' alpha = w."""
+        alpha = np.zeros(len(self.Z))
+        triangle = self.Z[self.pivots]
+        alpha[self.pivots] = solve_triangular(triangle, w, lower=True, trans="T")
+        return alpha
+
+    def coordinates(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the w that gives the pivots these scores, of shape (m,)."""
+        return solve_triangular(self.Z[self.pivots], scores[self.pivots], lower=True)
+
+
+def factorise(K: NDArray[np.float64]) -> Factor:
+    """Factorise a Gram matrix, which is overwritten, by pivoted Cholesky: O(m rank^2).
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not positive semi-definite.
+    """
+    diagonal = np.diagonal(K).copy()
+    lower, pivots, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)
+    order = pivots.astype(np.int64) - 1
+    Z = np.zeros((len(K), rank))
+    Z[order] = np.tril(lower[:, :rank])
+    left = diagonal - (Z * Z).sum(axis=1)
+    if left.min(initial=0.0) < -_INDEFINITE * max(diagonal.max(), -diagonal.min()):
+        raise ValueError(
+            "the kernel is not positive semi-definite: it gives some rows a negative square; use "
+            "another kernel"
+        )
+    return Factor(Z, order[:rank])
 
 
 def polynomial_map(

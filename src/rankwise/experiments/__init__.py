@@ -7,6 +7,7 @@ from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
+from rankwise.experiments.letor import letor
 from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
@@ -17,6 +18,7 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "budgets": budgets,
     "drift": drift,
     "ensembles": ensembles,
+    "letor": letor,
     "magnitude": magnitude,
     "sizes": sizes,
     "steps": steps,
@@ -31,6 +33,7 @@ __all__ = [
     "budgets",
     "drift",
     "ensembles",
+    "letor",
     "magnitude",
     "sizes",
     "steps",

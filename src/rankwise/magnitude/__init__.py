@@ -3,5 +3,6 @@
 from rankwise.magnitude._cv import MPRankCV
 from rankwise.magnitude._gap import cut_at_gap
 from rankwise.magnitude._mprank import MPRank
+from rankwise.magnitude._svrank import SVRank
 
-__all__ = ["MPRank", "MPRankCV", "cut_at_gap"]
+__all__ = ["MPRank", "MPRankCV", "SVRank", "cut_at_gap"]

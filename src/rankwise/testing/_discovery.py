@@ -28,8 +28,8 @@ def all_estimators() -> dict[str, Any]:
     Examples
     --------
     >>> from rankwise.testing import all_estimators
-    >>> sorted(all_estimators())
-    ['MPRank', 'MPRankCV', 'MulticlassPerceptron', 'OAPRank', 'PRank', 'RankBoost', 'WidrowHoff']
+    >>> [name for name in sorted(all_estimators()) if "Rank" in name]
+    ['MPRank', 'MPRankCV', 'OAPRank', 'PRank', 'RankBoost', 'RankSVM', 'SVRank']
     """
     rooms = [m.name for m in iter_modules(rankwise.__path__) if m.name in _ROOMS]
     return {

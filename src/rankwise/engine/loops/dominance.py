@@ -73,9 +73,9 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
     Parameters
     ----------
     what : int
-        TOTALS adds the sums of `_totals` to ``totals``; GRADIENT adds the value to ``totals[0]``
-        and the derivatives by t to ``out``; PARTNERS adds to ``out`` the sum of x over the
-        partners of each row, weighted.
+        TOTALS adds the sums of `_totals` to ``totals``; GRADIENT adds the sums of cost and
+        cost^2 to it, and the derivatives by t to ``out``; PARTNERS adds to ``out`` the sum of x
+        over the partners of each row, weighted.
     events, keys : ndarrays of shape (m,) or (2 m,)
         As from `merge_events`. Overwritten.
     y, a, first, last : ndarrays of shape (m,)
@@ -127,7 +127,7 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
                 if what == TOTALS:
                     _totals(e, k, begin, end, part, pivots, y, a, sums, totals)
                 elif what == GRADIENT:
-                    totals[0] += _gradient(
+                    _gradient(
                         e,
                         k,
                         begin,
@@ -143,6 +143,7 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
                         magnitude,
                         sums,
                         f,
+                        totals,
                     )
                 else:
                     _partners(
@@ -270,12 +271,14 @@ def _move_to(key, g, sums):
 
 
 @njit(cache=True, nogil=True)
-def _gradient(e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, magnitude, sums, f):
-    """Add the derivatives by t of the better rows (side 1) or the worse; return the former's sum.
+def _gradient(
+    e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, magnitude, sums, f, totals
+):
+    """Add the derivatives by t of the better rows (side 1) or the worse, and the former's sums.
 
     Better rows meet their partners in falling order of the keys, worse rows in rising order.
     """
-    total = 0.0
+    total, squares = 0.0, 0.0
     at, step, sign = (end - 1, -1, -1.0) if side == 1 else (begin, 1, 1.0)
     for _ in range(end - begin):
         mine, key = part[at], k[at]
@@ -298,7 +301,8 @@ def _gradient(e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, 
                 n += n0
                 d += d0
                 square += e0
-            total += w * (d if power == 1 else square)
+            total += w * d
+            squares += w * square
             f[at] += sign * w * (n if power == 1 else 2 * d)
         if each == 1 or not reads:
             _move_to(key, mine, sums)
@@ -306,7 +310,9 @@ def _gradient(e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, 
             if magnitude:
                 sums[1, mine] += w * abs(pivots[mine] - target)
         at += step
-    return total if side == 1 else 0.0
+    if side == 1:
+        totals[0] += total
+        totals[1] += squares
 
 
 @njit(cache=True, nogil=True)

@@ -11,38 +11,42 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def window_sums(r, a, starts, epsilon, power, gradient):
-    """Sum cost^power over the pairs, each once, and fill ``gradient`` with the derivatives by r.
+    """Return the sums of cost and cost^2; fill ``gradient`` with derivatives of cost^power by r.
 
-    The cost of a pair is max(0, |r_j - r_i| - epsilon), its weight a_i a_j.
+    The cost of an ordered pair is max(0, r_i - r_j - epsilon), its weight a_i a_j. With a negative
+    epsilon both orders of a pair may cost, and a row costs beside itself.
     """
-    value = 0.0
+    total, squares = 0.0, 0.0
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        count, first, second, subtotal = 0.0, 0.0, 0.0, 0.0
+        count, first, second = 0.0, 0.0, 0.0
+        subtotal, square = 0.0, 0.0
         edge = start
         for i in range(start, stop):
             gap = r[i] - r[max(i - 1, start)]
             second += gap * (2 * first + gap * count)
             first += gap * count
-            while r[edge] < r[i] - epsilon:
+            while edge < stop and r[edge] < r[i] - epsilon:
                 cost = r[i] - epsilon - r[edge]
                 count += a[edge]
                 first += a[edge] * cost
                 second += a[edge] * cost * cost
                 edge += 1
             gradient[i] = a[i] * (count if power == 1 else 2 * first)
-            subtotal += a[i] * (first if power == 1 else second)
-        value += subtotal
+            subtotal += a[i] * first
+            square += a[i] * second
+        total += subtotal
+        squares += square
         count, first = 0.0, 0.0
         edge = stop - 1
         for i in range(stop - 1, start - 1, -1):
             first += (r[min(i + 1, stop - 1)] - r[i]) * count
-            while r[i] < r[edge] - epsilon:
+            while edge >= start and r[i] < r[edge] - epsilon:
                 count += a[edge]
                 first += a[edge] * (r[edge] - epsilon - r[i])
                 edge -= 1
             gradient[i] -= a[i] * (count if power == 1 else 2 * first)
-    return value
+    return total, squares
 
 
 @njit(cache=True, nogil=True)

@@ -1,5 +1,6 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
+from rankwise.engine.pairs._costs import Evaluation, ListedCosts, PairCosts, pair_costs
 from rankwise.engine.pairs._counts import (
     PairCounts,
     Placements,
@@ -23,9 +24,12 @@ from rankwise.engine.pairs._pairs import Pairs, sorted_rows
 __all__ = [
     "Curvature",
     "EpsilonInsensitiveLoss",
+    "Evaluation",
     "HingeLoss",
+    "ListedCosts",
     "MagnitudeHingeLoss",
     "MagnitudeLoss",
+    "PairCosts",
     "PairCounts",
     "PairLoss",
     "Pairs",
@@ -35,6 +39,7 @@ __all__ = [
     "count_placements",
     "exponential_mean",
     "misranked_sums",
+    "pair_costs",
     "row_counts",
     "sorted_rows",
 ]

@@ -122,7 +122,7 @@ class EpsilonInsensitiveLoss(PairLoss):
     def value_gradient(self, s: Floats) -> tuple[float, Floats]:
         rows, r, starts, a = self._sorted(s)
         slopes = np.empty(len(r))
-        value = window_sums(r, a, starts, self.epsilon, self.power, slopes)
+        value = window_sums(r, a, starts, self.epsilon, self.power, slopes)[self.power - 1]
         gradient = np.empty(len(r))
         gradient[rows] = slopes
         scale = 2 / self.pairs.two_sided_weight
@@ -216,14 +216,14 @@ class HingeLoss(PairLoss):
         pairs.check_comparable()
 
     def value_gradient(self, s: Floats) -> tuple[float, Floats]:
-        slopes, totals = np.zeros(len(s)), np.zeros(1)
+        slopes, totals = np.zeros(len(s)), np.zeros(2)
         _dominance(
             self.pairs, self._scores(s), self.margin, GRADIENT, self.power, _NONE, slopes, totals
         )
         gradient = np.empty(len(s))
         gradient[self.pairs.by_target.rows] = slopes
         total = self.pairs.one_sided_weight
-        return float(totals[0]) / total, gradient / total
+        return float(totals[self.power - 1]) / total, gradient / total
 
     def curvature(self, s: Floats, shift: float = 0.0) -> Curvature:
         rows, t = self.pairs.by_target.rows, self._scores(s)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.loops.dominance import comparable_weights, group_bounds
+from rankwise.engine.loops.grades import MOST, find_grades
 from rankwise.engine.loops.radix import sort_floats
 from rankwise.engine.queries import encode_queries, group_rows
 
@@ -109,6 +110,13 @@ class Pairs:
         return first, last
 
     @cached_property
+    def grades(self) -> tuple[NDArray[np.uint8], Floats] | None:
+        """The code of each row's target, and the targets by code; None if they are many."""
+        levels, codes = np.empty(MOST), np.empty(len(self.y), dtype=np.uint8)
+        n = find_grades(self.y, levels, codes)
+        return (codes, levels[:n]) if n else None
+
+    @cached_property
     def two_sided_weight(self) -> float:
         """The weight of all ordered pairs, a row with itself included: sum of A_q squared."""
         if self.codes is None:
@@ -125,6 +133,13 @@ class Pairs:
     @cached_property
     def one_sided_weight(self) -> float:
         """The weight of all pairs y_j > y_i."""
+        if self.codes is None and self.grades is not None:
+            codes, levels = self.grades
+            mass = np.bincount(codes, self._weight, len(levels)).astype(np.float64)
+            lower = np.append(0.0, np.cumsum(mass)[:-1])
+            if self.magnitude:
+                return float(mass @ (levels * lower) - np.cumsum(mass * levels)[:-1] @ mass[1:])
+            return float(mass @ lower)
         return float(self.query_weights.sum())
 
     def check_comparable(self) -> None:

@@ -1,0 +1,88 @@
+"""The kernel between pairs that makes a ranking SVM an SVM."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from rankwise.engine.kernels import Kernel
+
+
+def pair_kernel(
+    X: ArrayLike,
+    pairs: ArrayLike,
+    Y: ArrayLike | None = None,
+    other_pairs: ArrayLike | None = None,
+    *,
+    kernel: Any = "linear",
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1.0,
+) -> NDArray[np.float64]:
+    r"""Return the kernel between pairs of rows: inner products of differences.
+
+    .. math::
+
+        K'((i, j), (k, l)) = K(x_i, x_k) + K(x_j, x_l) - K(x_i, x_l) - K(x_j, x_k)
+
+    With it any kernel method for two classes learns from pairs: a classifier without an intercept,
+    fitted to all pairs with the label 1, is a ranking SVM. It is quadratic in the number of pairs,
+    `RankSVM` is not.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        The rows; for a precomputed kernel its values between them and those of Y.
+    pairs : array-like of shape (n_pairs, 2)
+        Rows of X: the worse and the better of each pair.
+    Y : array-like or CSR matrix of shape (n_others, n_features), default=None
+        Other rows; None: X.
+    other_pairs : array-like of shape (n_other_pairs, 2), default=None
+        Rows of Y; None: ``pairs``.
+    kernel, gamma, degree, coef0
+        As in `RankSVM`.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, n_other_pairs)
+
+    References
+    ----------
+    M. Mohri, Foundations of machine learning: ranking, lecture.
+
+    Examples
+    --------
+    >>> from rankwise.pairwise import pair_kernel
+    >>> pair_kernel([[0.0], [1.0], [3.0]], [[0, 1], [1, 2]])
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    columns = rows if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
+    K = Kernel(kernel, gamma, degree, coef0).gram(rows, columns)
+    i, j = check_pairs(pairs, K.shape[0], "pairs").T
+    others = i, j
+    if other_pairs is not None:
+        others = check_pairs(other_pairs, K.shape[1], "other_pairs").T
+    differences = K[j] - K[i]
+    return differences[:, others[1]] - differences[:, others[0]]
+
+
+def check_pairs(pairs: ArrayLike, m: int, name: str) -> NDArray[np.int64]:
+    """Return pairs of rows as integers, all of them below m."""
+    found = np.asarray(pairs)
+    if found.ndim != 2 or found.shape[1] != 2 or not len(found):
+        raise ValueError(
+            f"{name} has the shape {found.shape}: it must list one or more pairs of rows, (worse, "
+            "better), in two columns"
+        )
+    if found.dtype.kind not in "iu":
+        raise ValueError(f"{name} holds {found.dtype} values: rows are named by integers from 0")
+    bad = np.flatnonzero(((found < 0) | (found >= m)).any(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"{name} names the rows {found[bad[0]].tolist()} in pair {bad[0]}, but there are the "
+            f"rows 0 to {m - 1}"
+        )
+    return found.astype(np.int64)
