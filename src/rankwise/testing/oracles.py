@@ -298,3 +298,26 @@ def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
         if score - b < 0:
             return r
     return len(thresholds) + 1
+
+
+def quicksort(
+    items: list[int],
+    before: Callable[[int, int], bool],
+    priority: ArrayLike,
+    *,
+    k: int | None = None,
+) -> list[int]:
+    """Sort by the textbook, pivot by pivot; past the first k, as things fall."""
+    if len(items) < 2 or (k is not None and k <= 0):
+        return items
+    values = np.asarray(priority)
+    pivot = max(items, key=lambda item: values[item])
+    rest = [item for item in items if item != pivot]
+    lower = [item for item in rest if before(item, pivot)]
+    upper = [item for item in rest if item not in lower]
+    left = None if k is None else k - len(lower) - 1
+    return [
+        *quicksort(lower, before, values, k=k),
+        pivot,
+        *quicksort(upper, before, values, k=left),
+    ]

@@ -1,0 +1,71 @@
+"""One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart."""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def plan_level(order, starts, stops, priority, pivots, members, opponents):
+    """Choose the pivot of each block, the highest priority, and pair it with all others.
+
+    Pivots are places in ``order``; members and opponents (the pivots) are entries of it, block by
+    block.
+    """
+    pair = 0
+    for block in range(len(starts)):
+        pivot = starts[block]
+        for place in range(starts[block] + 1, stops[block]):
+            if priority[order[place]] > priority[order[pivot]]:
+                pivot = place
+        pivots[block] = pivot
+        for place in range(starts[block], stops[block]):
+            if place != pivot:
+                members[pair] = order[place]
+                opponents[pair] = order[pivot]
+                pair += 1
+
+
+@njit(cache=True, nogil=True)
+def split_level(order, starts, stops, pivots, sides, top, scratch, parts, settled):
+    """Move members before (-1) or after (+1) their pivot, each side in the order it had.
+
+    A block with an unknown side (0) keeps those members beside the pivot and is not split again.
+    The new blocks, as rows (start, stop) of ``parts``, have two members or more and begin before
+    ``top``; places that stay open are unmarked in ``settled``. Returns the number of new blocks.
+    """
+    pair = 0
+    n_parts = 0
+    for block in range(len(starts)):
+        start, stop = starts[block], stops[block]
+        before, unknown = 0, 0
+        for i in range(pair, pair + stop - start - 1):
+            before += sides[i] < 0
+            unknown += sides[i] == 0
+        low, middle, high = start, start + before, start + before + unknown + 1
+        for place in range(start, stop):
+            side = 0
+            if place != pivots[block]:
+                side = sides[pair]
+                pair += 1
+            if side < 0:
+                scratch[low] = order[place]
+                low += 1
+            elif side == 0:
+                scratch[middle] = order[place]
+                middle += 1
+            else:
+                scratch[high] = order[place]
+                high += 1
+        for place in range(start, stop):
+            order[place] = scratch[place]
+        if unknown:
+            settled[start:stop] = False
+            continue
+        for first, last in ((start, start + before), (start + before + 1, stop)):
+            if last - first >= 2:
+                if first < top:
+                    parts[n_parts, 0] = first
+                    parts[n_parts, 1] = last
+                    n_parts += 1
+                else:
+                    settled[first:last] = False
+    return n_parts
