@@ -121,8 +121,8 @@ def expected_calls(n: int, k: int | None = None) -> float:
     Examples
     --------
     >>> from rankwise.engine.sorting import expected_calls
-    >>> print(f"{expected_calls(100):.0f} of {100 * 99 // 2}, {expected_calls(100, 10):.0f} for ten")
-    648 of 4950, 246 for ten
+    >>> print(f"{expected_calls(100):.0f} of 4950 pairs, {expected_calls(100, 10):.0f} for ten")
+    648 of 4950 pairs, 246 for ten
     """
     if n < 2 or k == 0:
         return 0.0
