@@ -18,6 +18,7 @@ __all__ = [
     "model_selection",
     "ordinal",
     "plots",
+    "preference",
     "testing",
 ]
 

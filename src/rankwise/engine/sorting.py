@@ -12,8 +12,11 @@ transitive. Expected comparisons of n: 2 (n + 1) H_n - 4 n, about 1.39 n log2 n,
 answers of a transitive comparator; O(n log n) in general (Ailon and Mohri 2008).
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma
 
 from rankwise.engine.loops.quicksort import plan_level, split_level
 
@@ -102,6 +105,11 @@ class QuickSort:
         )  # fmt: skip
         self._blocks = parts[:n_parts]
 
+    def expected(self) -> float:
+        """Return the comparisons that are still to be made, on average."""
+        starts, stops = self._blocks.T
+        return float(expected_calls(stops - starts, self._top - starts).sum())
+
     def _preferred(self, starts: Indices, stops: Indices) -> Indices:
         """Return priorities that put the number of answers at hand within the block first."""
         n = len(self.order)
@@ -112,11 +120,18 @@ class QuickSort:
         return np.bincount(self._known[inside].ravel(), minlength=n) * n + self._priority
 
 
-def expected_calls(n: int, k: int | None = None) -> float:
+def expected_calls(n: ArrayLike, k: ArrayLike | None = None) -> Any:
     """Return the comparisons that QuickSort needs on average to sort n things, or the first k.
 
     For transitive answers, where it is exact: ``2 n + 2 (n + 1) H_n - 2 (n + 3 - k) H_(n + 1 - k)
-    - 6 k + 6`` with H the harmonic numbers, that is O(n + k log k).
+    - 6 k + 6`` with H the harmonic numbers, that is O(n + k log k) (Martinez 2004).
+
+    Parameters
+    ----------
+    n : int, or array-like of them
+        How many things there are.
+    k : int or array-like, optional
+        How many of them are put in order; all unless it is given.
 
     Examples
     --------
@@ -124,10 +139,8 @@ def expected_calls(n: int, k: int | None = None) -> float:
     >>> print(f"{expected_calls(100):.0f} of 4950 pairs, {expected_calls(100, 10):.0f} for ten")
     648 of 4950 pairs, 246 for ten
     """
-    if n < 2 or k == 0:
-        return 0.0
-    k = n if k is None else min(k, n)
-    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1.0, n + 1))])
-    return float(
-        2 * n + 2 * (n + 1) * harmonic[n] - 2 * (n + 3 - k) * harmonic[n + 1 - k] - 6 * k + 6
-    )
+    sizes = np.asarray(n, dtype=np.float64)
+    top = sizes if k is None else np.minimum(np.asarray(k, dtype=np.float64), sizes)
+    whole, rest = (digamma(m + 1) + np.euler_gamma for m in (sizes, sizes + 1 - top))
+    calls = 2 * sizes + 2 * (sizes + 1) * whole - 2 * (sizes + 3 - top) * rest - 6 * top + 6
+    return np.where((sizes < 2) | (top < 1), 0.0, calls)[()]
