@@ -211,7 +211,7 @@ def test_symmetrise_cancels_a_taste_for_a_place():
     both = quicksort(range(50), biased, symmetrise=True, random_state=0)
     assert_array_equal(value[both.order], np.arange(50))
     assert (value[straight.order] != np.arange(50)).any()
-    always_first = quicksort(range(50), lambda u, v: 1, symmetrise=True, random_state=0)
+    always_first = quicksort(range(50), lambda *_: 1, symmetrise=True, random_state=0)
     assert always_first.order != list(range(50))
 
 
@@ -315,12 +315,12 @@ def test_tables_of_items(items):
 def test_items_need_not_be_hashable_or_have_a_length():
     ranking = quicksort(({"v": v} for v in (3, 1, 2)), lambda u, v: u["v"] < v["v"])
     assert [item["v"] for item in ranking] == [1, 2, 3]
-    assert quicksort([], lambda u, v: 1).order == []
-    assert quicksort(["only"], lambda u, v: 1).certain.all()
+    assert quicksort([], lambda *_: 1).order == []
+    assert quicksort(["only"], lambda *_: 1).certain.all()
 
 
 def test_batches_keep_no_log_unless_one_is_passed():
-    assert quicksort(range(5), lambda U, V: np.less(U, V), batch=True).log is None
+    assert quicksort(range(5), np.less, batch=True).log is None
     assert len(quicksort(range(5), lambda u, v: u < v).log) >= 5
 
 
@@ -333,9 +333,7 @@ def test_progress():
     assert all(expected >= calls for calls, expected in seen)
     assert seen[-1][1] == pytest.approx(ranking.n_calls, abs=1)
     batches = []
-    sort_by_degree(
-        range(5), lambda U, V: np.less(U, V), batch=True, progress=lambda *s: batches.append(s)
-    )
+    sort_by_degree(range(5), np.less, batch=True, progress=lambda *s: batches.append(s))
     assert batches == [(10, 10)]
 
 
@@ -384,13 +382,13 @@ def test_some_of_all_pairs():
 def test_bad_answers_are_refused_and_not_kept(answer):
     log = []
     with pytest.raises(ValueError, match=r"prefer returned .* for items \d and \d"):
-        quicksort(range(4), lambda u, v: answer, log=log)
+        quicksort(range(4), lambda *_: answer, log=log)
     assert log == []
 
 
 @pytest.mark.parametrize("answer", [True, 1, 1.0, np.True_, np.float32(1), np.array(1)])
 def test_good_answers(answer):
-    log = quicksort(range(2), lambda u, v: answer).log
+    log = quicksort(range(2), lambda *_: answer).log
     assert log[0][2] == 1.0
     assert type(log[0][2]) is float
 
@@ -412,7 +410,7 @@ def test_good_answers(answer):
     ],
 )
 def test_bad_options_are_refused_before_any_question(options, error, message):
-    def prefer(u, v):
+    def prefer(*_):
         raise AssertionError
 
     with pytest.raises(error, match=message):
@@ -420,7 +418,7 @@ def test_bad_options_are_refused_before_any_question(options, error, message):
 
 
 def test_comparators_of_the_wrong_kind_are_told_apart():
-    async def later(u, v):
+    async def later(*_):
         return 1
 
     with pytest.raises(TypeError, match="aquicksort"):
@@ -428,15 +426,15 @@ def test_comparators_of_the_wrong_kind_are_told_apart():
     with pytest.raises(TypeError, match="aquicksort"):
         quicksort(range(3), later, batch=True)
     with pytest.raises(TypeError, match="use quicksort"):
-        asyncio.run(aquicksort(range(3), lambda u, v: 1))
+        asyncio.run(aquicksort(range(3), lambda *_: 1))
     with pytest.raises(TypeError, match="callable"):
         quicksort(range(3), "prefer")
     with pytest.raises(ValueError, match="max_concurrency=0"):
         asyncio.run(aquicksort(range(3), later, max_concurrency=0))
     with pytest.raises(ValueError, match=r"shape \(1,\) for 2 pairs"):
-        quicksort(range(3), lambda U, V: [1], batch=True)
+        quicksort(range(3), lambda *_: [1], batch=True)
     with pytest.raises(ValueError, match="prefer returned"):
-        quicksort(range(3), lambda U, V: [1, 7], batch=True)
+        quicksort(range(3), lambda *_: [1, 7], batch=True)
 
 
 def test_a_million_items_in_some_dozen_batches():

@@ -46,7 +46,7 @@ class Desk:
         check_whole(repeats=(repeats, 1), max_calls=(max_calls, 0))
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
-        self.items = items if _is_table(items) else list(items)
+        self.items: Any = items if _is_table(items) else list(items)
         self.n = self.items.shape[0] if _is_table(items) else len(self.items)
         self.prefer, self.batch = prefer, batch
         self.repeats, self.symmetrise, self.max_calls = repeats, symmetrise, max_calls
@@ -217,12 +217,16 @@ def _as_probability(i: int, j: int, answer: Any) -> float:
     if isawaitable(answer):
         _refuse_awaitable(answer)
     value = answer.item() if isinstance(answer, np.ndarray | np.generic) else answer
-    if not isinstance(value, Real) or not 0 <= value <= 1:
+    if not _is_probability(value):
         raise ValueError(
             f"prefer returned {answer!r} for items {i} and {j}: it must return a number in "
             f"[0, 1], {_MEANING}"
         )
     return float(value)
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, Real) and bool(0 <= float(value) <= 1)
 
 
 def _refuse_awaitable(answer: Any) -> NoReturn:
@@ -240,10 +244,9 @@ def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats
         if not (
             isinstance(entry, tuple | list)
             and len(entry) == 3
-            and all(isinstance(i, Integral) and 0 <= i < n for i in entry[:2])
+            and all(isinstance(i, Integral) and 0 <= int(i) < n for i in entry[:2])
             and entry[0] != entry[1]
-            and isinstance(entry[2], Real)
-            and 0 <= entry[2] <= 1
+            and _is_probability(entry[2])
         ):
             raise ValueError(
                 f"log holds {entry!r}: an entry is (i, j, p), two positions among the {n} items "
