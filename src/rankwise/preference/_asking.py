@@ -47,7 +47,7 @@ class Desk:
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
         self.items: Any = items if _is_table(items) else list(items)
-        self.n = self.items.shape[0] if _is_table(items) else len(self.items)
+        self.n = items.shape[0] if _is_table(items) else len(self.items)
         self.prefer, self.batch = prefer, batch
         self.repeats, self.symmetrise, self.max_calls = repeats, symmetrise, max_calls
         # Without being asked to, the answers to millions of questions in arrays are not kept.
