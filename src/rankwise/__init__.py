@@ -1,7 +1,8 @@
 """Learn to put things in order, and say how far to trust the order.
 
 Each kind of evidence has a room of its own (`rankwise.ordinal` for graded items that arrive as a
-stream); rooms are loaded when first used, so that ``import rankwise`` stays light.
+stream, `rankwise.magnitude` for ratings whose differences matter); rooms are loaded when first
+used, so that ``import rankwise`` stays light.
 """
 
 import importlib
@@ -14,6 +15,7 @@ __all__ = [
     "bounds",
     "datasets",
     "experiments",
+    "magnitude",
     "metrics",
     "model_selection",
     "ordinal",

@@ -1,21 +1,23 @@
 """What all evidence shares: the `Ranking` that comes out, and the grammar of the estimators.
 
 `OrdinalMixin` is a classifier over ordered labels, `OnlineMixin` one that learns from a stream in
-any chunks. Both follow scikit-learn.
+any chunks, `RankerMixin` a regressor of a score, by which things are put in order. All follow
+scikit-learn.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from scipy import sparse
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from rankwise.engine.labels import (
     check_same_order,
@@ -27,8 +29,11 @@ from rankwise.engine.labels import (
     warn_alphabetical,
 )
 from rankwise.engine.loops.rows import as_rows, scores
+from rankwise.engine.queries import encode_queries, group_rows
+from rankwise.engine.warn import warn_user
+from rankwise.metrics import pairwise_misranking_loss
 
-__all__ = ["OnlineMixin", "OrdinalMixin", "Ranking"]
+__all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
 
 State = dict[str, NDArray[Any]]
 
@@ -436,6 +441,138 @@ class OnlineMixin(OrdinalMixin):
 
     def _publish(self, state: State) -> None:
         raise NotImplementedError
+
+
+class RankerMixin(RegressorMixin):
+    """A regressor of a score, higher is better, by which rows are put in order.
+
+    A subclass has ``fit(X, y, *, qid=None, sample_weight=None)`` and ``predict(X)``, and sets
+    ``n_queries_``, the number of queries that it has learned from.
+    """
+
+    n_queries_: int
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def rank(self, X: ArrayLike, *, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the position of each row, from 1, best first; ties as they come.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row: positions are counted within queries.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        values = self.predict(X)
+        codes, n_queries = encode_queries(qid, len(values))
+        best = np.argsort(-values, kind="stable")
+        order, starts = group_rows(codes[best], n_queries)
+        positions = np.empty(len(values), dtype=np.int64)
+        positions[best[order]] = 1 + np.arange(len(values)) - starts[codes[best[order]]]
+        return positions
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of comparable pairs that are put in the right order, a tie half.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their true ratings. Two rows are comparable if these differ.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row: only rows of one query are compared.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights; a pair weighs their product.
+        """
+        values = self.predict(X)
+        if qid is None and self.n_queries_ > 1:
+            warn_user(
+                f"this {type(self).__name__} was fitted with qid and is scored without it, so rows "
+                "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
+                "and cross_val_score through metadata routing)"
+            )
+        return 1.0 - pairwise_misranking_loss(
+            y, values, qid=qid, sample_weight=sample_weight, ties="half"
+        )
+
+
+class Ranked(NamedTuple):
+    """Rows to learn a ranker from, all of positive weight.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (m, n_features)
+        The rows, in double precision.
+    y, weight : ndarrays of shape (m,)
+        Their ratings and weights.
+    codes : ndarray of shape (m,)
+        The query of each row.
+    n_queries : int
+        Each code below it occurs.
+    kept : ndarray of shape (m,)
+        Which of the given rows these are; those without weight are left out.
+    """
+
+    X: Any
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    n_queries: int
+    kept: NDArray[np.int64]
+
+
+def check_ranked(
+    estimator: object,
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    *,
+    reset: bool = True,
+) -> Ranked:
+    """Validate what a ranker learns from."""
+    rows, ratings = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=np.float64,
+        order="C",
+        y_numeric=True,
+        reset=reset,
+    )
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(rows)
+        rows.sum_duplicates()
+    ratings = np.ascontiguousarray(ratings, dtype=np.float64)
+    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    codes, n_queries = encode_queries(qid, len(ratings))
+    if (weight < 0).any():
+        row = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(f"sample_weight is {weight[row]} in row {row}: a weight can't be negative")
+    kept = np.flatnonzero(weight)
+    if not len(kept):
+        raise ValueError("sample_weight is zero for every row: nothing is left to learn from")
+    if len(kept) < len(weight):
+        rows, ratings, weight = rows[kept], ratings[kept], weight[kept]
+        codes, n_queries = encode_queries(codes[kept], len(kept))
+    return Ranked(rows, ratings, weight, codes, n_queries, kept)
 
 
 def check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.metrics.pairwise import polynomial_kernel
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel
 
-from rankwise.engine.kernels import polynomial_map
+from rankwise.engine.kernels import Kernel, polynomial_map
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
@@ -21,3 +22,18 @@ def test_map_reproduces_the_kernel(degree, coef0, gamma):
 def test_what_has_no_map_is_refused(params):
     with pytest.raises(ValueError, match=next(iter(params))):
         polynomial_map(np.ones((2, 2)), **{"degree": 2, **params})
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
+def test_gram_blocks_are_those_of_scikit_learn(name, container):
+    random = np.random.default_rng(0)
+    X, Y = random.normal(size=(300, 4)), random.normal(size=(7, 4))
+    kernel = Kernel(name, 0.4, 2, 0.7)
+    options = {"poly": {"gamma": 0.4, "degree": 2, "coef0": 0.7}, "rbf": {"gamma": 0.4}}
+    expected = pairwise_kernels(X, Y, metric=name, **options.get(name, {}))
+    assert_allclose(kernel.gram(container(X), container(Y)), expected, rtol=1e-12)
+    whole = kernel.gram(container(X))
+    assert_allclose(whole, pairwise_kernels(X, metric=name, **options.get(name, {})), rtol=1e-9)
+    assert_allclose(kernel.diagonal(container(X)), whole.diagonal())
+    assert whole.flags.c_contiguous

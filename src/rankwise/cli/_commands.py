@@ -17,6 +17,7 @@ _FULL: dict[str, dict[str, Any]] = {
     "budgets": {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     "drift": {"n_rounds": 48_000, "window": 1_000},
     "ensembles": {"n_rounds": (5_000, 50_000)},
+    "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     "sizes": {
         "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
         "member_rows": (1_000, 50_000),
@@ -35,7 +36,7 @@ def rankwise() -> None:
 
 @rankwise.command()
 @click.argument("name", type=click.Choice(_NAMES))
-@click.option("--full", is_flag=True, help="The long form, with longer streams.")
+@click.option("--full", is_flag=True, help="The long form, with more data.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31),

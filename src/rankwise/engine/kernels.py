@@ -1,15 +1,16 @@
-"""Kernels: explicit maps of small polynomial kernels."""
+"""Kernels: Gram blocks, and explicit maps of small polynomial kernels."""
 
 from collections import Counter
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from rankwise.engine.loops.inner import monomials
 
@@ -19,6 +20,80 @@ KERNEL_CONSTRAINTS: dict[str, Any] = {
     "degree": [Interval(Integral, 1, None, closed="left")],
     "coef0": [Interval(Real, 0, None, closed="left")],
 }
+_BLOCK = 256
+
+
+class Kernel(NamedTuple):
+    r"""A kernel by its parameters, with scikit-learn's meaning of each.
+
+    ``"linear"`` is :math:`x \cdot x'`, ``"poly"`` :math:`(\gamma\, x \cdot x' + c_0)^p`, ``"rbf"``
+    :math:`\exp(-\gamma \|x - x'\|^2)`; ``"precomputed"`` takes the values for X; a callable is
+    given two matrices of rows and returns the matrix of values. ``gamma=None`` is 1 / n_features.
+    """
+
+    kernel: Any = "linear"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+
+    def gram(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """Return the values of the kernel between the rows of X and Y, as a new C-ordered array.
+
+        Parameters
+        ----------
+        X, Y : ndarrays or CSR matrices of shapes (n, d) and (m, d)
+            The rows; Y of None is X.
+        """
+        Y = X if Y is None else Y
+        if callable(self.kernel):
+            return self._called(X, Y)
+        if self.kernel == "precomputed":
+            return np.array(X, dtype=np.float64, order="C")
+        values = np.ascontiguousarray(safe_sparse_dot(X, Y.T, dense_output=True), dtype=np.float64)
+        if self.kernel == "linear":
+            return values
+        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        if self.kernel == "poly":
+            values *= gamma
+            values += self.coef0
+            return np.power(values, self.degree, out=values)
+        left, right = row_norms(X, squared=True), row_norms(Y, squared=True)
+        for start in range(0, len(values), _BLOCK):
+            block = values[start : start + _BLOCK]
+            block *= 2 * gamma
+            block -= gamma * right
+            block -= gamma * left[start : start + _BLOCK, None]
+            np.minimum(block, 0.0, out=block)
+            np.exp(block, out=block)
+        if X is Y:
+            np.fill_diagonal(values, 1.0)
+        return values
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Return the value of the kernel between each row and itself."""
+        if callable(self.kernel):
+            return np.array([self._called(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
+        if self.kernel == "precomputed":
+            return np.array(np.diagonal(X), dtype=np.float64)
+        if self.kernel == "rbf":
+            return np.ones(X.shape[0])
+        squares = row_norms(X, squared=True)
+        if self.kernel == "linear":
+            return squares
+        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        return (gamma * squares + self.coef0) ** self.degree
+
+    def _called(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        values = np.array(self.kernel(X, Y), dtype=np.float64, order="C")
+        if values.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"kernel={self.kernel!r} returned an array of shape {values.shape} for "
+                f"{X.shape[0]} and {Y.shape[0]} rows: it is given two matrices and must return "
+                "the matrix of values between their rows"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"kernel={self.kernel!r} returned a value that is not finite")
+        return values
 
 
 def map_width(n_features: int, degree: int, coef0: float) -> int:

@@ -47,17 +47,21 @@ def as_labels(y: Any, name: str = "y") -> Labels:
         raise ValueError(f"Unknown label type: {name} holds complex numbers, which have no order")
     if kind == "f" and np.isinf(labels).any():
         raise ValueError(f"{name} contains infinity, which is no label: correct the row")
-    if np.ma.is_masked(y) or (
-        np.isnan(labels).any()
-        if kind == "f"
-        else np.isnat(labels).any()
-        if kind in "mM"
-        else kind in "OT" and any(_is_missing(label) for label in labels.tolist())
-    ):
+    if np.ma.is_masked(y) or any_missing(labels):
         raise ValueError(
             f"{name} contains NaN: a row without a label can't be learned from; drop it"
         )
     return labels
+
+
+def any_missing(values: Labels) -> bool:
+    """Whether a value is NaN, NaT, None or pandas' NA."""
+    kind = values.dtype.kind
+    if kind == "f":
+        return bool(np.isnan(values).any())
+    if kind in "mM":
+        return bool(np.isnat(values).any())
+    return kind in "OT" and any(_is_missing(value) for value in values.tolist())
 
 
 def ordered_categories(y: object) -> Labels | None:

@@ -6,6 +6,7 @@ from rankwise.experiments._report import Report, Table
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
+from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
@@ -14,6 +15,7 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "budgets": budgets,
     "drift": drift,
     "ensembles": ensembles,
+    "magnitude": magnitude,
     "sizes": sizes,
     "steps": steps,
     "synthetic": synthetic,
@@ -26,6 +28,7 @@ __all__ = [
     "budgets",
     "drift",
     "ensembles",
+    "magnitude",
     "sizes",
     "steps",
     "synthetic",

@@ -2,6 +2,7 @@
 
 import pickle
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from rankwise.base import OnlineMixin, OrdinalMixin
+from rankwise.base import OnlineMixin, OrdinalMixin, RankerMixin
 from rankwise.testing._discovery import EXEMPTIONS
 
 K = 4
@@ -57,6 +58,15 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
             check_predict_then_learn,
             check_refused_chunk,
             check_classes_required,
+        ]
+    if isinstance(estimator, RankerMixin):
+        checks += [
+            check_positions,
+            check_score_is_a_share_of_pairs,
+            check_learned_rows_in_any_order,
+            check_renamed_queries,
+            check_weight_is_repetition,
+            check_shifted_ratings,
         ]
     excused = EXEMPTIONS.get(type(estimator).__name__, {})
     yield from (partial(check, estimator) for check in checks if check.__name__ not in excused)
@@ -118,7 +128,7 @@ def check_same_from_any_container(estimator: Any) -> None:
     ):
         model = clone(estimator).fit(frame, labels)
         assert model.feature_names_in_.tolist() == columns
-        assert_array_equal(model.predict(frame), expected.predict(X))
+        _assert_said(model.predict(frame), expected.predict(X), model)
 
 
 def check_float32(estimator: Any) -> None:
@@ -134,7 +144,7 @@ def check_csr(estimator: Any) -> None:
     expected = clone(estimator).fit(X, y)
     for container in (sparse.csr_matrix, sparse.csr_array, sparse.csc_array):
         _assert_close(clone(estimator).fit(container(X), y), expected, X)
-        assert_array_equal(expected.predict(container(X)), expected.predict(X))
+        _assert_said(expected.predict(container(X)), expected.predict(X), expected)
     wide = sparse.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     _assert_close(clone(estimator).fit(wide, y), expected, X)
@@ -145,7 +155,7 @@ def check_permuted_rows(estimator: Any) -> None:
     X, y = _stream()
     model = clone(estimator).fit(X, y)
     order = np.random.default_rng(3).permutation(len(X))
-    assert_array_equal(model.predict(X)[order], model.predict(X[order]))
+    _assert_said(model.predict(X)[order], model.predict(X[order]), model)
 
 
 def check_bad_values_refused(estimator: Any) -> None:
@@ -286,6 +296,88 @@ def check_classes_required(estimator: Any) -> None:
     assert model.classes_.tolist() == list(range(1, K + 1))
 
 
+def check_positions(estimator: Any) -> None:
+    """Positions count from 1 within queries, the highest score first, ties as they come."""
+    X, y = _stream()
+    qid = _queries(len(y))
+    model = clone(estimator).fit(X, y, qid=qid)
+    scores = model.predict(X)
+    for names in (None, qid):
+        positions = model.rank(X, qid=names)
+        for row in range(len(y)):
+            rivals = np.flatnonzero((qid == qid[row]) | (names is None))
+            ahead = sum(
+                scores[r] > scores[row] or (scores[r] == scores[row] and r < row) for r in rivals
+            )
+            assert positions[row] == 1 + ahead
+
+
+def check_score_is_a_share_of_pairs(estimator: Any) -> None:
+    """The score is the share of comparable pairs in the right order; without qid it warns."""
+    X, y = _stream()
+    qid = _queries(len(y))
+    model = clone(estimator).fit(X, y, qid=qid)
+    said = model.predict(X)
+    right = total = 0.0
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if qid[i] == qid[j] and y[j] > y[i]:
+                total += 1
+                right += 1.0 if said[j] > said[i] else 0.5 if said[j] == said[i] else 0.0
+    assert_allclose(model.score(X, y, qid=qid), right / total)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.score(X, y)
+    assert any("qid" in str(warning.message) for warning in caught)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(estimator).fit(X, y).score(X, y)
+
+
+def check_learned_rows_in_any_order(estimator: Any) -> None:
+    """The order of the rows that are learned from makes no difference."""
+    X, y = _stream(real=True)
+    qid = _queries(len(y))
+    order = np.random.default_rng(3).permutation(len(y))
+    model = clone(estimator).fit(X, y, qid=qid)
+    other = clone(estimator).fit(X[order], y[order], qid=qid[order])
+    _assert_same_preferences(other, model, X)
+
+
+def check_renamed_queries(estimator: Any) -> None:
+    """Queries may have any names."""
+    X, y = _stream(real=True)
+    qid = _queries(len(y))
+    model = clone(estimator).fit(X, y, qid=qid)
+    for names in (100 - 7 * qid, np.array(["c", "a", "e", "b", "d"])[qid], [str(q) for q in qid]):
+        _assert_same_preferences(clone(estimator).fit(X, y, qid=names), model, X)
+
+
+def check_weight_is_repetition(estimator: Any) -> None:
+    """A row of weight 2 is the row twice, and one of weight 0 is not there."""
+    X, y = _stream(real=True)
+    qid = _queries(len(y))
+    weight = np.random.default_rng(4).integers(0, 4, size=len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    model = clone(estimator).fit(X, y, qid=qid, sample_weight=weight)
+    other = clone(estimator).fit(X[rows], y[rows], qid=qid[rows])
+    _assert_same_preferences(model, other, X)
+
+
+def check_shifted_ratings(estimator: Any) -> None:
+    """Only differences of ratings count."""
+    X, y = _stream(real=True)
+    model, other = (clone(estimator).fit(X, y + shift) for shift in (0, 1000))
+    _assert_same_preferences(other, model, X)
+
+
+def _queries(n: int) -> NDArray[np.int64]:
+    """Return a query for each row: some of several rows, one of two and one of one."""
+    qid = np.random.default_rng(2).integers(0, 3, size=n)
+    qid[[3, 40]], qid[17] = 3, 4
+    return qid
+
+
 def _stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return 60 rows and ranks 1..4, all of which occur; small integers unless ``real``."""
     random = np.random.default_rng(1)
@@ -296,7 +388,12 @@ def _stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int6
 
 def _learned(model: Any) -> dict[str, Any]:
     """Return copies of what fit has set, the arrays of the state among them."""
-    learned = {k: np.array(v) for k, v in vars(model).items() if k.endswith("_")}
+    learned: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        if isinstance(value, BaseEstimator) and name.endswith("_"):
+            learned |= {f"{name}.{k}": v for k, v in _learned(value).items()}
+        elif name.endswith("_"):
+            learned[name] = np.array(value)
     return learned | {f"_state[{k}]": v.copy() for k, v in vars(model).get("_state", {}).items()}
 
 
@@ -311,10 +408,27 @@ def _assert_same(model: Any, expected: Any, X: Any) -> None:
 
 def _assert_close(model: Any, expected: Any, X: Any) -> None:
     """Assert that two models agree but for the order of summation."""
+    if isinstance(model, RankerMixin):
+        assert_allclose(model.predict(X), expected.predict(X), rtol=1e-6, atol=1e-9)
+        return
     for name in {"coef_", "dual_coef_"} & vars(expected).keys():
         assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
     assert_allclose(model.project(X), expected.project(X), atol=1e-9)
     assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def _assert_said(said: Any, expected: Any, model: Any) -> None:
+    """Assert that predictions are the same; scores may differ by their summation."""
+    if isinstance(model, RankerMixin):
+        assert_allclose(said, expected, rtol=1e-9, atol=1e-9)
+    else:
+        assert_array_equal(said, expected)
+
+
+def _assert_same_preferences(model: Any, expected: Any, X: Any) -> None:
+    """Assert that two rankers predict the same differences."""
+    said, wanted = model.predict(X), expected.predict(X)
+    assert_allclose(said - said[0], wanted - wanted[0], rtol=1e-4, atol=1e-6)
 
 
 def _assert_unchanged(model: Any, before: dict[str, Any]) -> None:

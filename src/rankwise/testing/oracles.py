@@ -1,13 +1,15 @@
 """The algorithms as the papers write them, slow and literal: what the fast code is tested against.
 
-Ranks are 1..k here, as in the papers. Each oracle yields, round by round, the guess made before the
-update and copies of what the algorithm holds after it.
+Ranks are 1..k here, as in the papers. An oracle of an online algorithm yields, round by round, the
+guess made before the update and copies of what the algorithm holds after it. Those of pairs fill
+m x m matrices, those of lists go through all orders of tied rows.
 """
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import floor
-from typing import NamedTuple
+from itertools import permutations, product
+from math import floor, log2
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -292,6 +294,103 @@ def _blame(scores: NDArray[np.float64], y: int, guess: int, update: str) -> NDAr
     return tau
 
 
+def pair_weights(
+    y: ArrayLike,
+    *,
+    one_sided: bool,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pair_weight: str = "uniform",
+) -> NDArray[np.float64]:
+    """Return the weight of each ordered pair (i, j), 0 for one that doesn't count."""
+    targets = np.asarray(y, dtype=np.float64)
+    a = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight, float)
+    query = np.zeros(len(targets)) if qid is None else np.asarray(qid)
+    higher = targets[None, :] - targets[:, None]
+    weights = np.outer(a, a) * (query[:, None] == query[None, :])
+    if one_sided:
+        weights = weights * (higher > 0) * (higher if pair_weight == "magnitude" else 1)
+    return weights
+
+
+def pair_costs(
+    kind: str, y: ArrayLike, s: ArrayLike, *, epsilon: float = 0.0, ties: str = "wrong"
+) -> NDArray[np.float64]:
+    """Return the cost of each ordered pair (i, j); one-sided kinds mean y_j > y_i."""
+    targets, scores = np.asarray(y, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    wanted, got = (v[None, :] - v[:, None] for v in (targets, scores))
+    if kind == "magnitude":
+        return np.abs(got - wanted)
+    if kind == "epsilon_insensitive":
+        return np.maximum(0, np.abs(got - wanted) - epsilon)
+    if kind == "hinge":
+        return np.maximum(0, 1 - got)
+    if kind == "magnitude_hinge":
+        return np.maximum(0, wanted - got)
+    if kind == "hinge_rank":
+        return np.where(got < 0, -got, 0)
+    if kind == "hinge_magnitude":
+        return np.where(got < 0, np.abs(got - wanted), 0)
+    if kind == "exponential":
+        return np.exp(-got)
+    tied = {"wrong": 1.0, "half": 0.5, "right": 0.0}[ties]
+    return np.where(got == 0, tied, got < 0)
+
+
+def pair_loss(weights: NDArray[np.float64], costs: NDArray[np.float64], power: int = 1) -> float:
+    """Return the weighted mean of cost^power."""
+    return float((weights * costs**power).sum() / weights.sum())
+
+
+def pair_hessian(weights: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the generalised Hessian by s of the weighted mean of squared costs."""
+    active = weights * (costs > 0) / weights.sum()
+    both = active + active.T
+    return 2 * (np.diag(both.sum(axis=1)) - both)
+
+
+def list_measure(
+    measure: Callable[..., float], y: ArrayLike, s: ArrayLike, *, k: int | None = None
+) -> float:
+    """Return the mean of a measure of one list over all orders of its tied rows.
+
+    Parameters
+    ----------
+    measure : callable
+        `ndcg`, `average_precision` or `reciprocal_rank` of targets in ranked order.
+    y, s : array-like of shape (n,)
+        Targets and scores.
+    k : int, optional
+        Where the list is cut.
+    """
+    targets, scores = np.asarray(y, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    blocks = [list(permutations(targets[scores == level])) for level in np.unique(scores)[::-1]]
+    lists = [np.concatenate(blocks) for blocks in product(*blocks)]
+    return float(np.mean([measure(ranked, len(ranked) if k is None else k) for ranked in lists]))
+
+
+def ndcg(ranked: NDArray[np.float64], k: int) -> float:
+    """Return the NDCG of targets in ranked order, with gain 2^y - 1."""
+
+    def dcg(values: NDArray[np.float64]) -> float:
+        return sum((2**y - 1) / log2(place + 2) for place, y in enumerate(values[:k]))
+
+    return dcg(ranked) / dcg(np.sort(ranked)[::-1])
+
+
+def average_precision(ranked: NDArray[np.float64], k: int) -> float:
+    """Return the precision at the places of relevant rows (y > 0) up to k, over all relevant."""
+    relevant = ranked > 0
+    found = [relevant[: n + 1].mean() for n in range(min(k, len(ranked))) if relevant[n]]
+    return float(sum(found) / relevant.sum())
+
+
+def reciprocal_rank(ranked: NDArray[np.float64], k: int) -> float:
+    """Return 1 over the place of the first relevant row (y > 0), 0 if it comes after k."""
+    place = int(np.argmax(ranked > 0)) + 1
+    return 1 / place if place <= k else 0.0
+
+
 def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
     """Return the first r with score - b_r < 0, else k."""
     for r, b in enumerate(thresholds, start=1):
@@ -321,3 +420,56 @@ def quicksort(
         pivot,
         *quicksort(upper, before, values, k=left),
     ]
+
+
+def mprank(
+    X: ArrayLike, y: ArrayLike, C: float, *, qid: ArrayLike | None = None, weight: Any = None
+) -> tuple[NDArray[np.float64], float]:
+    """Minimise ||w||^2 + C (weighted mean over the pairs) as least squares with a row a pair.
+
+    Returns w and the objective.
+    """
+    rows, ratings = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    m = len(ratings)
+    query = np.zeros(m) if qid is None else np.asarray(qid)
+    a = np.ones(m) if weight is None else np.asarray(weight, dtype=np.float64)
+    pairs = [(i, j) for i in range(m) for j in range(m) if query[i] == query[j]]
+    total = sum(a[i] * a[j] for i, j in pairs)
+    equations = [np.sqrt(C * a[i] * a[j] / total) * (rows[j] - rows[i]) for i, j in pairs]
+    wanted = [np.sqrt(C * a[i] * a[j] / total) * (ratings[j] - ratings[i]) for i, j in pairs]
+    A = np.vstack([*equations, np.eye(rows.shape[1])])
+    b = np.concatenate([wanted, np.zeros(rows.shape[1])])
+    w = np.linalg.lstsq(A, b, rcond=None)[0]
+    return w, float(((A @ w - b) ** 2).sum())
+
+
+def leave_pair_out(
+    X: ArrayLike, y: ArrayLike, C: float, *, qid: ArrayLike | None = None, weight: Any = None
+) -> NDArray[np.float64]:
+    """Refit ridge with an intercept a query without each pair, keeping penalty and row weights.
+
+    Entry [i, j] is the predicted difference of j and i without both, nan across queries.
+    """
+    rows, ratings = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    m, d = rows.shape
+    query = np.zeros(m) if qid is None else np.asarray(qid)
+    a = np.ones(m) if weight is None else np.asarray(weight, dtype=np.float64)
+    names = np.unique(query)
+    totals = np.array([a[query == q].sum() for q in query])
+    squares = sum(a[query == q].sum() ** 2 for q in names)
+    cost = 2 * C * a * totals / squares
+    differences = np.full((m, m), np.nan)
+    for i in range(m):
+        differences[i, i] = 0.0
+        for j in range(i):
+            if query[i] != query[j]:
+                continue
+            kept = [k for k in range(m) if k not in (i, j)]
+            intercepts = (query[kept, None] == names).astype(np.float64)
+            A = np.sqrt(cost[kept])[:, None] * np.hstack([rows[kept], intercepts])
+            penalty = np.hstack([np.eye(d), np.zeros((d, len(names)))])
+            b = np.concatenate([np.sqrt(cost[kept]) * ratings[kept], np.zeros(d)])
+            w = np.linalg.lstsq(np.vstack([A, penalty]), b, rcond=None)[0][:d]
+            differences[i, j] = (rows[j] - rows[i]) @ w
+            differences[j, i] = -differences[i, j]
+    return differences

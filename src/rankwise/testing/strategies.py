@@ -1,4 +1,4 @@
-"""Hypothesis strategies for streams of ranked rows, friendly and hostile."""
+"""Hypothesis strategies for streams of ranked rows and for rated rows in queries."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,6 +15,15 @@ class Stream(NamedTuple):
     X: NDArray[np.float64]
     ranks: NDArray[np.int64]
     k: int
+
+
+class Rated(NamedTuple):
+    """Rows, their ratings, the query of each, and whole weights from 1."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    qid: NDArray[np.int64]
+    weight: NDArray[np.int64]
 
 
 @st.composite
@@ -52,6 +61,51 @@ def chunkings(draw: st.DrawFn, n_rows: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
+@st.composite
+def rated(draw: st.DrawFn, *, max_rows: int = 12, max_features: int = 3) -> Rated:
+    """Draw rated rows in queries of any size, with repeated rows, ratings and weights."""
+    m, d = draw(st.integers(2, max_rows)), draw(st.integers(1, max_features))
+    reals = st.integers(-8, 8).map(lambda k: k / 4)
+    X = draw(hnp.arrays(np.float64, (m, d), elements=reals))
+    y = draw(hnp.arrays(np.float64, m, elements=reals))
+    qid = draw(hnp.arrays(np.int64, m, elements=st.integers(0, draw(st.integers(0, 3)))))
+    weight = draw(hnp.arrays(np.int64, m, elements=st.integers(1, 3)))
+    return Rated(X, y, qid, weight)
+
+
 def _ranked(draw: st.DrawFn, X: NDArray[np.float64], max_ranks: int) -> Stream:
     k = draw(st.integers(2, max_ranks))
     return Stream(X, draw(hnp.arrays(np.int64, len(X), elements=st.integers(1, k))), k)
+
+
+class ScoredRows(NamedTuple):
+    """Targets, scores, and None or an array of queries and of weights; some pair has an order."""
+
+    y: NDArray[np.float64]
+    s: NDArray[np.float64]
+    qid: NDArray[np.int64] | None
+    sample_weight: NDArray[np.float64] | None
+
+
+@st.composite
+def scored_rows(draw: st.DrawFn, *, max_rows: int = 24) -> ScoredRows:
+    """Draw rows with few or many different targets and scores, ties in both."""
+    n = draw(st.integers(2, max_rows))
+    few = st.integers(0, 3).map(float)
+    many = st.floats(-4, 4, allow_subnormal=False, width=16)
+
+    def numbers() -> NDArray[np.float64]:
+        return draw(hnp.arrays(np.float64, n, elements=draw(st.sampled_from([few, many]))))
+
+    y, s = numbers(), numbers()
+    qid = draw(st.none() | hnp.arrays(np.int64, n, elements=st.integers(-1, 3)))
+    weights = hnp.arrays(np.float64, n, elements=st.sampled_from([0.0, 0.5, 1.0, 3.0]))
+    a = draw(st.none() | weights)
+    order = draw(st.permutations(range(n)))
+    i, j = order[:2]
+    y[j] = y[i] + 1
+    if qid is not None:
+        qid[j] = qid[i]
+    if a is not None:
+        a[[i, j]] = np.maximum(a[[i, j]], 0.5)
+    return ScoredRows(y, s, qid, a)

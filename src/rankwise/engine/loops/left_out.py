@@ -1,0 +1,179 @@
+"""Centring of a Gram matrix, and what is said of each pair of rows that a ridge leaves out.
+
+Rows have codes: the query that each belongs to. Only pairs of one query are pairs.
+"""
+
+import numpy as np
+from numba import njit
+
+# A 2 x 2 determinant below this share of its diagonal product is rounding, or nearly so.
+SINGULAR = 1e-13
+NEARLY = 1e-3
+# Relative errors of matrix entries in single and double precision, generously.
+SINGLE = 1e-6
+DOUBLE = 1e-11
+_TILE = 64
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def centre(K, codes, means, grand, scale, null, ridge, full):
+    """Centre K within the queries, scale rows and columns, and add ridge and null, in place.
+
+    ``means[q, j]`` is the mean of ``K[:, j]`` over query q and ``grand[q, r]`` that of the means.
+    ``null null'`` is added within each query. Only the triangle below the diagonal is written
+    unless ``full``.
+    """
+    m = len(codes)
+    columns = means.T.copy()
+    shift = np.empty(len(grand))
+    for i in range(m):
+        mine = means[codes[i]]
+        for q in range(len(shift)):
+            shift[q] = columns[i, q] - grand[codes[i], q]
+        if len(shift) == 1:
+            for j in range(m if full else i + 1):
+                K[i, j] = (K[i, j] - mine[j] - shift[0]) * (scale[i] * scale[j]) + null[i] * null[j]
+        else:
+            for j in range(m if full else i + 1):
+                K[i, j] = (K[i, j] - mine[j] - shift[codes[j]]) * (scale[i] * scale[j])
+                if codes[i] == codes[j]:
+                    K[i, j] += null[i] * null[j]
+        K[i, i] += ridge
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _missed(a, b, c, e, f, s, t, pair):
+    """Return the left-out residual of the second row less that of the first.
+
+    The residuals solve [[a, c], [c, b]] (r, u) = (e, f) and are scaled by s and t. If that is
+    singular, as it is when the two are all of their query, the pseudo-inverse answers.
+    """
+    determinant = a * b - c * c
+    if determinant > SINGULAR * a * b and not pair:
+        return (t * (a * f - c * e) - s * (b * e - c * f)) / determinant
+    trace = a + b
+    if trace <= 0.0:
+        return 0.0
+    return (t * (c * e + b * f) - s * (a * e + c * f)) / (trace * trace)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slack(a, b, c, e, f, s, t, missed, gap, pair):
+    """Return how far off a difference is, for each unit of relative error of the entries."""
+    determinant = a * b - c * c
+    if pair or determinant <= SINGULAR * a * b:
+        return abs(gap) + abs(missed)
+    wide = 0.5 * (a + b)
+    return abs(gap) + wide * (abs(t * e) + abs(s * f) + 2.0 * abs(c * missed)) / determinant
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def left_out_differences(J, codes, sizes, null, residual, scale, y):
+    """Turn J into h(x_j) - h(x_i) with i and j left out, in place; nan across queries.
+
+    Parameters
+    ----------
+    J : ndarray of shape (m, m)
+        Read on and below the diagonal. ``J - null null'`` within each query is the matrix whose
+        2 x 2 blocks are solved with.
+    codes, sizes : ndarrays of shapes (m,) and (n_queries,)
+        The query of each row, and the rows of each query.
+    null, residual, scale, y : ndarrays of shape (m,)
+        See J; the right-hand side; what a solution is multiplied by; the targets.
+    """
+    m = len(y)
+    diagonal = np.empty(m)
+    for i in range(m):
+        diagonal[i] = max(J[i, i] - null[i] * null[i], 0.0)
+        J[i, i] = 0.0
+    for top in range(0, m, _TILE):
+        for left in range(0, top + 1, _TILE):
+            for i in range(top, min(top + _TILE, m)):
+                for j in range(left, min(left + _TILE, i)):
+                    if codes[i] != codes[j]:
+                        J[i, j] = J[j, i] = np.nan
+                        continue
+                    a, e, s = diagonal[i], residual[i], scale[i]
+                    b, f, t = diagonal[j], residual[j], scale[j]
+                    c, gap = J[i, j] - null[i] * null[j], y[j] - y[i]
+                    pair = sizes[codes[i]] == 2
+                    missed = _missed(a, b, c, e, f, s, t, pair)
+                    said = gap - missed
+                    if abs(said) <= DOUBLE * _slack(a, b, c, e, f, s, t, missed, gap, pair):
+                        said = 0.0
+                    J[i, j] = said
+                    J[j, i] = -said
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, sums):
+    """Add the errors of the left-out pairs of some rows of one query to ``sums``.
+
+    ``sign * J[i, j]``, in single precision, is the entry for row ``first + i`` and a row j before
+    it, from which the part of ``null`` is taken off. Where a block is nearly singular or the
+    prediction nearly a tie, the entry is summed anew in double precision, as the sum over k of
+    ``sign * U[i, k] g[k] U[j, k]``. ``sums`` are weighted: squares, wrong pairs, all pairs, and
+    pairs with different targets.
+    """
+    pair = len(diagonal) == 2
+    misses, unsure = np.empty(len(y)), np.empty(len(y), dtype=np.bool_)
+    for row in range(J.shape[0]):
+        i = first + row
+        a, e, s = diagonal[i], residual[i], scale[i]
+        any_unsure = 0
+        for j in range(i):
+            b, f, t = diagonal[j], residual[j], scale[j]
+            c, gap = sign * J[row, j] - null[i] * null[j], y[j] - y[i]
+            determinant = a * b - c * c
+            missed = (t * (a * f - c * e) - s * (b * e - c * f)) / determinant
+            wide = 0.5 * (a + b) * (abs(t * e) + abs(s * f) + 2.0 * abs(c * missed))
+            near = abs(gap - missed) * determinant <= SINGLE * (abs(gap) * determinant + wide)
+            unsure[j] = near | (determinant <= NEARLY * a * b) | pair
+            any_unsure += unsure[j]
+            misses[j] = missed
+        for j in range(i if any_unsure else 0):
+            if unsure[j]:
+                b, f, t = diagonal[j], residual[j], scale[j]
+                c, gap = 0.0, y[j] - y[i]
+                for k in range(len(g)):
+                    c += U[i, k] * g[k] * U[j, k]
+                c = sign * c - null[i] * null[j]
+                missed = _missed(a, b, c, e, f, s, t, pair)
+                slack = _slack(a, b, c, e, f, s, t, missed, gap, pair)
+                misses[j] = gap if abs(gap - missed) <= DOUBLE * slack else missed
+        squares = wrong = total = comparable = 0.0
+        for j in range(i):
+            gap = y[j] - y[i]
+            squares += weight[j] * misses[j] * misses[j]
+            total += weight[j]
+            comparable += weight[j] * (gap != 0.0)
+            wrong += weight[j] * ((gap != 0.0) & ((gap - misses[j]) * gap <= 0.0))
+        sums[0] += weight[i] * squares
+        sums[1] += weight[i] * wrong
+        sums[2] += weight[i] * total
+        sums[3] += weight[i] * comparable
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def errors_of(differences, y, weight):
+    """Return weighted squares, wrong pairs, all pairs, pairs with different targets, and a count.
+
+    Over i < j where the difference is known and the pair has a weight.
+    """
+    squares = wrong = total = comparable = 0.0
+    count = 0
+    for i in range(len(y)):
+        for j in range(i + 1, len(y)):
+            said = differences[i, j]
+            if np.isnan(said):
+                continue
+            both = weight[i] * weight[j]
+            count += both > 0.0
+            gap = y[j] - y[i]
+            squares += both * (gap - said) ** 2
+            total += both
+            if gap != 0.0:
+                comparable += both
+                if said * gap <= 0.0:
+                    wrong += both
+    return squares, wrong, total, comparable, count

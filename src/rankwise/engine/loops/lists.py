@@ -1,0 +1,82 @@
+"""Measures of ranked lists, each the mean over the orders of tied rows. Twin: all orders.
+
+Rows are sorted by (query, score), lowest score first, as the sort leaves them; a list is read from
+its end. A measure is nan for a query that it can't judge.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def ndcg(s, gains, ideal, discounts, starts, out):
+    """Fill ``out``; ``ideal`` are the gains sorted by (query, gain), ``discounts`` go by place."""
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        out[q] = np.nan
+        if start == stop or ideal[start] == ideal[stop - 1]:
+            continue
+        found, best = 0.0, 0.0
+        for i in range(stop - start):
+            best += discounts[i] * ideal[stop - 1 - i]
+        i = stop - 1
+        while i >= start:
+            end, gain, discount = i, 0.0, 0.0
+            while i >= start and s[i] == s[end]:
+                gain += gains[i]
+                discount += discounts[stop - 1 - i]
+                i -= 1
+            found += gain * discount / (end - i)
+        out[q] = found / best
+
+
+@njit(cache=True, nogil=True)
+def average_precision(s, relevant, k, starts, out):
+    """Fill ``out`` with precision at the places of relevant rows up to k, over all relevant.
+
+    Of t tied rows, r of them relevant, after n rows with c relevant: the j-th is relevant with
+    probability r / t, and then (j - 1) (r - 1) / (t - 1) of those before it are on average.
+    """
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        seen, found = 0, 0.0
+        i = stop - 1
+        while i >= start:
+            end, r = i, 0
+            while i >= start and s[i] == s[end]:
+                r += relevant[i]
+                i -= 1
+            t, n = end - i, stop - 1 - end
+            if r > 0:
+                more = (r - 1) / max(t - 1, 1)
+                for j in range(min(t, k - n)):
+                    found += r / t * (seen + 1 + j * more) / (n + j + 1)
+            seen += r
+        out[q] = found / seen if 0 < seen < stop - start else np.nan
+
+
+@njit(cache=True, nogil=True)
+def reciprocal_rank(s, relevant, k, starts, out):
+    """Fill ``out`` with 1 over the place of the first relevant row, 0 if it comes after k.
+
+    Of t tied rows, r of them relevant, the first relevant one is the j-th with a probability that
+    starts at r / t and goes down by the factor (t - j - r + 1) / (t - j).
+    """
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        seen, found = 0, 0.0
+        i = stop - 1
+        while i >= start:
+            end, r = i, 0
+            while i >= start and s[i] == s[end]:
+                r += relevant[i]
+                i -= 1
+            t, n = end - i, stop - 1 - end
+            if seen == 0 and r > 0:
+                chance = r / t
+                for j in range(1, min(t - r + 1, k - n) + 1):
+                    found += chance / (n + j)
+                    if j < t:
+                        chance *= (t - j - r + 1) / (t - j)
+            seen += r
+        out[q] = found if 0 < seen < stop - start else np.nan

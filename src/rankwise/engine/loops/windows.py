@@ -1,0 +1,78 @@
+"""Sums over all pairs of rows whose residuals lie further apart than epsilon. Twin: the definition.
+
+The rows of each query are sorted by r. The partners of row i below it, those with r_j < r_i - eps,
+are then a window that only moves up, and sums of powers of r_i - eps - r_j follow it:
+when r grows by a gap, each of these costs grows by it. Nothing is ever subtracted, so nothing
+cancels.
+"""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def window_sums(r, a, starts, epsilon, power, gradient):
+    """Sum cost^power over the pairs, each once, and fill ``gradient`` with the derivatives by r.
+
+    The cost of a pair is max(0, |r_j - r_i| - epsilon), its weight a_i a_j.
+    """
+    value = 0.0
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        count, first, second, subtotal = 0.0, 0.0, 0.0, 0.0
+        edge = start
+        for i in range(start, stop):
+            gap = r[i] - r[max(i - 1, start)]
+            second += gap * (2 * first + gap * count)
+            first += gap * count
+            while r[edge] < r[i] - epsilon:
+                cost = r[i] - epsilon - r[edge]
+                count += a[edge]
+                first += a[edge] * cost
+                second += a[edge] * cost * cost
+                edge += 1
+            gradient[i] = a[i] * (count if power == 1 else 2 * first)
+            subtotal += a[i] * (first if power == 1 else second)
+        value += subtotal
+        count, first = 0.0, 0.0
+        edge = stop - 1
+        for i in range(stop - 1, start - 1, -1):
+            first += (r[min(i + 1, stop - 1)] - r[i]) * count
+            while r[i] < r[edge] - epsilon:
+                count += a[edge]
+                first += a[edge] * (r[edge] - epsilon - r[i])
+                edge -= 1
+            gradient[i] -= a[i] * (count if power == 1 else 2 * first)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def window_bounds(r, starts, epsilon, below, above):
+    """Fill the bounds of the partners of row i: those before ``below[i]``, from ``above[i]`` on."""
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        edge = start
+        for i in range(start, stop):
+            while edge < stop and r[edge] < r[i] - epsilon:
+                above[edge] = i
+                edge += 1
+            below[i] = edge
+        above[edge:stop] = stop
+
+
+@njit(cache=True, nogil=True)
+def window_partners(x, starts, below, above, total):
+    """Fill ``total[i]`` with the sum of x over the partners of row i."""
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        seen, edge = 0.0, start
+        for i in range(start, stop):
+            while edge < below[i]:
+                seen += x[edge]
+                edge += 1
+            total[i] = seen
+        seen, edge = 0.0, stop
+        for i in range(stop - 1, start - 1, -1):
+            while edge > above[i]:
+                edge -= 1
+                seen += x[edge]
+            total[i] += seen

@@ -1,0 +1,337 @@
+r"""Losses over all pairs: value, gradient and curvature at given scores.
+
+With residuals :math:`r = s - y`, the mean over the counted pairs of
+
+===========================  ==========================================  ========================
+`MagnitudeLoss`              :math:`|r_j - r_i|^n`                       all ordered pairs
+`EpsilonInsensitiveLoss`     :math:`\max(0, |r_j - r_i| - \epsilon)^n`   all ordered pairs
+`HingeLoss`                  :math:`\max(0, 1 - (s_j - s_i))^n`          :math:`y_j > y_i`
+`MagnitudeHingeLoss`         :math:`\max(0, (y_j-y_i) - (s_j-s_i))^n`    :math:`y_j > y_i`
+===========================  ==========================================  ========================
+
+for n = 1, 2; a weighted mean if pairs have weights. All are convex in s. Value, gradient and a
+product with the Hessian take O(m log m) time and O(m) memory, `MagnitudeLoss` with n = 2 O(m).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.engine.loops.dominance import (
+    GRADIENT,
+    PARTNERS,
+    TOTALS,
+    dominance,
+    exponential_sum,
+    merge_events,
+)
+from rankwise.engine.loops.windows import window_bounds, window_partners, window_sums
+from rankwise.engine.pairs._pairs import Floats, Pairs, Rows, sorted_rows
+
+_NONE = np.empty(0)
+
+
+class Curvature:
+    r"""The graph of the pairs that cost something, as a matrix to multiply with.
+
+    .. math:: L = \frac1W \sum_{\text{active } (i, j)} w_{ij} (e_j - e_i)(e_j - e_i)^\top
+
+    The Hessian of a loss of power 2 is 2 L. That of power 1 is zero where it exists; for a kink of
+    width 2h it is smoothed to ``(curvature(s, -h) - curvature(s, h)) / (2 h)``, the pairs that cost
+    between -h and h. With a matrix X of features, ``X.T @ L.product(X)`` is the d x d matrix that
+    a Newton step needs.
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (m,)
+        The diagonal of L: the weight of the active pairs of each row.
+    """
+
+    def __init__(self, sums: Callable[[Floats], Floats], weight: Floats, scale: float) -> None:
+        self._sums, self._scale = sums, scale
+        self.diagonal = sums(np.ones(len(weight))) * scale
+
+    def product(self, v: Floats) -> Floats:
+        """Multiply with a vector of shape (m,), or each column of a matrix of shape (m, d)."""
+        if v.ndim == 2:
+            return np.column_stack([self.product(column) for column in v.T])
+        return self.diagonal * v - self._sums(v) * self._scale
+
+
+class PairLoss:
+    """A loss over pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The targets, queries and weights.
+    power : {1, 2}
+        The power of the cost of a pair.
+    """
+
+    def __init__(self, pairs: Pairs, *, power: int = 1) -> None:
+        if power not in (1, 2):
+            raise ValueError(f"power={power!r} must be 1 or 2")
+        self.pairs, self.power = pairs, power
+
+    def value(self, s: Floats) -> float:
+        """Return the mean cost of the scores."""
+        return self.value_gradient(s)[0]
+
+    def value_gradient(self, s: Floats) -> tuple[float, Floats]:
+        """Return the mean cost and its gradient; for power 1 a subgradient, 0 at a kink."""
+        raise NotImplementedError
+
+    def curvature(self, s: Floats, shift: float = 0.0) -> Curvature:
+        """Return the graph of the pairs that cost more than ``shift`` before the cost is cut."""
+        raise NotImplementedError
+
+    def hessian_product(self, s: Floats, v: Floats) -> Floats:
+        """Return the (generalised) Hessian at s times v, for power 2.
+
+        To multiply more than once at the same s, keep ``curvature(s)``.
+        """
+        if self.power == 1:
+            raise ValueError("power=1 has no Hessian: smooth the kink, see Curvature")
+        return 2 * self.curvature(s).product(v)
+
+
+class EpsilonInsensitiveLoss(PairLoss):
+    r"""Mean of :math:`\max(0, |r_j - r_i| - \epsilon)^n` over all ordered pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The targets, queries and row weights.
+    epsilon : float
+        What a difference may be off without a cost, not negative.
+    power : {1, 2}
+        The power of the cost of a pair.
+    """
+
+    def __init__(self, pairs: Pairs, *, epsilon: float, power: int = 1) -> None:
+        super().__init__(pairs, power=power)
+        if not 0 <= epsilon < np.inf:
+            raise ValueError(f"epsilon={epsilon!r} must be a number from 0")
+        if pairs.magnitude:
+            raise ValueError("pair_weight='magnitude' is for the one-sided losses")
+        self.epsilon = epsilon
+
+    def value_gradient(self, s: Floats) -> tuple[float, Floats]:
+        rows, r, starts, a = self._sorted(s)
+        slopes = np.empty(len(r))
+        value = window_sums(r, a, starts, self.epsilon, self.power, slopes)
+        gradient = np.empty(len(r))
+        gradient[rows] = slopes
+        scale = 2 / self.pairs.two_sided_weight
+        return value * scale, gradient * scale
+
+    def curvature(self, s: Floats, shift: float = 0.0) -> Curvature:
+        rows, r, starts, a = self._sorted(s)
+        below = np.arange(len(r), dtype=np.int32)
+        above = below + np.int32(1)
+        if self.epsilon + shift >= 0:
+            window_bounds(r, starts, self.epsilon + shift, below, above)
+
+        def sums(v: Floats) -> Floats:
+            found, out = np.empty(len(r)), np.empty(len(r))
+            window_partners(a * v[rows], starts, below, above, found)
+            out[rows] = a * found
+            return out
+
+        return Curvature(sums, self.pairs.weight, 2 / self.pairs.two_sided_weight)
+
+    def _sorted(self, s: Floats) -> tuple[NDArray[Any], Floats, NDArray[np.int64], Floats]:
+        layout = self.pairs.by_query
+        rows, r = sorted_rows(s[layout.rows] - layout.y, layout.starts)
+        return layout.rows[rows], r, layout.starts, layout.a[rows]
+
+
+class MagnitudeLoss(EpsilonInsensitiveLoss):
+    r"""Mean of :math:`|r_j - r_i|^n` over all ordered pairs.
+
+    For n = 2 it is twice the variance of the residuals, query by query.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The targets, queries and row weights.
+    power : {1, 2}
+        The power of the cost of a pair.
+    """
+
+    def __init__(self, pairs: Pairs, *, power: int = 2) -> None:
+        super().__init__(pairs, epsilon=0.0, power=power)
+
+    def value_gradient(self, s: Floats) -> tuple[float, Floats]:
+        if self.power == 1:
+            return super().value_gradient(s)
+        centred, totals = self._centred(s - self.pairs.y)
+        gradient = self.pairs.weight * totals * centred
+        scale = 2 / self.pairs.two_sided_weight
+        return float(gradient @ centred) * scale, gradient * (2 * scale)
+
+    def curvature(self, s: Floats, shift: float = 0.0) -> Curvature:
+        if self.power == 1 or shift != 0:
+            return super().curvature(s, shift)
+        a = self.pairs.weight
+
+        def sums(v: Floats) -> Floats:
+            centred, totals = self._centred(v)
+            return a * (totals * (v - centred) - a * v)
+
+        return Curvature(sums, a, 2 / self.pairs.two_sided_weight)
+
+    def _centred(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return v less its mean in the query, and the weight of the query, row by row."""
+        a, codes = self.pairs.weight, self.pairs.codes
+        if codes is None:
+            total = a.sum()
+            centred = v - (a @ v) / total
+            return centred - (a @ centred) / total, np.full(len(a), total)
+        totals: Floats = np.bincount(codes, weights=a).astype(np.float64)
+        share = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+        centred = v - (np.bincount(codes, weights=a * v) * share)[codes]
+        centred -= (np.bincount(codes, weights=a * centred) * share)[codes]
+        return centred, totals[codes]
+
+
+class HingeLoss(PairLoss):
+    r"""Mean of :math:`\max(0, 1 - (s_j - s_i))^n` over the pairs with :math:`y_j > y_i`.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The targets, queries and weights.
+    power : {1, 2}
+        The power of the cost of a pair.
+    """
+
+    margin = 1.0
+
+    def __init__(self, pairs: Pairs, *, power: int = 1) -> None:
+        super().__init__(pairs, power=power)
+        pairs.check_comparable()
+
+    def value_gradient(self, s: Floats) -> tuple[float, Floats]:
+        slopes, totals = np.zeros(len(s)), np.zeros(1)
+        _dominance(
+            self.pairs, self._scores(s), self.margin, GRADIENT, self.power, _NONE, slopes, totals
+        )
+        gradient = np.empty(len(s))
+        gradient[self.pairs.by_target.rows] = slopes
+        total = self.pairs.one_sided_weight
+        return float(totals[0]) / total, gradient / total
+
+    def curvature(self, s: Floats, shift: float = 0.0) -> Curvature:
+        rows, t = self.pairs.by_target.rows, self._scores(s)
+        prepared = _events(self.pairs, t, self.margin - shift)
+
+        def sums(v: Floats) -> Floats:
+            slopes, out = np.zeros(len(s)), np.empty(len(s))
+            _walk(self.pairs, prepared, PARTNERS, self.power, v[rows], slopes, _NONE)
+            out[rows] = slopes
+            return out
+
+        return Curvature(sums, self.pairs.weight, 1 / self.pairs.one_sided_weight)
+
+    def _scores(self, s: Floats) -> Floats:
+        """Return what the margin is a margin of, in the order of the targets."""
+        return s[self.pairs.by_target.rows]
+
+
+class MagnitudeHingeLoss(HingeLoss):
+    r"""Mean of :math:`\max(0, (y_j - y_i) - (s_j - s_i))^n` over the pairs with :math:`y_j > y_i`.
+
+    It is the hinge of margin 0 on the residuals.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The targets, queries and weights.
+    power : {1, 2}
+        The power of the cost of a pair.
+    """
+
+    margin = 0.0
+
+    def _scores(self, s: Floats) -> Floats:
+        layout = self.pairs.by_target
+        return s[layout.rows] - layout.y
+
+
+def misranked_sums(pairs: Pairs, s: Floats) -> Floats:
+    """Sum d^p D^q over the pairs y_j > y_i with d = s_i - s_j > 0, where D = y_j - y_i.
+
+    Returns
+    -------
+    ndarray of shape (7,)
+        (p, q) = 00, 01, 02, 10, 11, 20, 21, each pair weighing by its rows alone.
+    """
+    totals = np.zeros(7)
+    t = s[pairs.by_target.rows]
+    _dominance(pairs, t, 0.0, TOTALS, 1, _NONE, _NONE, totals)
+    return totals
+
+
+def exponential_mean(pairs: Pairs, s: Floats) -> float:
+    """Mean of exp(-(s_j - s_i)) over the pairs y_j > y_i; inf if no float can hold it."""
+    pairs.check_comparable()
+    layout = pairs.by_target
+    z, c = exponential_sum(s[layout.rows], layout.y, layout.a, layout.starts, pairs.magnitude)
+    with np.errstate(over="ignore"):
+        return float(np.exp(c + np.log(z) - np.log(pairs.one_sided_weight)))
+
+
+def _events(pairs: Pairs, t: Floats, margin: float) -> tuple[Rows, Floats]:
+    layout = pairs.by_target
+    rows, keys = sorted_rows(t, layout.starts)
+    if margin == 0.0:
+        return rows, keys
+    events, both = np.empty(2 * len(t), dtype=np.int32), np.empty(2 * len(t))
+    merge_events(rows, keys, layout.starts, margin, events, both)
+    return events, both
+
+
+def _dominance(
+    pairs: Pairs,
+    t: Floats,
+    margin: float,
+    what: int,
+    power: int,
+    x: Floats,
+    out: Floats,
+    totals: Floats,
+) -> None:
+    _walk(pairs, _events(pairs, t, margin), what, power, x, out, totals)
+
+
+def _walk(
+    pairs: Pairs,
+    prepared: tuple[Rows, Floats],
+    what: int,
+    power: int,
+    x: Floats,
+    out: Floats,
+    totals: Floats,
+) -> None:
+    layout, (first, last) = pairs.by_target, pairs.ties
+    a = layout.a if pairs.weighted else _NONE
+    events, keys = (array.copy() for array in prepared) if what == PARTNERS else prepared
+    dominance(
+        what,
+        events,
+        keys,
+        layout.y,
+        a,
+        layout.starts,
+        first,
+        last,
+        power,
+        pairs.magnitude,
+        x,
+        out,
+        totals,
+    )

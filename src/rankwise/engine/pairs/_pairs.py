@@ -1,0 +1,137 @@
+"""What is known of all pairs before any score: queries, order of the targets, total weights."""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.engine.loops.dominance import comparable_weights, group_bounds
+from rankwise.engine.loops.radix import sort_floats
+from rankwise.engine.queries import encode_queries, group_rows
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+
+class Layout(NamedTuple):
+    """Rows brought into an order, query by query.
+
+    ``rows`` are their numbers in the input, ``starts`` where each query begins, ``y`` and ``a``
+    the targets and weights.
+    """
+
+    rows: NDArray[Any]
+    starts: NDArray[np.int64]
+    y: Floats
+    a: Floats
+
+
+def sorted_rows(values: Floats, starts: NDArray[np.int64]) -> tuple[Rows, Floats]:
+    """Return the rows of each query sorted by value, stably, and their values; O(m).
+
+    Queries are segments of ``values``, as in a `Layout`.
+    """
+    rows, ordered = np.arange(len(values), dtype=np.int32), values.copy()
+    sort_floats(ordered, rows, np.empty_like(ordered), np.empty_like(rows), starts)
+    return rows, ordered
+
+
+class Pairs:
+    r"""All pairs of rows of a sample, prepared once for many evaluations of a loss.
+
+    The pair (i, j) counts if both rows are in one query. Its weight is :math:`a_i a_j`, and with
+    ``pair_weight="magnitude"`` that times :math:`y_j - y_i`. The latter is for one-sided losses,
+    those over the pairs with :math:`y_j > y_i`.
+
+    Parameters
+    ----------
+    y : ndarray of shape (m,)
+        Finite targets.
+    qid : array-like of shape (m,), default=None
+        The query of each row; see `rankwise.engine.queries.encode_queries`.
+    sample_weight : ndarray of shape (m,), default=None
+        Row weights, finite and not negative.
+    pair_weight : {"uniform", "magnitude"}, default="uniform"
+        Whether a pair also weighs by the difference of its targets.
+    """
+
+    def __init__(
+        self,
+        y: Floats,
+        *,
+        qid: Any = None,
+        sample_weight: Floats | None = None,
+        pair_weight: str = "uniform",
+    ) -> None:
+        if pair_weight not in ("uniform", "magnitude"):
+            raise ValueError(f"pair_weight={pair_weight!r} must be 'uniform' or 'magnitude'")
+        if len(y) >= 2**30:
+            raise ValueError(f"y has {len(y)} rows, more than the 2^30 that pairs are made for")
+        self.y = np.asarray(y, dtype=np.float64)
+        self._weight = sample_weight
+        self.magnitude = pair_weight == "magnitude"
+        self.weighted = sample_weight is not None
+        self.codes: NDArray[np.int64] | None = None
+        self.n_queries = 1
+        if qid is not None:
+            self.codes, self.n_queries = encode_queries(qid, len(y))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.y)) if self._weight is None else self._weight
+
+    @cached_property
+    def by_query(self) -> Layout:
+        """Rows query by query, otherwise as they come."""
+        if self.codes is None:
+            everyone = np.arange(len(self.y))
+            return Layout(everyone, np.array([0, len(self.y)]), self.y, self.weight)
+        rows, starts = group_rows(self.codes, self.n_queries)
+        return Layout(rows, starts, self.y[rows], self.weight[rows])
+
+    @cached_property
+    def by_target(self) -> Layout:
+        """Rows query by query, in each sorted by target."""
+        layout = self.by_query
+        order, y = sorted_rows(layout.y, layout.starts)
+        rows = order if self.codes is None else layout.rows[order]
+        a = self.weight[rows] if self.weighted else self.weight
+        return Layout(rows, layout.starts, y, a)
+
+    @cached_property
+    def ties(self) -> tuple[Rows, Rows]:
+        """Where the run of equal targets of each row of `by_target` starts and ends."""
+        layout = self.by_target
+        first, last = np.empty(len(layout.y), np.int32), np.empty(len(layout.y), np.int32)
+        group_bounds(layout.y, layout.starts, first, last)
+        return first, last
+
+    @cached_property
+    def two_sided_weight(self) -> float:
+        """The weight of all ordered pairs, a row with itself included: sum of A_q squared."""
+        if self.codes is None:
+            return float(self.weight.sum()) ** 2
+        return float(np.sum(np.bincount(self.codes, weights=self.weight) ** 2))
+
+    @cached_property
+    def query_weights(self) -> Floats:
+        """The weight of the pairs y_j > y_i of each query, 0 for one without such a pair."""
+        layout, out = self.by_target, np.empty(self.n_queries)
+        comparable_weights(layout.y, layout.a, layout.starts, self.magnitude, out)
+        return out
+
+    @cached_property
+    def one_sided_weight(self) -> float:
+        """The weight of all pairs y_j > y_i."""
+        return float(self.query_weights.sum())
+
+    def check_comparable(self) -> None:
+        """Refuse a sample in which no pair of rows has an order."""
+        if not self.one_sided_weight > 0:
+            inside = "" if self.codes is None else " inside a query"
+            raise ValueError(
+                f"y has no comparable pair: no two rows{inside} have different targets and "
+                "positive weights, so there is no order to measure"
+            )

@@ -1,0 +1,85 @@
+"""Which rows belong together: `qid` to codes, and rows brought together by code.
+
+The one place that reads a `qid`, for estimators, metrics and validation alike.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.engine.labels import any_missing, sorted_labels, to_ranks
+from rankwise.engine.loops.radix import counting_sort
+
+
+def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
+    """Return a code 0..n_queries-1 for each row, in the sorted order of the queries' names.
+
+    Sorted codes make every sum over queries independent of the order of the rows.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n,) or None
+        Integers or strings, equal for the rows of one query, in any row order. None: one query.
+    n : int
+        The number of rows.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,)
+    n_queries : int
+        Every code below it occurs.
+
+    Raises
+    ------
+    ValueError
+        If ``qid`` is not a 1-D array of n integers or strings.
+    """
+    if qid is None:
+        return np.zeros(n, dtype=np.int64), 1
+    values = np.asarray(qid)
+    if values.ndim != 1:
+        raise ValueError(f"qid must be 1-D, one name a row, but its shape is {values.shape}")
+    if len(values) != n:
+        raise ValueError(f"qid has {len(values)} entries for {n} rows: give each row its query")
+    if np.ma.is_masked(qid) or any_missing(values):
+        raise ValueError("qid contains NaN: a row must belong to a query; drop it or name one")
+    if values.dtype.kind in "biu":
+        names = sorted_labels(values)
+        return to_ranks(values, names, "qid"), len(names)
+    if values.dtype.kind == "f":
+        whole = np.trunc(values)
+        if not np.array_equal(whole, values) or np.abs(values).max(initial=0) > 2.0**53:
+            raise ValueError(
+                f"qid holds {values[(whole != values) | (np.abs(values) > 2.0**53)][0]}, which "
+                "names no query: use integers or strings"
+            )
+        return encode_queries(values.astype(np.int64), n)
+    listed = values.tolist()
+    try:
+        code_of = {name: code for code, name in enumerate(sorted(set(listed)))}
+    except TypeError as error:
+        raise ValueError("qid mixes names that can't be sorted: use integers or strings") from error
+    codes = np.fromiter((code_of[name] for name in listed), dtype=np.int64, count=n)
+    return codes, len(code_of)
+
+
+def group_rows(
+    codes: NDArray[np.int64], n_queries: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows in the order of their codes, and where each query starts among them.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        As from `encode_queries`.
+    n_queries : int
+        Above every code.
+
+    Returns
+    -------
+    order : ndarray of shape (n,)
+        Rows of query q, in their own order, are ``order[starts[q] : starts[q + 1]]``.
+    starts : ndarray of shape (n_queries + 1,)
+    """
+    return counting_sort(codes, n_queries)

@@ -1,0 +1,1 @@
+"""Solvers: they know losses and samples, not estimators."""

@@ -1,0 +1,477 @@
+"""MPRank: ranking by least squares over all pairs."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwise.base import Ranked, RankerMixin, check_ranked
+from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Kernel
+from rankwise.engine.loops.rows import as_rows, scores
+from rankwise.engine.solvers.ascent import (
+    Pass,
+    centre_gram,
+    gram_passes,
+    of_raw_rows,
+    row_passes,
+)
+from rankwise.engine.solvers.ridge import (
+    Sample,
+    left_out_dual,
+    left_out_primal,
+    moments,
+    solve_dual,
+    solve_primal,
+)
+from rankwise.engine.solvers.statistics import Statistics
+from rankwise.engine.warn import warn_user
+
+_PREDICTED = 1024
+# Past this side an exact solve holds a matrix of more than 3 GB.
+_LARGEST = 20_000
+
+
+def is_linear(model: Any) -> bool:
+    """Whether the model's kernel is linear, for methods that only such a model has."""
+    return isinstance(model.kernel, str) and model.kernel == "linear"
+
+
+def needs_rows(m: int, d: int) -> bool:
+    """Whether m rows are fewer operations in the dual than d features are in the primal."""
+    return m * m * d + m**3 / 3 < m * d * d + d**3 / 3
+
+
+class MPRank(RankerMixin, BaseEstimator):
+    r"""Magnitude-preserving ranking: scores whose differences are those of the ratings.
+
+    .. math::
+
+        \min_h \; \|h\|_K^2 + C\, \frac{1}{\sum_q n_q^2} \sum_q \sum_{i,j \in q}
+        \bigl[(h(x_j) - h(x_i)) - (y_j - y_i)\bigr]^2
+
+    over all ordered pairs of rows of one query (of all rows without ``qid``), those with i = j
+    counted. A pair of rows with weights weighs their product, and the mean is the weighted one, so
+    that a row of weight 2 is the row twice, exactly. The pairs are never formed: since
+
+    .. math:: \sum_{i,j} (r_j - r_i)^2 = 2 n \sum_i (r_i - \bar r)^2
+
+    for the residuals r of a query, it is a ridge regression with a free intercept a query and the
+    penalty :math:`\lambda = m / 2C` (without queries and weights). Three solvers:
+
+    - ``"primal"``, linear kernels only: O(m d^2 + d^3) time, O(d^2) memory beside the rows;
+    - ``"dual"``: O(m^3) time, O(m^2) memory;
+    - ``"online"``: the dual, climbed in passes over the points until a pass raises it by less
+      than ``tol`` of its value. A pass takes O(m^2) time with a kernel and O(entries of X) for a
+      linear one, which then needs no matrix at all. The answer is approximate.
+
+    Scores are on the scale of y: pairs can't see the intercept, so it makes the weighted residuals
+    average zero.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the errors against the norm: the larger, the closer the fit.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        "poly" is ``(gamma x.x' + coef0)^degree``, "rbf" ``exp(-gamma ||x - x'||^2)``. With
+        "precomputed", X holds the kernel's values between the rows and those of ``fit``. A callable
+        is given two matrices of rows and returns the matrix of values.
+    gamma : float, default=None
+        Of "poly" and "rbf"; None is 1 / n_features.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+    solver : {"auto", "primal", "dual", "online"}, default="auto"
+        "auto" takes the exact one that needs fewer operations. If both the rows and the features
+        of a linear kernel are more than 20,000, so that neither matrix is small, it goes online.
+    max_passes : int, default=1000
+        Most passes of "online".
+    tol : float, default=1e-4
+        When "online" stops, as a share of the dual objective.
+    eta : float, default=None
+        Step of "online": a coordinate moves by 2 eta times its slope. None: to its best place.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights of a linear kernel.
+    dual_coef_ : ndarray of shape (n_rows,)
+        For other kernels, the coefficient of each row; they add to 0.
+    X_fit_ : ndarray or csr_array of shape (n_rows, n_features)
+        For other kernels but "precomputed", the rows of ``fit`` that have a weight.
+    intercept_ : float
+        What is added to every score.
+    objective_ : float
+        The value of the objective.
+    n_iter_ : int
+        Passes of "online"; 0 if the solution is exact.
+    solver_ : str
+        Which solver was taken.
+    n_queries_ : int
+        Queries that the model has learned from; 1 without ``qid``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had such.
+
+    See Also
+    --------
+    MPRankCV : Chooses C and gamma by the exact leave-pair-out error.
+    rankwise.model_selection.leave_pair_out : That error, without a refit.
+
+    References
+    ----------
+    C. Cortes, M. Mohri and A. Rastogi, An alternative ranking problem for search engines, WEA 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.magnitude import MPRank
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X @ [2.0, -1.0, 0.0]
+    >>> model = MPRank(C=1000).fit(X[:100], y[:100])
+    >>> model.coef_.round(2)
+    array([ 2., -1., -0.])
+    >>> model.rank(X[100:104])
+    array([2, 4, 3, 1])
+    >>> model.score(X[100:], y[100:]) > 0.99
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"auto", "primal", "dual", "online"})],
+        "max_passes": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "eta": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        solver: str = "auto",
+        max_passes: int = 1000,
+        tol: float = 1e-4,
+        eta: float | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.max_passes = max_passes
+        self.tol = tol
+        self.eta = eta
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; for a precomputed kernel its values, of shape (n_samples, n_samples).
+        y : array-like of shape (n_samples,)
+            Their ratings.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, integers or strings in any order: only rows of one query are
+            compared. None: all rows are one query.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights, at least 0.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        data = self._check(X, y, qid, sample_weight)
+        sample = Sample.of(data.codes, data.n_queries, data.weight)
+        solver = self._choose(data)
+        linear = is_linear(self)
+        statistics = self._affordable_statistics(data, qid) if linear else None
+        n_iter = 0
+        if solver == "primal":
+            stats = statistics.moments()[0] if statistics else moments(data.X, data.y, sample)
+            coef, objective = solve_primal(stats, self.C)
+        elif solver == "dual":
+            kernel = self._kernel()
+            solution = solve_dual(lambda: kernel.gram(data.X), data.y, sample, self.C)
+            alpha, level, objective = solution
+            coef = data.X.T @ alpha if linear else alpha
+        elif linear:
+            coef = np.zeros(data.X.shape[1])
+            last, n_iter = self._climb(row_passes(data.X, data.y, sample, self.C, coef, self.eta))
+            objective = self._objective(float(coef @ coef), data.y - data.X @ coef, sample)
+        else:
+            K = self._kernel().gram(data.X)
+            means = centre_gram(K, sample)
+            last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
+            said = K @ last.alpha
+            objective = self._objective(float(last.alpha @ said), data.y - said, sample)
+            coef = of_raw_rows(last.alpha, sample)
+            level = float(sample.overall(means) @ coef)
+        if linear:
+            level = float(sample.overall(sample.means(data.X)) @ coef)
+        for name in ("coef_", "dual_coef_", "X_fit_", "_statistics"):
+            self.__dict__.pop(name, None)
+        if linear:
+            self.coef_, self._statistics = coef, statistics
+        elif self.__sklearn_tags__().input_tags.pairwise:
+            self.dual_coef_ = np.zeros(self.n_features_in_)
+            self.dual_coef_[data.kept] = coef
+        else:
+            self.dual_coef_, self.X_fit_ = coef, data.X
+        weight = data.weight / data.weight.sum()
+        self.intercept_ = float(weight @ data.y - level)
+        self.objective_ = objective
+        self.n_iter_ = n_iter
+        self.solver_ = solver
+        self.n_queries_ = data.n_queries
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the score of each row; differences of scores predict those of ratings.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        if is_linear(self):
+            said = np.empty((rows.shape[0], 1))
+            scores(as_rows(rows), self.coef_[None], said)
+            return said[:, 0] + self.intercept_
+        kernel = self._kernel()
+        known = getattr(self, "X_fit_", None)
+        said = np.empty(rows.shape[0])
+        for start in range(0, rows.shape[0], _PREDICTED):
+            block = slice(start, start + _PREDICTED)
+            said[block] = kernel.gram(rows[block], known) @ self.dual_coef_
+        return said + self.intercept_
+
+    @available_if(is_linear)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows: the model of all rows so far at once, whatever the chunks.
+
+        Every open query keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see
+        `close_queries`. Only for linear kernels. ``fit`` keeps the same statistics to go on from if
+        they take no more room than its rows; otherwise start by ``partial_fit``.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``fit``. A query may go on in later chunks.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        before = getattr(self, "_statistics", None)
+        if before is None and hasattr(self, "coef_"):
+            raise ValueError(
+                "this model was fitted by fit, and statistics to go on from would have been larger "
+                "than the rows: learn all chunks by partial_fit, the first one too, which gives "
+                "the same model"
+            )
+        data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
+        chunk = _statistics(data, qid)
+        return self._learned(chunk if before is None else before.merged(chunk))
+
+    @available_if(is_linear)
+    def close_queries(self, qid: Iterable[Any] | None = None) -> Self:
+        """Forget the scatter of queries that get no more rows; the model stays the same.
+
+        Parameters
+        ----------
+        qid : iterable of names, default=None
+            The queries. None: all that are open.
+
+        Returns
+        -------
+        self
+        """
+        statistics = self._known_statistics()
+        names = list(statistics.queries) if qid is None else list(qid)
+        self._statistics = statistics.without(names)
+        return self
+
+    @available_if(is_linear)
+    def merge(self, other: "MPRank") -> Self:
+        """Learn what another model has learned: the model of the rows of both, exactly.
+
+        Both must have learned by ``partial_fit``, for example on two machines. A query may have
+        rows in both. C and the rest are this model's.
+
+        Parameters
+        ----------
+        other : MPRank
+            It is left as it is.
+
+        Returns
+        -------
+        self
+        """
+        return self._learned(self._known_statistics().merged(other._known_statistics()))
+
+    def leave_pair_out(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the predicted difference of every pair when both its rows are left out, exactly.
+
+        The penalty and the row weights stay those of the whole sample. No model is fitted, and this
+        one is not changed. `rankwise.model_selection.leave_pair_out` makes errors of it.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples)
+            Entry [i, j] is h(x_j) - h(x_i) without i and j, NaN across queries and for rows without
+            weight.
+        """
+        self._validate_params()
+        data = clone(self)._check(X, y, qid, sample_weight)
+        sample = Sample.of(data.codes, data.n_queries, data.weight)
+        if is_linear(self) and 4 * data.X.shape[1] < data.X.shape[0]:
+            differences = left_out_primal(data.X, data.y, sample, self.C)
+        else:
+            kernel = self._kernel()
+            differences = left_out_dual(lambda: kernel.gram(data.X), data.y, sample, self.C)
+        n = len(np.atleast_1d(y))
+        if len(data.kept) == n:
+            return differences
+        everywhere = np.full((n, n), np.nan)
+        everywhere[np.ix_(data.kept, data.kept)] = differences
+        return everywhere
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+
+    def _check(
+        self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Ranked:
+        data = check_ranked(self, X, y, qid, sample_weight)
+        if not self.__sklearn_tags__().input_tags.pairwise:
+            return data
+        if sparse.issparse(data.X):
+            raise ValueError("a precomputed kernel must be a dense array of its values")
+        n = len(np.atleast_1d(y))
+        if data.X.shape[1] != n:
+            raise ValueError(
+                f"X has the shape ({n}, {data.X.shape[1]}), but a precomputed kernel is a square "
+                "matrix of the values between the rows"
+            )
+        return data._replace(X=data.X[:, data.kept]) if len(data.kept) < n else data
+
+    def _choose(self, data: Ranked) -> str:
+        m, d = data.X.shape
+        if not is_linear(self):
+            if self.solver == "primal":
+                raise ValueError(
+                    f"solver='primal' needs kernel='linear', not {self.kernel!r}: use 'dual', or "
+                    "an explicit map of the kernel before a linear model"
+                )
+            return "dual" if self.solver == "auto" else self.solver
+        if self.solver != "auto":
+            return self.solver
+        if min(m, d) > _LARGEST:
+            return "online"
+        return "dual" if needs_rows(m, d) else "primal"
+
+    def _affordable_statistics(self, data: Ranked, qid: ArrayLike | None) -> Statistics | None:
+        m, d = data.X.shape
+        return _statistics(data, qid) if data.n_queries * (d + 1) ** 2 <= m * d else None
+
+    def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
+        """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
+        n_iter = 0
+        for n_iter, done in enumerate(islice(passes, self.max_passes), 1):
+            if done.gain <= self.tol * done.dual:
+                return done, n_iter
+        warn_user(
+            f"the online solver stopped after max_passes={self.max_passes} with the last one still "
+            f"raising the objective by {done.gain / done.dual:.2g} of it (tol={self.tol}): allow "
+            "more passes, a smaller C or solver='dual'",
+            ConvergenceWarning,
+        )
+        return done, n_iter
+
+    def _objective(self, square: float, residual: Any, sample: Sample) -> float:
+        missed = sample.centred(residual)
+        return float(square + self.C * (sample.cost @ (missed * missed)))
+
+    def _known_statistics(self) -> Statistics:
+        statistics = getattr(self, "_statistics", None)
+        if statistics is None:
+            raise ValueError(
+                "there are no statistics: only a model that has learned by partial_fit has some"
+            )
+        return statistics
+
+    def _learned(self, statistics: Statistics) -> Self:
+        """Solve for the statistics, and take them over."""
+        stats, mean = statistics.moments()
+        coef, self.objective_ = solve_primal(stats, self.C)
+        self.coef_, self.intercept_ = coef, float(mean[-1] - mean[:-1] @ coef)
+        self.n_iter_, self.solver_ = 0, "primal"
+        self.n_queries_ = statistics.n_queries
+        self._statistics = statistics
+        return self
+
+
+def _statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
+    names: list[Any] = [None]
+    if qid is not None:
+        firsts = np.unique(data.codes, return_index=True)[1]
+        names = np.asarray(qid)[data.kept[firsts]].tolist()
+    return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)

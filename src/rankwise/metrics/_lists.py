@@ -1,0 +1,176 @@
+"""Measures of the order of lists, one list a query: the mean over queries.
+
+Rows with tied scores have no order of their own, so each measure is the mean over all orders of
+them. A query whose rows are all alike to the measure is left out of the mean.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankwise.engine.loops import lists
+from rankwise.engine.pairs import Pairs, sorted_rows
+from rankwise.metrics._validation import Floats, check_numbers
+
+
+def ndcg_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, qid: ArrayLike | None = None, k: int | None = None
+) -> float:
+    r"""Normalised discounted cumulative gain, the mean over queries.
+
+    .. math:: \frac{\sum_{p \le k} (2^{y_{(p)}} - 1) / \log_2(p + 1)}{\text{its largest value}}
+
+    where :math:`y_{(p)}` is the target of the row in place p. The mean over the orders of tied rows
+    gives each of them the mean discount of their places. O(m).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets, not negative.
+    y_score : array-like of shape (m,)
+        Scores.
+    qid : array-like of shape (m,), default=None
+        The query of each row, integers or strings in any order. None: one query.
+    k : int, default=None
+        Only the first k places of each list count. None: all.
+
+    Raises
+    ------
+    ValueError
+        If every query has equal targets.
+
+    See Also
+    --------
+    sklearn.metrics.ndcg_score : Its gain is y and not 2^y - 1, and it wants a matrix.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import ndcg_score
+    >>> round(ndcg_score([3, 2, 0], [0.1, 0.9, 0.5]), 3)
+    0.731
+    """
+    y = check_numbers(y_true, "y_true")
+    if y.min() < 0:
+        raise ValueError(f"y_true holds {y.min()}, but gains start at 0: shift the targets")
+    pairs, s = _lists(y, y_score, qid)
+    cut = _check_k(k, len(y))
+    top = y.max()
+    if top < 1000:
+        gains = np.expm1(np.log(2) * y)
+    else:  # relative to the largest, for 2^y would overflow
+        gains = -np.exp2(y - top) * np.expm1(-np.log(2) * y)
+    by_query = pairs.by_query.rows
+    starts = pairs.by_query.starts
+    gains = gains[by_query]
+    rows, scores = sorted_rows(s[by_query], starts)
+    _, ideal = sorted_rows(gains, starts)
+    discounts = 1 / np.log2(np.arange(2, np.diff(starts).max() + 2))
+    discounts[cut:] = 0.0
+    out = np.empty(pairs.n_queries)
+    lists.ndcg(scores, gains[rows], ideal, discounts, starts, out)
+    return _mean(out)
+
+
+def average_precision_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, qid: ArrayLike | None = None, k: int | None = None
+) -> float:
+    """Average precision, the mean over queries (MAP); rows with y > 0 are relevant.
+
+    Of one list: the sum over the places of relevant rows, up to k, of the share of relevant rows so
+    far, divided by the number of all relevant rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets, relevant if positive.
+    y_score : array-like of shape (m,)
+        Scores.
+    qid : array-like of shape (m,), default=None
+        The query of each row, integers or strings in any order. None: one query.
+    k : int, default=None
+        Only the first k places of each list count. None: all.
+
+    Raises
+    ------
+    ValueError
+        If no query has both relevant and other rows.
+
+    See Also
+    --------
+    sklearn.metrics.average_precision_score : Takes all tied rows at once, at the last place.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import average_precision_score
+    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1]), 3)
+    0.833
+    """
+    return _relevance(lists.average_precision, y_true, y_score, qid, k)
+
+
+def reciprocal_rank_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, qid: ArrayLike | None = None, k: int | None = None
+) -> float:
+    """One over the place of the first relevant row, the mean over queries (MRR).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets, relevant if positive.
+    y_score : array-like of shape (m,)
+        Scores.
+    qid : array-like of shape (m,), default=None
+        The query of each row, integers or strings in any order. None: one query.
+    k : int, default=None
+        0 for a list whose first relevant row comes after place k. None: no such cut.
+
+    Raises
+    ------
+    ValueError
+        If no query has both relevant and other rows.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import reciprocal_rank_score
+    >>> reciprocal_rank_score([0, 1, 0, 1], [3, 2, 5, 4], qid=["a", "a", "b", "b"])
+    0.5
+    """
+    return _relevance(lists.reciprocal_rank, y_true, y_score, qid, k)
+
+
+def _relevance(
+    measure: Callable[..., None], y_true: Any, y_score: Any, qid: Any, k: int | None
+) -> float:
+    y = check_numbers(y_true, "y_true")
+    pairs, s = _lists(y, y_score, qid)
+    cut = _check_k(k, len(y))
+    layout = pairs.by_query
+    rows, scores = sorted_rows(s[layout.rows], layout.starts)
+    out = np.empty(pairs.n_queries)
+    measure(scores, (layout.y > 0)[rows], cut, layout.starts, out)
+    return _mean(out)
+
+
+def _lists(y: Floats, y_score: Any, qid: Any) -> tuple[Pairs, Floats]:
+    return Pairs(y, qid=qid), check_numbers(y_score, "y_score", len(y))
+
+
+def _check_k(k: int | None, n: int) -> int:
+    if k is None:
+        return n
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        raise ValueError(f"k={k!r} must be a whole number from 1, or None for the whole list")
+    return int(k)
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    judged = values[~np.isnan(values)]
+    if not len(judged):
+        raise ValueError(
+            "y_true has no comparable pair: the rows of every query are alike to this measure, so "
+            "there is no order to measure"
+        )
+    return float(judged.mean())

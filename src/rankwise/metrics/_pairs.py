@@ -1,0 +1,388 @@
+r"""Losses over all pairs of rows, in O(m log m).
+
+Write :math:`s` for the scores and :math:`a` for the row weights; the pair (i, j) weighs
+:math:`a_i a_j`, and every loss is the weighted mean of a cost over the pairs that count.
+With ``qid`` both rows of a pair are in one query, and the pairs of all queries are pooled: a query
+counts by the weight of its pairs, and one without a comparable pair not at all.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from rankwise.engine.pairs import (
+    EpsilonInsensitiveLoss,
+    MagnitudeLoss,
+    Pairs,
+    count_pairs,
+    exponential_mean,
+    misranked_sums,
+)
+from rankwise.metrics._validation import Floats, check_numbers, check_weights
+
+_TIES = {"wrong": 1.0, "half": 0.5, "right": 0.0}
+
+
+def magnitude_loss(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    power: int = 2,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Mean of :math:`|(s_j - s_i) - (y_j - y_i)|^n` over all ordered pairs.
+
+    The mean squared difference (MSD) of the papers for n = 2, the mean 1-norm difference (M1D) for
+    n = 1. All :math:`m^2` ordered pairs count, each row with itself included; with ``qid`` the sum
+    of the squared sizes of the queries.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets and scores, on one scale: a constant added to the scores changes nothing, a factor
+        does.
+    power : {1, 2}, default=2
+        n. The loss takes O(m) for n = 2 and O(m log m) for n = 1.
+    qid : array-like of shape (m,), default=None
+        The query of each row, integers or strings in any order; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product.
+
+    References
+    ----------
+    C. Cortes, M. Mohri and A. Rastogi, *An alternative ranking problem for search engines*, 2007,
+    equation 5.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import magnitude_loss
+    >>> magnitude_loss([1, 2, 4], [11, 12, 14])
+    0.0
+    >>> round(magnitude_loss([1, 2, 4], [1, 2, 3]), 3)
+    0.444
+    """
+    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
+    return MagnitudeLoss(pairs, power=power).value(s)
+
+
+def epsilon_insensitive_loss(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    epsilon: float = 0.1,
+    power: int = 1,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Mean of :math:`\max(0, |(s_j - s_i) - (y_j - y_i)| - \epsilon)^n` over all ordered pairs.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets and scores, on one scale.
+    epsilon : float, default=0.1
+        What a difference may be off without a cost.
+    power : {1, 2}, default=1
+        n.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product.
+
+    References
+    ----------
+    C. Cortes, M. Mohri and A. Rastogi, 2007, equation 7, whose second case as printed charges only
+    for differences that are too large.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import epsilon_insensitive_loss
+    >>> epsilon_insensitive_loss([1, 2, 4], [1, 2, 3.5], epsilon=0.5)
+    0.0
+    """
+    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
+    return EpsilonInsensitiveLoss(pairs, epsilon=epsilon, power=power).value(s)
+
+
+def hinge_rank_loss(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    power: int = 1,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Mean of :math:`\max(0, s_i - s_j)^n` over the pairs with :math:`y_j > y_i`.
+
+    How far misranked pairs are apart in score; pairs in the right order and ties cost nothing. A
+    constant score has loss 0, so it can't be learned with: a margin is missing.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets, of which only the order counts, and scores.
+    power : {1, 2}, default=1
+        n.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product.
+
+    Raises
+    ------
+    ValueError
+        If no pair is comparable.
+
+    References
+    ----------
+    C. Cortes, M. Mohri and A. Rastogi, 2007, equation 4. The paper divides the costs of all ordered
+    pairs by :math:`m^2`: that is 2 P / m^2 times this, with P comparable pairs.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import hinge_rank_loss
+    >>> hinge_rank_loss([1, 2, 4], [1, 5, 4.5])
+    0.16666666666666666
+    """
+    _check_power(power)
+    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
+    pairs.check_comparable()
+    return float(misranked_sums(pairs, s)[3 if power == 1 else 5]) / pairs.one_sided_weight
+
+
+def hinge_magnitude_loss(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    power: int = 1,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Mean over :math:`y_j > y_i` of :math:`|(s_j - s_i) - (y_j - y_i)|^n` if misranked, else 0.
+
+    The magnitude cost of the pairs with :math:`s_j < s_i` alone. It jumps at a tie: a pair that is
+    barely misranked costs :math:`(y_j - y_i)^n`, one that is tied nothing. So it is not convex, and
+    a constant score has loss 0; what can be learned with is
+    :math:`\max(0, (y_j - y_i) - (s_j - s_i))^n`.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets and scores, on one scale.
+    power : {1, 2}, default=1
+        n.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product.
+
+    Raises
+    ------
+    ValueError
+        If no pair is comparable.
+
+    References
+    ----------
+    C. Cortes, M. Mohri and A. Rastogi, 2007, equation 6, in the paper's scale 2 P / m^2 times this.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import hinge_magnitude_loss
+    >>> hinge_magnitude_loss([1, 2, 4], [1, 5, 4.5])
+    0.8333333333333334
+    """
+    _check_power(power)
+    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
+    pairs.check_comparable()
+    sums = misranked_sums(pairs, s)
+    total = sums[3] + sums[1] if power == 1 else sums[5] + 2 * sums[4] + sums[2]
+    return float(total) / pairs.one_sided_weight
+
+
+def pairwise_misranking_loss(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    ties: str = "wrong",
+    pair_weight: str = "uniform",
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Share of the pairs with :math:`y_j > y_i` whose scores are in the wrong order.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets, of which only the order counts unless pairs weigh by magnitude, and scores.
+    ties : {"wrong", "half", "right"}, default="wrong"
+        How a pair with :math:`s_j = s_i` counts.
+    pair_weight : {"uniform", "magnitude"}, default="uniform"
+        Whether a pair weighs 1 or :math:`y_j - y_i`.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product, times ``pair_weight``.
+
+    Raises
+    ------
+    ValueError
+        If no pair is comparable.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import pairwise_misranking_loss
+    >>> pairwise_misranking_loss([1, 2, 4], [1, 5, 5], ties="half")
+    0.16666666666666666
+    >>> pairwise_misranking_loss([1, 2, 4], [1, 5, 3], pair_weight="magnitude")
+    0.3333333333333333
+    """
+    if ties not in _TIES:
+        raise ValueError(f"ties={ties!r} must be 'wrong', 'half' or 'right'")
+    pairs, s = _pairs(y_true, y_score, qid, sample_weight, pair_weight)
+    counts = count_pairs(pairs, s)
+    if not counts.comparable > 0:
+        pairs.check_comparable()
+    return (counts.misranked + _TIES[ties] * counts.tied) / counts.comparable
+
+
+def exponential_pair_loss(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    pair_weight: str = "uniform",
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Mean of :math:`\exp(-(s_j - s_i))` over the pairs with :math:`y_j > y_i`.
+
+    What RankBoost minimises; at least the misranking loss. Sums are kept as multiples of their
+    largest term, so large scores do no harm; the result is inf only if no float can hold it.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (m,)
+        Targets and scores.
+    pair_weight : {"uniform", "magnitude"}, default="uniform"
+        Whether a pair weighs 1 or :math:`y_j - y_i`.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product, times ``pair_weight``.
+
+    Raises
+    ------
+    ValueError
+        If no pair is comparable.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import exponential_pair_loss
+    >>> exponential_pair_loss([1, 2], [1000, 1000])
+    1.0
+    """
+    return exponential_mean(*_pairs(y_true, y_score, qid, sample_weight, pair_weight))
+
+
+def auc_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Area under the ROC curve: the share of pairs of the two classes in the right order.
+
+    A tie counts half. The higher of the two targets is the positive class.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets with two different values.
+    y_score : array-like of shape (m,)
+        Scores.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+    sample_weight : array-like of shape (m,), default=None
+        Row weights; a pair weighs their product.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two classes, or no pair is comparable.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import auc_score
+    >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    y = check_numbers(y_true, "y_true")
+    low, high = y.min(), y.max()
+    other = (y != low) & (y != high)
+    if other.any():
+        raise ValueError(
+            f"y_true holds {low}, {y[other][0]} and {high}, but an AUC is for two classes: use "
+            "1 - pairwise_misranking_loss(..., ties='half') for more"
+        )
+    return 1 - pairwise_misranking_loss(
+        y, y_score, ties="half", qid=qid, sample_weight=sample_weight
+    )
+
+
+@dataclass(frozen=True)
+class ComparablePairs:
+    """What a mean over pairs or queries is over.
+
+    Attributes
+    ----------
+    n_pairs : int
+        Pairs of rows with different targets.
+    n_queries, n_left_out : int
+        All queries, and those without such a pair.
+    """
+
+    n_pairs: int
+    n_queries: int
+    n_left_out: int
+
+
+def comparable_pairs(y_true: ArrayLike, *, qid: ArrayLike | None = None) -> ComparablePairs:
+    """Count the pairs with different targets, the queries, and those left out for having none.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        Targets.
+    qid : array-like of shape (m,), default=None
+        The query of each row; pairs are inside queries.
+
+    Returns
+    -------
+    ComparablePairs
+        Its ``n_pairs``, ``n_queries`` and ``n_left_out``.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import comparable_pairs
+    >>> comparable_pairs([1, 2, 2, 5], qid=["a", "a", "b", "b"])
+    ComparablePairs(n_pairs=2, n_queries=2, n_left_out=0)
+    """
+    pairs = Pairs(check_numbers(y_true, "y_true"), qid=qid)
+    weights = pairs.query_weights
+    return ComparablePairs(int(weights.sum()), pairs.n_queries, int((weights == 0).sum()))
+
+
+def _pairs(
+    y_true: Any, y_score: Any, qid: Any, sample_weight: Any, pair_weight: str = "uniform"
+) -> tuple[Pairs, Floats]:
+    y = check_numbers(y_true, "y_true")
+    s = check_numbers(y_score, "y_score", len(y))
+    weight = check_weights(sample_weight, len(y))
+    return Pairs(y, qid=qid, sample_weight=weight, pair_weight=pair_weight), s
+
+
+def _check_power(power: int) -> None:
+    if power not in (1, 2):
+        raise ValueError(f"power={power!r} must be 1 or 2")

@@ -1,0 +1,165 @@
+"""All pairs in O(m log m) against the m x m definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankwise.engine.pairs import (
+    EpsilonInsensitiveLoss,
+    HingeLoss,
+    MagnitudeHingeLoss,
+    MagnitudeLoss,
+    Pairs,
+)
+from rankwise.testing.oracles import pair_costs, pair_hessian, pair_loss, pair_weights
+from rankwise.testing.strategies import ScoredRows, scored_rows
+
+LOSSES = {
+    "magnitude": MagnitudeLoss,
+    "epsilon_insensitive": EpsilonInsensitiveLoss,
+    "hinge": HingeLoss,
+    "magnitude_hinge": MagnitudeHingeLoss,
+}
+ONE_SIDED = {"hinge", "magnitude_hinge"}
+OPTIONS = [
+    (kind, power, pair_weight)
+    for kind in LOSSES
+    for power in (1, 2)
+    for pair_weight in ("uniform", "magnitude")
+    if kind in ONE_SIDED or pair_weight == "uniform"
+]
+options = pytest.mark.parametrize(("kind", "power", "pair_weight"), OPTIONS)
+
+
+def make(kind, power, pair_weight, rows):
+    """Return a loss, its weights and its costs by definition as a function of s."""
+    epsilon = {"epsilon": 0.5} if kind == "epsilon_insensitive" else {}
+    common = {"qid": rows.qid, "sample_weight": rows.sample_weight, "pair_weight": pair_weight}
+    loss = LOSSES[kind](Pairs(rows.y, **common), power=power, **epsilon)
+    weights = pair_weights(rows.y, one_sided=kind in ONE_SIDED, **common)
+    return loss, weights, lambda s: pair_costs(kind, rows.y, s, **epsilon)
+
+
+@options
+@given(rows=scored_rows())
+def test_value_gradient_and_curvature_are_those_of_the_definition(kind, power, pair_weight, rows):
+    loss, weights, costs = make(kind, power, pair_weight, rows)
+    value, gradient = loss.value_gradient(rows.s)
+    expected = pair_loss(weights, costs(rows.s), power)
+    assert_allclose(value, expected, rtol=1e-12, atol=1e-300)
+    assert_allclose(loss.value(rows.s), expected, rtol=1e-12, atol=1e-300)
+    smooth = kind == "magnitude" and power == 2
+    H = pair_hessian(weights, costs(rows.s) + smooth) / 2
+    curvature = loss.curvature(rows.s)
+    assert_allclose(curvature.diagonal, H.diagonal(), atol=1e-12)
+    V = np.random.default_rng(0).normal(size=(len(rows.s), 2))
+    assert_allclose(curvature.product(V), H @ V, atol=1e-11)
+    if power == 2:
+        assert_allclose(loss.hessian_product(rows.s, V[:, 0]), 2 * H @ V[:, 0], atol=1e-11)
+        away, step = rows.s + V[:, 1], 1e-4
+        _, gradient = loss.value_gradient(away)
+        ahead, behind = (pair_loss(weights, costs(away + h * V[:, 0]), 2) for h in (step, -step))
+        assert_allclose(gradient @ V[:, 0], (ahead - behind) / (2 * step), rtol=1e-3, atol=1e-3)
+    else:
+        with pytest.raises(ValueError, match="power=1 has no Hessian"):
+            loss.hessian_product(rows.s, rows.s)
+
+
+@options
+@given(rows=scored_rows())
+def test_subgradients_support_the_loss(kind, power, pair_weight, rows):
+    loss, _, _ = make(kind, power, pair_weight, rows)
+    value, gradient = loss.value_gradient(rows.s)
+    assert_allclose(gradient.sum(), 0, atol=1e-10)
+    for seed in range(3):
+        step = np.random.default_rng(seed).normal(size=len(rows.s)) * 10.0 ** -(2 * seed)
+        assert loss.value(rows.s + step) >= value + gradient @ step - 1e-10 * (1 + abs(value))
+
+
+@options
+@pytest.mark.parametrize("shift", [-0.8, -0.25, 0.25])
+def test_curvature_of_shifted_costs(kind, power, pair_weight, shift):
+    random = np.random.default_rng(0)
+    y, s = random.integers(0, 4, 40) / 2, random.integers(0, 9, 40) / 4
+    rows = ScoredRows(y, s, random.integers(0, 2, 40), random.random(40))
+    loss, weights, _ = make(kind, power, pair_weight, rows)
+    wanted, got = (v[None, :] - v[:, None] for v in (y, s))
+    raw = {
+        "magnitude": np.abs(got - wanted),
+        "epsilon_insensitive": np.abs(got - wanted) - 0.5,
+        "hinge": 1 - got,
+        "magnitude_hinge": wanted - got,
+    }[kind]
+    np.fill_diagonal(weights, 0.0)
+    total = pair_weights(
+        y,
+        one_sided=kind in ONE_SIDED,
+        qid=rows.qid,
+        sample_weight=rows.sample_weight,
+        pair_weight=pair_weight,
+    ).sum()
+    expected = pair_hessian(weights, raw - shift) / 2 * weights.sum() / total
+    assert_allclose(loss.curvature(s, shift).product(np.eye(40)), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("grades", [7, 60, 5000])
+def test_many_rows(kind, power, grades):
+    random = np.random.default_rng(grades)
+    y = random.integers(0, grades, 1500) / grades
+    rows = ScoredRows(y, y + random.normal(size=1500), None, random.random(1500))
+    loss, weights, costs = make(kind, power, "uniform", rows)
+    matrix = costs(rows.s)
+    value, gradient = loss.value_gradient(rows.s)
+    assert_allclose(value, pair_loss(weights, matrix, power), rtol=1e-12)
+    if kind in ONE_SIDED:
+        slopes = weights * (matrix > 0) * power * matrix ** (power - 1) / weights.sum()
+        assert_allclose(gradient, slopes.sum(axis=1) - slopes.sum(axis=0), atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_a_far_origin_changes_little(kind):
+    random = np.random.default_rng(0)
+    y, s = random.integers(0, 5, 2000).astype(float), random.normal(size=2000)
+    s = np.round(s * 2**20) / 2**20
+    loss, _, _ = make(kind, 2, "uniform", ScoredRows(y, s, None, None))
+    for one, other in zip(loss.value_gradient(s), loss.value_gradient(s + 2.0**30), strict=True):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-15)
+
+
+def test_one_row_and_bad_arguments():
+    pairs = Pairs(np.array([1.0]))
+    assert MagnitudeLoss(pairs).value_gradient(np.array([3.0]))[0] == 0
+    assert_array_equal(MagnitudeLoss(pairs, power=1).value_gradient(np.array([3.0]))[1], [0])
+    with pytest.raises(ValueError, match="no comparable pair"):
+        HingeLoss(pairs)
+    with pytest.raises(ValueError, match="pair_weight='size'"):
+        Pairs(np.array([1.0]), pair_weight="size")
+    with pytest.raises(ValueError, match="power=3"):
+        HingeLoss(Pairs(np.array([1.0, 2.0])), power=3)
+    with pytest.raises(ValueError, match="one-sided"):
+        MagnitudeLoss(Pairs(np.array([1.0, 2.0]), pair_weight="magnitude"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grades", [5, 10**6])
+def test_a_million_rows_to_twelve_digits(grades):
+    m = 10**6
+    random = np.random.default_rng(0)
+    y = random.integers(0, grades, m) / grades * 4
+    s = y + random.normal(size=m)
+    r = np.sort((s - y).astype(np.longdouble))
+    r -= r.mean()
+    signed = 2 * np.arange(m, dtype=np.longdouble) - m + 1
+    expected = 2 * (signed * r).sum() / np.longdouble(m) ** 2
+    assert_allclose(MagnitudeLoss(Pairs(y), power=1).value(s), float(expected), rtol=1e-12)
+    # without ties in y the hinge of margin 0 over y_j > y_i and that over y_j < y_i add up
+    if grades > 5:
+        y = random.permutation(m) / m
+        one = MagnitudeHingeLoss(Pairs(y)).value(s + y)
+        other = MagnitudeHingeLoss(Pairs(-y)).value(s - y)
+        both = np.sort(s.astype(np.longdouble))
+        total = (signed * (both - both.mean())).sum() / (np.longdouble(m) * (m - 1) / 2)
+        assert_allclose(one + other, float(total), rtol=1e-12)

@@ -1,0 +1,43 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from rankwise.engine.kernels import Kernel
+from rankwise.experiments import magnitude
+from rankwise.experiments.magnitude import approximate_leave_pair_out, reviewer
+from rankwise.magnitude import MPRank
+from rankwise.model_selection import leave_pair_out
+
+
+@pytest.fixture(scope="module")
+def report():
+    yield magnitude(m=100, sizes=(50, 100), n_trials=2, n_passes=60)
+    plt.close("all")
+
+
+def test_online_meets_batch(report):
+    rows = {row[0]: row for row in report.tables[0].rows}
+    last, batch = rows["60"], rows["batch"]
+    assert float(last[1].rstrip("%")) < 0.5
+    assert abs(float(last[2]) / float(batch[2]) - 1) < 0.01
+    assert float(batch[2]) < float(rows["a constant"][2])
+
+
+def test_report_has_every_part(report):
+    assert [len(table.rows) for table in report.tables[1:]] == [2, 4, 3]
+    assert len(report.findings) == 3
+    assert set(report.figures) == {"convergence", "time"}
+    assert all(float(row[2]) < 1e-8 for row in report.tables[2].rows)
+
+
+def test_the_papers_approximation_is_near_the_exact_error_where_the_fit_is_loose():
+    X, y = reviewer(80, 1)
+    K = Kernel("rbf").gram(X)
+    exact = leave_pair_out(MPRank(30.0, kernel="precomputed"), K, y).msd
+    assert exact != approximate_leave_pair_out(K, y, 30.0)
+    assert np.isclose(exact, approximate_leave_pair_out(K, y, 30.0), rtol=1e-2)
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ValueError, match="n_trials=0"):
+        magnitude(n_trials=0)

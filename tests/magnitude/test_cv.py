@@ -1,0 +1,84 @@
+"""The errors of MPRankCV are those of leave_pair_out, for every C and gamma."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from rankwise.engine.kernels import Kernel
+from rankwise.magnitude import MPRank, MPRankCV
+from rankwise.model_selection import leave_pair_out
+
+CS = [1e-6, 0.1, 3.0, 100.0, 1e4]
+
+
+def rows(m=40, d=3, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(m, d))
+    X[5:9] = X[4]
+    return X, np.round(2 * X[:, 0] + random.normal(size=m)) + 20
+
+
+def errors(model, X, y, scoring, **given):
+    return [getattr(leave_pair_out(model.set_params(C=C), X, y, **given), scoring) for C in CS]
+
+
+QID = np.random.default_rng(1).integers(0, 12, size=40)
+WEIGHT = np.random.default_rng(2).uniform(0.1, 4, size=40) * (np.arange(40) % 7 > 0)
+
+
+@pytest.mark.parametrize("scoring", ["msd", "misranking"])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("qid", [None, QID])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [3, 90])
+def test_linear_errors(d, container, qid, weight, scoring):
+    X, y = rows(d=d)
+    given = {"qid": qid, "sample_weight": weight}
+    model = MPRankCV(CS, scoring=scoring).fit(container(X), y, **given)
+    assert_allclose(model.lpo_errors_[0], errors(MPRank(), X, y, scoring, **given), rtol=1e-5)
+    assert CS[model.lpo_errors_[0].argmin()] == model.C_
+    assert model.gamma_ is None
+    best = MPRank(model.C_).fit(X, y, **given)
+    assert_allclose(model.predict(container(X)), best.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scoring", ["msd", "misranking"])
+@pytest.mark.parametrize("qid", [None, QID])
+def test_kernel_errors(qid, scoring):
+    X, y = rows()
+    gammas = [0.1, 1.0]
+    model = MPRankCV(CS, kernel="rbf", gammas=gammas, scoring=scoring).fit(X, y, qid=qid)
+    for row, gamma in zip(model.lpo_errors_, gammas, strict=True):
+        expected = errors(MPRank(kernel="rbf", gamma=gamma), X, y, scoring, qid=qid)
+        assert_allclose(row, expected, rtol=1e-5)
+        ready = MPRankCV(CS, kernel="precomputed", scoring=scoring)
+        ready.fit(Kernel("rbf", gamma).gram(X), y, qid=qid)
+        assert_allclose(ready.lpo_errors_[0], expected, rtol=1e-5)
+    assert model.best_estimator_.get_params()["gamma"] == model.gamma_
+
+
+def test_single_precision_is_enough():
+    X, y = rows(m=300, d=10)
+    model = MPRankCV(CS, kernel="rbf").fit(X, y)
+    expected = errors(MPRank(kernel="rbf"), X, y, "msd")
+    assert_allclose(model.lpo_errors_[0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"Cs": [1.0, 0.0]}, {}, "Cs="),
+        ({"Cs": []}, {}, "Cs="),
+        ({"Cs": [np.inf]}, {}, "Cs="),
+        ({"gammas": [1.0]}, {}, "no meaning"),
+        ({"kernel": "rbf", "gammas": [-1.0]}, {}, "gammas="),
+        ({"scoring": "r2"}, {}, "'scoring'"),
+        ({}, {"qid": np.arange(40)}, "no query has two rows"),
+        ({"scoring": "misranking"}, {"y": np.ones(40)}, "no pair can be misranked"),
+    ],
+)
+def test_bad_input_is_named(parameters, arguments, message):
+    X, y = rows()
+    with pytest.raises(ValueError, match=message):
+        MPRankCV(**parameters).fit(X, **{"y": y, **arguments})
