@@ -109,3 +109,19 @@ def scored_rows(draw: st.DrawFn, *, max_rows: int = 24) -> ScoredRows:
     if a is not None:
         a[[i, j]] = np.maximum(a[[i, j]], 0.5)
     return ScoredRows(y, s, qid, a)
+
+
+def draw_rankings(
+    random: np.random.Generator, n: int, n_voters: int, *, ties: bool, partial: bool
+) -> list[list[Any]]:
+    """Return random rankings of 0..n-1; ties of up to three, partial ones of any length."""
+    rankings = []
+    for _ in range(n_voters):
+        size = random.integers(0, n + 1) if partial else n
+        rest, ranking = [int(c) for c in random.permutation(n)[:size]], []
+        while rest:
+            length = random.integers(1, 4) if ties else 1
+            head, rest = rest[:length], rest[length:]
+            ranking.append(tuple(head) if len(head) > 1 else head[0])
+        rankings.append(ranking)
+    return rankings
