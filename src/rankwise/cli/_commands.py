@@ -16,6 +16,7 @@ from rankwise import __version__
 _FULL: dict[str, dict[str, Any]] = {
     "budgets": {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     "drift": {"n_rounds": 48_000, "window": 1_000},
+    "elections": {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     "ensembles": {"n_rounds": (5_000, 50_000)},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     "sizes": {

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from rankwise.experiments._report import Report, Table
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
+from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.sizes import sizes
@@ -14,6 +15,7 @@ from rankwise.experiments.synthetic import synthetic
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "budgets": budgets,
     "drift": drift,
+    "elections": elections,
     "ensembles": ensembles,
     "magnitude": magnitude,
     "sizes": sizes,
@@ -27,6 +29,7 @@ __all__ = [
     "Table",
     "budgets",
     "drift",
+    "elections",
     "ensembles",
     "magnitude",
     "sizes",

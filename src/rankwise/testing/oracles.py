@@ -517,7 +517,7 @@ def stretched_ranks(ranking: Any, n: int) -> dict[Any, float]:
         (c, place) for place in ranking for c in (place if isinstance(place, tuple) else [place])
     ]
     ranks = {c: [k for k, (_, other) in enumerate(flat, 1) if other is place] for c, place in flat}
-    return {c: (np.mean(k) - 0.5) * n / len(flat) + 0.5 for c, k in ranks.items()}
+    return {c: (float(np.mean(k)) - 0.5) * n / len(flat) + 0.5 for c, k in ranks.items()}
 
 
 def footrule_cost(order: Any, rankings: Any, weights: Any) -> float:

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for streams of ranked rows and for rated rows in queries."""
+"""Hypothesis strategies for streams of ranked rows and rated rows in queries; random votes."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
