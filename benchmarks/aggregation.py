@@ -98,12 +98,11 @@ def plain_highs(orders: Orders) -> Callable[[], Any]:
     return run
 
 
-def corankco(algorithm: str) -> Prepare:
+def corankco(path: str) -> Prepare:
     """One of corankco's; its data set is built beforehand."""
 
     def prepare(orders: Orders) -> Callable[[], Any]:
-        choice = load("corankco.algorithms.algorithm_choice.Algorithm")
-        solver = load("corankco.algorithms.algorithm_choice.get_algorithm")(choice[algorithm])
+        solver = load(f"corankco.algorithms.{path}")()
         scheme = load("corankco.scoringscheme.ScoringScheme").get_unifying_scoring_scheme_p(1.0)
         raw = [[{candidate} for candidate in order] for order in orders.tolist()]
         data = load("corankco.dataset.Dataset").from_raw_list(raw)
@@ -130,8 +129,13 @@ RACES = {
         ),
         peers=(
             Entrant("plain HiGHS", plain_highs, needs="scipy"),
-            Entrant("corankco exact", corankco("EXACT"), needs="corankco", repeats=1),
-            Entrant("BioConsert", corankco("BIOCONSERT"), needs="corankco"),
+            Entrant(
+                "corankco, CBC",
+                corankco("exact.exactalgorithmpulp.ExactAlgorithmPulp"),
+                needs="corankco",
+                repeats=1,
+            ),
+            Entrant("BioConsert", corankco("bioconsert.bioconsert.BioConsert"), needs="corankco"),
         ),
         targets=(
             Target("plain HiGHS", over="kemeny", at_least=10),
@@ -153,7 +157,9 @@ RACES = {
             Entrant("markov_chain", ours("markov_chain")),
             Entrant("kwiksort", ours("kwiksort", random_state=0)),
         ),
-        peers=(Entrant("BioConsert", corankco("BIOCONSERT"), needs="corankco"),),
+        peers=(
+            Entrant("BioConsert", corankco("bioconsert.bioconsert.BioConsert"), needs="corankco"),
+        ),
     ),
     "local": Race(
         data=partial(votes, n=500),
@@ -161,7 +167,9 @@ RACES = {
         judge=cost,
         limit=Entrant("majorities", read_only),
         ours=(Entrant("local search", ours("kemeny", method="local")),),
-        peers=(Entrant("BioConsert", corankco("BIOCONSERT"), needs="corankco"),),
+        peers=(
+            Entrant("BioConsert", corankco("bioconsert.bioconsert.BioConsert"), needs="corankco"),
+        ),
         targets=(
             Target("BioConsert", over="local search", at_least=10),
             Target("local search", at_most=218_445),

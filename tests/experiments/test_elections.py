@@ -52,7 +52,7 @@ def test_real_elections(tmp_path, monkeypatch, by_name):
     else:
         monkeypatch.delenv("RANKWISE_DATA", raising=False)
     report = elections(folder=None if by_name else folder)
-    assert report.tables[0].rows == [["trees toi", "1", "4 to 4", "0.11", "1", "1"]]
+    assert report.tables[0].rows == [["trees toi", "1", "4 to 4", "-0.08", "0", "1"]]
 
 
 def test_errors(tmp_path):
