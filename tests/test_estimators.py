@@ -43,9 +43,7 @@ ESTIMATORS = [
 ]
 # Its columns are rows of the data, which the contract's checks don't know.
 PRECOMPUTED = [
-    cls(kernel="precomputed")
-    for cls in all_estimators().values()
-    if "kernel" in cls().get_params()
+    cls(kernel="precomputed") for cls in all_estimators().values() if "kernel" in cls().get_params()
 ]
 
 
