@@ -2,6 +2,7 @@
 
 from rankwise.engine.sorting import expected_calls
 from rankwise.preference._losses import check_weight, order_loss, preference_loss
+from rankwise.preference._ranker import PreferenceRanker
 from rankwise.preference._regrets import (
     AlternativesGap,
     alternatives_gap,
@@ -12,6 +13,7 @@ from rankwise.preference._sorts import aquicksort, asort_by_degree, quicksort, s
 
 __all__ = [
     "AlternativesGap",
+    "PreferenceRanker",
     "alternatives_gap",
     "aquicksort",
     "asort_by_degree",

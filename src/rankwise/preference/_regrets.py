@@ -214,7 +214,7 @@ def _group(targets: Any, sets: Sequence[Sequence[Any]], name: str) -> list[list[
     groups = targets if _several(targets) else [targets]
     if len(groups) != len(sets):
         raise ValueError(f"targets are for {len(groups)} sets, but {name} is for {len(sets)}")
-    found = []
+    found: list[list[NDArray[np.int64]]] = []
     for items, orders in zip(sets, groups, strict=True):
         if len(items) < 2:
             raise ValueError("a set has fewer than two items: there is nothing to order")
