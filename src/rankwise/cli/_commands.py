@@ -11,6 +11,7 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 from rankwise import __version__
+from rankwise.cli._order import order
 
 # The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {
@@ -83,3 +84,6 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     for finding in report.findings:
         console.print(f"• {finding}")
     console.print("\nWrote " + ", ".join(str(path) for path in paths))
+
+
+rankwise.add_command(order)

@@ -115,7 +115,7 @@ class PreferenceRanker(BaseEstimator):
     >>> print(f"{model.score(X[40:], y[40:]):.2f} of the pairs in order")
     1.00 of the pairs in order
     >>> y[40:][model.order(X[40:], random_state=0).order]
-    array([2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+    array([2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
     >>> bool(model.prefer(X[:1], X[1:2]) + model.prefer(X[1:2], X[:1]) == 1)
     True
     """
