@@ -39,6 +39,8 @@ class QuickSort:
     known : array-like of shape (m, 2), optional
         Pairs whose answers are at hand. A block then takes the member with the most of them as its
         pivot, so that a sort that was broken off goes on where it was; priorities decide ties.
+    lists : array-like of shape (n_lists + 1,), optional
+        Where separate lists begin, and n: each is sorted by itself, all of them level by level.
 
     Attributes
     ----------
@@ -59,16 +61,24 @@ class QuickSort:
     """
 
     def __init__(
-        self, n: int, priority: ArrayLike, *, k: int | None = None, known: ArrayLike | None = None
+        self,
+        n: int,
+        priority: ArrayLike,
+        *,
+        k: int | None = None,
+        known: ArrayLike | None = None,
+        lists: ArrayLike | None = None,
     ) -> None:
         self.order: Indices = np.arange(n)
         self.settled = np.ones(n, dtype=np.bool_)
         self._priority = np.asarray(priority, dtype=np.int64)
         self._known = np.empty((0, 2), dtype=np.int64) if known is None else np.asarray(known)
         self._top = n if k is None else k
-        self._blocks = np.array([[0, n]] if n > 1 and self._top > 0 else np.empty((0, 2), np.int64))
-        if n > 1 and self._top == 0:
-            self.settled[:] = False
+        edges = np.array([0, n] if lists is None else lists, dtype=np.int64)
+        self._blocks = np.column_stack([edges[:-1], edges[1:]])[np.diff(edges) > 1]
+        if self._top == 0:
+            self._blocks = self._blocks[:0]
+            self.settled[:] = n < 2
         self._pivots = _EMPTY
         self._scratch = np.empty(n, dtype=np.int64)
 

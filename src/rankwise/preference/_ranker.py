@@ -1,7 +1,6 @@
 """Learn a comparator from pairs with any classifier, then sort by it."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -17,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from rankwise.base import Ranking
 from rankwise.engine.queries import encode_queries, group_rows
+from rankwise.engine.sorting import QuickSort
 from rankwise.engine.warn import warn_user
 from rankwise.metrics import pairwise_misranking_loss
-from rankwise.preference._sorts import quicksort, sort_by_degree
+from rankwise.preference._sorts import decide, quicksort, sort_by_degree
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -297,10 +297,14 @@ class PreferenceRanker(BaseEstimator):
         codes, n_queries = encode_queries(qid, rows.shape[0])
         by_query, starts = group_rows(codes, n_queries)
         random = check_random_state(self.random_state)
-        positions = np.empty(rows.shape[0], dtype=np.int64)
-        for start, stop in pairwise(starts):
-            members = by_query[start:stop]
-            positions[members] = self._order(rows[members], None, "quicksort", random).positions
+        seed = int(random.randint(2**31))
+        sort = QuickSort(len(codes), random.permutation(len(codes)), lists=starts)
+        while len((pairs := sort.plan())[0]):
+            u, v = by_query[pairs[0]], by_query[pairs[1]]
+            sort.take(decide(self._compare(rows[u], rows[v]), u, v, seed, randomise=False))
+        best = by_query[sort.order]
+        positions = np.empty(len(codes), dtype=np.int64)
+        positions[best] = 1 + np.arange(len(codes)) - starts[codes[best]]
         return positions
 
     def score(
