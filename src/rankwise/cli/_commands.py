@@ -19,6 +19,14 @@ _FULL: dict[str, dict[str, Any]] = {
     "drift": {"n_rounds": 48_000, "window": 1_000},
     "ensembles": {"n_rounds": (5_000, 50_000)},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
+    "preference": {
+        "n_few": 7,
+        "n_many": 100,
+        "n_tournaments": 400,
+        "n_sorts": 400,
+        "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
+        "tops": (1, 10, 100, 1_000),
+    },
     "sizes": {
         "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
         "member_rows": (1_000, 50_000),

@@ -7,6 +7,7 @@ from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.magnitude import magnitude
+from rankwise.experiments.preference import preference
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
@@ -16,6 +17,7 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "drift": drift,
     "ensembles": ensembles,
     "magnitude": magnitude,
+    "preference": preference,
     "sizes": sizes,
     "steps": steps,
     "synthetic": synthetic,
@@ -29,6 +31,7 @@ __all__ = [
     "drift",
     "ensembles",
     "magnitude",
+    "preference",
     "sizes",
     "steps",
     "synthetic",
