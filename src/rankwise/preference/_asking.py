@@ -214,6 +214,8 @@ def _is_table(items: Any) -> bool:
 
 
 def _as_probability(i: int, j: int, answer: Any) -> float:
+    if type(answer) in {bool, int, float} and 0 <= answer <= 1:
+        return float(answer)
     if isawaitable(answer):
         _refuse_awaitable(answer)
     value = answer.item() if isinstance(answer, np.ndarray | np.generic) else answer

@@ -12,15 +12,18 @@ def plan_level(order, starts, stops, priority, pivots, members, opponents):
     """
     pair = 0
     for block in range(len(starts)):
-        pivot = starts[block]
-        for place in range(starts[block] + 1, stops[block]):
-            if priority[order[place]] > priority[order[pivot]]:
-                pivot = place
+        start, stop = starts[block], stops[block]
+        pivot, highest = start, priority[order[start]]
+        for place in range(start + 1, stop):
+            this = priority[order[place]]
+            if this > highest:
+                pivot, highest = place, this
         pivots[block] = pivot
-        for place in range(starts[block], stops[block]):
+        opponent = order[pivot]
+        for place in range(start, stop):
             if place != pivot:
                 members[pair] = order[place]
-                opponents[pair] = order[pivot]
+                opponents[pair] = opponent
                 pair += 1
 
 
