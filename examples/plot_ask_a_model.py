@@ -129,7 +129,7 @@ for name, (sort, options) in WAYS.items():
 # Have the model give probabilities if it can. From a bare yes or no, asking both ways gains little:
 # two answers that disagree leave a coin.
 #
-# The grey line below is QuickSort stopped early by ``max_calls``. Its order is complete at any time.
+# The grey line below is QuickSort stopped early by ``max_calls``: a complete order at any time.
 
 print(
     f"{expected_calls(100):.0f} questions for all, {expected_calls(100, 10):.0f} for the best ten"
