@@ -110,8 +110,8 @@ class QuickSort:
         starts, stops = self._blocks.T
         parts = np.empty((2 * len(starts), 2), dtype=np.int64)
         n_parts = split_level(
-            self.order, self._priority, starts, stops, self._pivots, sides, self._top, self._scratch, parts,
-            self.settled,
+            self.order, self._priority, starts, stops, self._pivots, sides, self._top,
+            self._scratch, parts, self.settled,
         )  # fmt: skip
         self._blocks = parts[:n_parts]
 

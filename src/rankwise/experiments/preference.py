@@ -340,8 +340,8 @@ def _findings(
         f"{worst['from_best']:.2f} (3 allowed)."
     )
     twice = (
-        f"Sorting by degree loses up to {degree:.2f} times what h loses, and exactly 2 times on the "
-        "cycle of three for some targets; QuickSort's expectation is h's loss for all of them."
+        f"Sorting by degree loses up to {degree:.2f} times what h loses, and exactly 2 times on "
+        "the cycle of three for some targets; QuickSort's expectation is h's loss for all of them."
     )
     asked = (
         f"Questions are {min(plain):.2f} to {max(plain):.2f} times the formula when nothing is "
