@@ -99,6 +99,7 @@ html_show_sphinx = False
 html_sidebars = {
     "index": [],
     "install": [],
+    "datasets": [],
     "experiments": [],
     "benchmarks": [],
     "decisions": [],

@@ -1,5 +1,33 @@
-"""Data: generators of the papers' synthetic data."""
+"""Data: generators of the papers' synthetic data, readers of real data, and where to get it."""
 
+from rankwise.datasets._fetch import fetch_book_crossing, fetch_jester, fetch_movielens
+from rankwise.datasets._load import load_movies, load_ordinal
+from rankwise.datasets._readers_book_crossing import read_book_crossing
+from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
+from rankwise.datasets._readers_jester import read_jester
+from rankwise.datasets._readers_letor import read_letor
+from rankwise.datasets._readers_movielens import read_movielens
+from rankwise.datasets._readers_ordinal import read_ordinal
+from rankwise.datasets._readers_preflib import read_preflib
+from rankwise.datasets._registry import DatasetInfo, dataset_info, list_datasets
 from rankwise.datasets._synthetic import make_ellipses, make_herbrich
 
-__all__ = ["make_ellipses", "make_herbrich"]
+__all__ = [
+    "DatasetInfo",
+    "dataset_info",
+    "fetch_book_crossing",
+    "fetch_jester",
+    "fetch_movielens",
+    "list_datasets",
+    "load_movies",
+    "load_ordinal",
+    "make_ellipses",
+    "make_herbrich",
+    "read_book_crossing",
+    "read_cystic_fibrosis",
+    "read_jester",
+    "read_letor",
+    "read_movielens",
+    "read_ordinal",
+    "read_preflib",
+]

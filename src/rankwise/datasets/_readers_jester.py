@@ -1,0 +1,176 @@
+"""Jester: one row per user, in a spreadsheet or as csv."""
+
+import warnings
+from io import BytesIO, StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise.datasets._files import (
+    BadRows,
+    PathLike,
+    Source,
+    clean,
+    first_line,
+    need,
+    pandas,
+    read_source,
+)
+from rankwise.datasets._table import Array, Column, Layout, read_table
+from rankwise.engine.loops.text import DOUBLED, REAL
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FILES = ("*jester*.xls", "*jester*.xlsx", "*jester*.csv")
+
+_MISSING = 99
+_SHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+
+
+def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
+    r"""Read a Jester table of joke ratings.
+
+    A row of the file is a user: how many jokes were rated, then a rating from -10 to 10 for each
+    joke, or 99 where there is none.
+
+    Parameters
+    ----------
+    path : path
+        An ``.xls``, ``.xlsx`` or ``.csv`` file without a header; or a folder or zip archive that
+        holds one.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether a user that can't be read is an error, or is skipped; then a warning says how many,
+        and so does ``frame.attrs["skipped_rows"]``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per rating, by user: ``user`` (the row of the file, from 1), ``item`` (the joke,
+        from 1), ``rating``. ``frame.attrs["n_users"]`` and ``frame.attrs["n_items"]`` count users
+        and jokes, those without a rating included.
+
+    Raises
+    ------
+    ValueError
+        With file, line and reason: a cell that is not a number, a rating outside of -10 to 10, a
+        count that is not that of the row's ratings, rows of unequal length, an empty or damaged
+        file.
+
+    Notes
+    -----
+    Spreadsheets need ``xlrd`` or ``openpyxl``, which the extra ``data`` installs.
+
+    References
+    ----------
+    K. Goldberg, T. Roeder, D. Gupta and C. Perkins, Eigentaste: A Constant Time Collaborative
+    Filtering Algorithm, Information Retrieval 4(2), 2001.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankwise.datasets import read_jester
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "jester.csv"
+    ...     _ = path.write_text("2,-7.82,99,4.17\n1,99,99,9.5\n")
+    ...     read_jester(path)
+       user  item  rating
+    0     1     1   -7.82
+    1     1     3    4.17
+    2     2     3    9.50
+    """
+    source = read_source(path, FILES)
+    bad = BadRows(source, on_bad_rows)
+    table, lines = (_sheet if source.raw.startswith(_SHEETS) else _csv)(source, bad)
+    table, lines = _check(table, lines, bad)
+    bad.finish(len(table))
+    ratings = table[:, 1:]
+    rows, jokes = np.nonzero(ratings != _MISSING)
+    frame: DataFrame = pandas().DataFrame(
+        {"user": lines[rows], "item": jokes + 1, "rating": ratings[rows, jokes]}
+    )
+    frame.attrs |= {
+        "skipped_rows": bad.count,
+        "n_users": len(table),
+        "n_items": ratings.shape[1],
+    }
+    return frame
+
+
+def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
+    source = clean(source)
+    bad.cut = source.cut
+    line = first_line(source)
+    separator = next((s for s in (b",", b";", b"\t") if s in line), None)
+    if separator is None:
+        raise ValueError(
+            f"{source.label}:1: no comma, semicolon or tab in {line[:40].decode('latin-1')!r}, "
+            "and no spreadsheet"
+        )
+    n_jokes = line.count(separator)
+    columns = [Column("count", REAL), *(Column(f"joke {j}", REAL) for j in range(1, n_jokes + 1))]
+    table, lines = read_table(source, Layout(columns, separator, DOUBLED), bad)
+    return np.column_stack(list(table.values())), lines
+
+
+def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
+    """Read the first sheet; rows may end in empty cells, and empty rows are passed over."""
+    cells = {}
+    for number, row in enumerate(_cells(source), 1):
+        while row and row[-1] in {None, ""}:
+            row.pop()
+        if row:
+            cells[number] = row
+    width = len(next(iter(cells.values()), ""))
+    for number, row in list(cells.items()):
+        odd = [cell for cell in row if type(cell) not in {int, float}]
+        if odd or len(row) != width:
+            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, wanted {width}"
+            bad.refuse(number, reason)
+            del cells[number]
+    table = np.array(list(cells.values()), float).reshape(len(cells), width)
+    return table, np.array(list(cells), np.int64)
+
+
+def _cells(source: Source) -> list[list[Any]]:
+    try:
+        return _xlsx(source.raw) if source.raw.startswith(b"PK") else _xls(source.raw)
+    except ImportError:
+        raise
+    # A damaged spreadsheet ends in any exception, from struct's to the parsers' own assertions.
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{source.label}:1: a damaged spreadsheet: {reason}") from error
+
+
+def _xls(raw: bytes) -> list[list[Any]]:
+    workbook = need("xlrd").open_workbook(file_contents=raw, logfile=StringIO(), ragged_rows=True)
+    sheet = workbook.sheet_by_index(0)
+    return [sheet.row_values(row) for row in range(sheet.nrows)]
+
+
+def _xlsx(raw: bytes) -> list[list[Any]]:
+    openpyxl = need("openpyxl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        workbook = openpyxl.load_workbook(BytesIO(raw), read_only=True, data_only=True)
+        return [list(row) for row in workbook.worksheets[0].iter_rows(values_only=True)]
+
+
+def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:
+    """Refuse the users whose ratings are out of range or don't add up to their count."""
+    count, ratings = table[:, 0], table[:, 1:]
+    rated = ratings != _MISSING
+    inside = (np.abs(ratings) <= 10) | ~rated
+    good = inside.all(axis=1) & (rated.sum(axis=1) == count)
+    if good.all():
+        return table, lines
+    row = int(np.argmin(good))
+    if inside[row].all():
+        reason = f"{rated[row].sum()} ratings, but the first column says {count[row]:.15g}"
+    else:
+        joke = int(np.argmin(inside[row]))
+        reason = f"joke {joke + 1} is rated {ratings[row, joke]:.15g}, wanted -10 to 10 or 99"
+    bad.refuse(int(lines[row]), reason, int(len(good) - good.sum()))
+    return table[good], lines[good]
