@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.preference import PreferenceRanker, quicksort, sort_by_degree
-from rankwise.preference._ranker import comparable_pairs
+from rankwise.preference._ranker import sample_pairs
 
 
 def graded(n=80, seed=0):
@@ -85,13 +85,13 @@ def test_comparable_pairs(seed):
     random = np.random.RandomState(seed)
     y, codes = random.randint(0, 4, 30).astype(float), random.randint(0, 4, 30)
     expected = literal_pairs(y, codes)
-    worse, better, total = comparable_pairs(y, codes, None, random)
+    worse, better, total = sample_pairs(y, codes, None, random)
     found = list(zip(worse.tolist(), better.tolist(), strict=True))
     assert total == len(found) == len(expected)
     assert set(found) == expected
     times = dict.fromkeys(expected, 0)
     for _ in range(400):
-        sample = list(zip(*comparable_pairs(y, codes, 10, random)[:2], strict=True))
+        sample = list(zip(*sample_pairs(y, codes, 10, random)[:2], strict=True))
         assert len(set(sample)) == 10
         for pair in sample:
             times[pair] += 1

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 _BLOCK = 1 << 22
 
 
-def comparable_pairs(
+def sample_pairs(
     y: Floats, codes: Indices, max_pairs: int | None, random: np.random.RandomState
 ) -> tuple[Indices, Indices, int]:
     """Return rows (worse, better) of one query with different grades, and how many there are.
@@ -173,7 +173,7 @@ class PreferenceRanker(BaseEstimator):
             ensure_min_samples=2,
         )  # fmt: skip
         codes, n_queries = encode_queries(qid, len(grades))
-        worse, better, total = comparable_pairs(
+        worse, better, total = sample_pairs(
             np.asarray(grades, dtype=np.float64),
             codes,
             self.max_pairs,
