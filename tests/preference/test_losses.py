@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rankwise.base import Ranking
 from rankwise.engine.sorting import QuickSort
 from rankwise.preference import (
+    AlternativesGap,
     alternatives_gap,
     check_weight,
     order_loss,
@@ -257,7 +258,7 @@ def test_alternatives():
     assert gap.value == 0.5
     assert set(gap.pair) == {0, 1}
     assert gap.sets == (0, 1)
-    assert alternatives_gap([[[0, 1]], [[2, 3]]]) == (0.0, None, None)
+    assert alternatives_gap([[[0, 1]], [[2, 3]]]) == AlternativesGap(0.0, None, None)
     # Positions change when others come between, so weights by position see the others.
     sets = [[[0, 1, 2]], [[0, 2]]]
     assert alternatives_gap(sets).value == 0

@@ -13,6 +13,7 @@ v. `alternatives_gap` measures by how much it isn't.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -39,8 +40,19 @@ class _Set(NamedTuple):
     costs: Floats
 
 
-class AlternativesGap(NamedTuple):
-    """The largest difference of E tau*(u, v) between two sets, and where it is."""
+@dataclass(frozen=True)
+class AlternativesGap:
+    """The largest difference of E tau*(u, v) between two sets, and where it is.
+
+    Attributes
+    ----------
+    value : float
+        The difference.
+    pair : tuple or None
+        The items u and v; None if no two sets share a pair that they order differently.
+    sets : tuple of int or None
+        The numbers of the two sets.
+    """
 
     value: float
     pair: tuple[Any, Any] | None
