@@ -1,5 +1,7 @@
 """The compiled levels against QuickSort of the textbook, for comparators of any kind."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,6 +86,19 @@ def test_a_sort_broken_off_goes_on_where_it_was(n, seed, share, same_seed):
         assert pairs == {frozenset(pair) for pair in asked}
     elif share == 1:
         assert {frozenset(pair) for pair in known} >= pairs
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(0, 2**32))
+def test_lists_are_sorted_by_themselves(sizes, seed):
+    n = sum(sizes)
+    wins, priority = tournament(n, seed), np.random.default_rng(seed + 1).permutation(n)
+    edges = np.cumsum([0, *sizes])
+    sort = QuickSort(n, priority, lists=edges)
+    run(sort, wins)
+    for start, stop in pairwise(edges):
+        members = list(range(start, stop))
+        expected = oracles.quicksort(members, lambda i, j: wins[i, j], priority)
+        assert sort.order[start:stop].tolist() == expected
 
 
 def test_all_answers_at_hand_leave_the_pivots_to_chance():

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.preference import aquicksort, asort_by_degree, quicksort, sort_by_degree
-from rankwise.preference._sorts import _before, _circle
+from rankwise.preference._sorts import _circle, decide
 
 N = 12
 
@@ -186,18 +186,18 @@ def test_more_questions_bring_the_order_nearer():
 def test_half_is_one_coin_for_each_pair():
     i, j = np.array(list(combinations(range(60), 2))).T
     half = np.full(len(i), 0.5)
-    coins = _before(half, i, j, 7, randomise=False)
-    assert_array_equal(_before(half, j, i, 7, randomise=False), ~coins)
+    coins = decide(half, i, j, 7, randomise=False)
+    assert_array_equal(decide(half, j, i, 7, randomise=False), ~coins)
     assert abs(coins.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(coins))
-    assert abs((coins == _before(half, i, j, 8, randomise=False)).mean() - 0.5) < 0.05
+    assert abs((coins == decide(half, i, j, 8, randomise=False)).mean() - 0.5) < 0.05
 
 
 def test_randomised_answers_follow_their_probabilities():
     i, j = np.array(list(combinations(range(300), 2))).T
     for p in (0.0, 0.2, 0.9, 1.0):
-        drawn = _before(np.full(len(i), p), i, j, 3, randomise=True)
+        drawn = decide(np.full(len(i), p), i, j, 3, randomise=True)
         assert abs(drawn.mean() - p) <= 4 * np.sqrt(p * (1 - p) / len(i))
-        turned = _before(np.full(len(i), 1 - p), j, i, 3, randomise=True)
+        turned = decide(np.full(len(i), 1 - p), j, i, 3, randomise=True)
         assert_array_equal(turned, ~drawn)
 
 

@@ -11,6 +11,7 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 from rankwise import __version__
+from rankwise.cli._order import order
 
 # The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {
@@ -19,6 +20,14 @@ _FULL: dict[str, dict[str, Any]] = {
     "elections": {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     "ensembles": {"n_rounds": (5_000, 50_000)},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
+    "preference": {
+        "n_few": 7,
+        "n_many": 100,
+        "n_tournaments": 400,
+        "n_sorts": 400,
+        "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
+        "tops": (1, 10, 100, 1_000),
+    },
     "sizes": {
         "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
         "member_rows": (1_000, 50_000),
@@ -84,3 +93,6 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     for finding in report.findings:
         console.print(f"• {finding}")
     console.print("\nWrote " + ", ".join(str(path) for path in paths))
+
+
+rankwise.add_command(order)

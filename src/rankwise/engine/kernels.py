@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
@@ -48,7 +49,7 @@ class Kernel(NamedTuple):
         if callable(self.kernel):
             return self._called(X, Y)
         if self.kernel == "precomputed":
-            return np.array(X, dtype=np.float64, order="C")
+            return np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
         values = np.ascontiguousarray(safe_sparse_dot(X, Y.T, dense_output=True), dtype=np.float64)
         if self.kernel == "linear":
             return values

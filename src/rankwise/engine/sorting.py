@@ -39,6 +39,8 @@ class QuickSort:
     known : array-like of shape (m, 2), optional
         Pairs whose answers are at hand. A block then takes the member with the most of them as its
         pivot, so that a sort that was broken off goes on where it was; priorities decide ties.
+    lists : array-like of shape (n_lists + 1,), optional
+        Where separate lists begin, and n: each is sorted by itself, all of them level by level.
 
     Attributes
     ----------
@@ -59,18 +61,26 @@ class QuickSort:
     """
 
     def __init__(
-        self, n: int, priority: ArrayLike, *, k: int | None = None, known: ArrayLike | None = None
+        self,
+        n: int,
+        priority: ArrayLike,
+        *,
+        k: int | None = None,
+        known: ArrayLike | None = None,
+        lists: ArrayLike | None = None,
     ) -> None:
         self.order: Indices = np.arange(n)
         self.settled = np.ones(n, dtype=np.bool_)
-        self._priority = np.asarray(priority, dtype=np.int64)
+        self._priority = np.array(priority, dtype=np.int64)
         self._known = np.empty((0, 2), dtype=np.int64) if known is None else np.asarray(known)
         self._top = n if k is None else k
-        self._blocks = np.array([[0, n]] if n > 1 and self._top > 0 else np.empty((0, 2), np.int64))
-        if n > 1 and self._top == 0:
-            self.settled[:] = False
+        edges = np.array([0, n] if lists is None else lists, dtype=np.int64)
+        self._blocks = np.column_stack([edges[:-1], edges[1:]])[np.diff(edges) > 1]
+        if self._top == 0:
+            self._blocks = self._blocks[:0]
+            self.settled[:] = n < 2
         self._pivots = _EMPTY
-        self._scratch = np.empty(n, dtype=np.int64)
+        self._scratch = np.empty((n, 2), dtype=np.int64)
 
     def plan(self) -> tuple[Indices, Indices]:
         """Return the pairs of the next level, members and their pivots; none when all is done."""
@@ -80,7 +90,7 @@ class QuickSort:
         members, pivots = np.empty(n_pairs, dtype=np.int64), np.empty(n_pairs, dtype=np.int64)
         if n_pairs:
             priority = self._preferred(starts, stops) if len(self._known) else self._priority
-            plan_level(self.order, starts, stops, priority, self._pivots, members, pivots)
+            plan_level(self.order, priority, starts, stops, self._pivots, members, pivots)
         return members, pivots
 
     def take(self, before: ArrayLike, answered: ArrayLike | None = None) -> None:
@@ -94,14 +104,14 @@ class QuickSort:
             Which pairs have an answer, all unless it is given. A block with a pair without one
             keeps it open: those answered go to their side, and the block is left at that.
         """
-        sides = np.where(before, -1, 1).astype(np.int8)
+        sides = 1 - 2 * np.asarray(before, dtype=np.bool_).view(np.int8)
         if answered is not None:
             sides[~np.asarray(answered)] = 0
         starts, stops = self._blocks.T
         parts = np.empty((2 * len(starts), 2), dtype=np.int64)
         n_parts = split_level(
-            self.order, starts, stops, self._pivots, sides, self._top, self._scratch, parts,
-            self.settled,
+            self.order, self._priority, starts, stops, self._pivots, sides, self._top,
+            self._scratch, parts, self.settled,
         )  # fmt: skip
         self._blocks = parts[:n_parts]
 
@@ -111,13 +121,14 @@ class QuickSort:
         return float(expected_calls(stops - starts, self._top - starts).sum())
 
     def _preferred(self, starts: Indices, stops: Indices) -> Indices:
-        """Return priorities that put the number of answers at hand within the block first."""
+        """Return priorities by place that put the answers at hand within the block first."""
         n = len(self.order)
         block = np.full(n, -1)
         place = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
         block[self.order[place]] = np.repeat(np.arange(len(starts)), stops - starts)
         inside = block[self._known[:, 0]] == block[self._known[:, 1]]
-        return np.bincount(self._known[inside].ravel(), minlength=n) * n + self._priority
+        known = np.bincount(self._known[inside].ravel(), minlength=n)
+        return known[self.order] * n + self._priority
 
 
 def expected_calls(n: ArrayLike, k: ArrayLike | None = None) -> Any:

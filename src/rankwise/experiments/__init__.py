@@ -8,6 +8,7 @@ from rankwise.experiments.drift import drift
 from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.magnitude import magnitude
+from rankwise.experiments.preference import preference
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
@@ -18,6 +19,7 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "elections": elections,
     "ensembles": ensembles,
     "magnitude": magnitude,
+    "preference": preference,
     "sizes": sizes,
     "steps": steps,
     "synthetic": synthetic,
@@ -32,6 +34,7 @@ __all__ = [
     "elections",
     "ensembles",
     "magnitude",
+    "preference",
     "sizes",
     "steps",
     "synthetic",

@@ -71,7 +71,7 @@ class MPRankCV(RankerMixin, BaseEstimator):
     >>> model.gamma_, round(model.C_)
     (1.0, 316)
     >>> print(f"{model.lpo_errors_.min():.2f}")
-    0.22
+    0.18
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from rankwise.base import Ranked, RankerMixin, check_ranked
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Kernel
@@ -143,7 +143,7 @@ class MPRank(RankerMixin, BaseEstimator):
     >>> model.coef_.round(2)
     array([ 2., -1., -0.])
     >>> model.rank(X[100:104])
-    array([2, 4, 3, 1])
+    array([1, 4, 3, 2])
     >>> model.score(X[100:], y[100:]) > 0.99
     True
     """
@@ -404,8 +404,8 @@ class MPRank(RankerMixin, BaseEstimator):
         if not self.__sklearn_tags__().input_tags.pairwise:
             return data
         if sparse.issparse(data.X):
-            raise ValueError("a precomputed kernel must be a dense array of its values")
-        n = len(np.atleast_1d(y))
+            data = data._replace(X=data.X.toarray())
+        n = _num_samples(y)
         if data.X.shape[1] != n:
             raise ValueError(
                 f"X has the shape ({n}, {data.X.shape[1]}), but a precomputed kernel is a square "

@@ -57,11 +57,9 @@ def ndcg_score(
         raise ValueError(f"y_true holds {y.min()}, but gains start at 0: shift the targets")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    top = y.max()
-    if top < 1000:
-        gains = np.expm1(np.log(2) * y)
-    else:  # relative to the largest, for 2^y would overflow
-        gains = -np.exp2(y - top) * np.expm1(-np.log(2) * y)
+    bits, top = np.log(2) * y, y.max()
+    # relative to the largest where 2^y overflows
+    gains = np.expm1(bits) if top < 1000 else -np.exp2(y - top) * np.expm1(-bits)
     by_query = pairs.by_query.rows
     starts = pairs.by_query.starts
     gains = gains[by_query]

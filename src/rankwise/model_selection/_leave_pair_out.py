@@ -117,7 +117,7 @@ def leave_pair_out(
     >>> X = random.normal(size=(300, 5))
     >>> y = X[:, 0] + random.normal(size=300)
     >>> leave_pair_out(MPRank(C=100), X, y)
-    LeavePairOutResult(msd=2.0..., misranking=0.2..., n_pairs=44850, exact=True)
+    LeavePairOutResult(msd=2.1..., misranking=0.2..., n_pairs=44850, exact=True)
     """
     if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(

@@ -59,6 +59,8 @@ class Desk:
 
     def take(self, places: Any) -> Any:
         """Return the items at some places."""
+        if isinstance(self.items, np.ndarray):
+            return self.items.take(places, axis=0)
         if not isinstance(self.items, list):
             return _safe_indexing(self.items, places)
         return [self.items[i] for i in places.tolist()]
@@ -178,9 +180,9 @@ class Desk:
                 f"prefer returned an array of shape {found.shape} for {len(first)} pairs: with "
                 "batch=True it must return one probability a pair"
             )
-        bad = np.flatnonzero(~((found >= 0) & (found <= 1)))
-        if len(bad):
-            _as_probability(first[bad[0]], second[bad[0]], found[bad[0]])
+        if not (found.min() >= 0 and found.max() <= 1):
+            bad = np.flatnonzero(~((found >= 0) & (found <= 1)))[0]
+            _as_probability(first[bad], second[bad], found[bad])
         self.n_calls += len(first)
         if self.log is not None:
             self.log.extend(zip(first.tolist(), second.tolist(), found.tolist(), strict=True))
@@ -214,6 +216,8 @@ def _is_table(items: Any) -> bool:
 
 
 def _as_probability(i: int, j: int, answer: Any) -> float:
+    if type(answer) in {bool, int, float} and 0 <= answer <= 1:
+        return float(answer)
     if isawaitable(answer):
         _refuse_awaitable(answer)
     value = answer.item() if isinstance(answer, np.ndarray | np.generic) else answer

@@ -267,7 +267,7 @@ def _quicksort(
             desk.expected = desk.n_calls + copies * sort.expected()
         found = yield from desk.answers(*pairs)
         answered = None if desk.max_calls is None else ~np.isnan(found)
-        sort.take(_before(found, *pairs, seed, randomise), answered)
+        sort.take(decide(found, *pairs, seed, randomise), answered)
     return _ranking(desk, sort.order, sort.settled)
 
 
@@ -297,7 +297,7 @@ def _circle(n: int) -> Any:
         distance = last
 
 
-def _before(
+def decide(
     found: Floats, first: Indices, second: Indices, seed: int, randomise: bool
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Decide which go before: at 1/2 a coin of the unordered pair, or always if randomised."""

@@ -29,7 +29,8 @@ def all_estimators() -> dict[str, Any]:
     --------
     >>> from rankwise.testing import all_estimators
     >>> sorted(all_estimators())
-    ['MPRank', 'MPRankCV', 'MulticlassPerceptron', 'OAPRank', 'PRank', 'WidrowHoff']
+    ['MPRank', 'MPRankCV', 'MulticlassPerceptron', 'OAPRank', 'PRank', 'PreferenceRanker',
+     'WidrowHoff']
     """
     rooms = [m.name for m in iter_modules(rankwise.__path__) if m.name in _ROOMS]
     return {

@@ -18,43 +18,62 @@ def to_grades(y, lowest, grades):
 
 
 @njit(cache=True, nogil=True)
-def grade_counts(s, grades, n_grades):
-    """Return how many pairs are misranked, tied in s, and comparable; rows sorted by s.
-
-    A counter for each grade holds the rows so far that are above it.
-    """
-    above = np.zeros(n_grades, dtype=np.int64)
-    here = np.zeros(n_grades, dtype=np.int64)
-    sizes = np.zeros(n_grades, dtype=np.int64)
-    misranked, tied = 0, 0
-    n = s.shape[0]
-    i = 0
-    while i < n:
-        if i + 1 == n or s[i + 1] != s[i]:
-            grade = grades[i]
-            misranked += above[grade]
-            sizes[grade] += 1
-            for g in range(n_grades):
-                above[g] += g < grade
-            i += 1
-            continue
-        begin = i
-        here[:] = 0
-        while i < n and s[i] == s[begin]:
-            misranked += above[grades[i]]
-            here[grades[i]] += 1
-            i += 1
-        higher = 0
-        for g in range(n_grades - 1, -1, -1):
-            tied += here[g] * higher
-            above[g] += higher
-            higher += here[g]
-            sizes[g] += here[g]
-    comparable, lower = 0, 0
+def deal(s, grades, n_grades, out):
+    """Write s grade by grade to ``out``, and return where each grade starts."""
+    starts = np.zeros(n_grades + 1, dtype=np.int64)
+    for grade in grades:
+        starts[grade + 1] += 1
     for g in range(n_grades):
-        comparable += lower * sizes[g]
-        lower += sizes[g]
-    return misranked, tied, comparable
+        starts[g + 1] += starts[g]
+    place = starts[:-1].copy()
+    for i in range(s.shape[0]):
+        out[place[grades[i]]] = s[i]
+        place[grades[i]] += 1
+    return starts
+
+
+@njit(cache=True, nogil=True)
+def equal_pairs(s):
+    """Return how many pairs are equal, in order."""
+    pairs, before = 0, 0
+    for i in range(1, s.shape[0]):
+        before = before + 1 if s[i] == s[i - 1] else 0
+        pairs += before
+    return pairs
+
+
+@njit(cache=True, nogil=True)
+def merge_pairs(source, starts, target):
+    """Merge each two neighbouring runs of ``source``; count the pairs whose later run is lower.
+
+    From both ends at once, which gives the processor two things to do, and without branches: which
+    run goes on can't be foreseen. The k lowest and the k highest of at least 2k values never meet.
+    """
+    wrong = 0
+    for r in range(0, starts.shape[0] - 1, 2):
+        i, j, stop = starts[r], starts[r + 1], starts[min(r + 2, starts.shape[0] - 1)]
+        first, last_i, last_j = j, j - 1, stop - 1
+        p, last_p = i, stop - 1
+        while i <= last_i and j <= last_j:
+            for _ in range(min(last_i - i, last_j - j) + 1):
+                left, right = source[i], source[j]
+                lower = np.int64(right < left)
+                target[p] = right if lower else left
+                wrong += (j - first) & (lower - 1)
+                j += lower
+                i += 1 - lower
+                p += 1
+                left, right = source[last_i], source[last_j]
+                higher = np.int64(right >= left)
+                target[last_p] = right if higher else left
+                wrong += (last_j + 1 - first) & (higher - 1)
+                last_j -= higher
+                last_i -= 1 - higher
+                last_p -= 1
+        wrong += (last_i + 1 - i) * (j - first)
+        target[p : p + last_i + 1 - i] = source[i : last_i + 1]
+        target[p + last_i + 1 - i : last_p + 1] = source[j : last_j + 1]
+    return wrong
 
 
 @njit(cache=True, nogil=True)

@@ -4,28 +4,31 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def plan_level(order, starts, stops, priority, pivots, members, opponents):
+def plan_level(order, priority, starts, stops, pivots, members, opponents):
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
-    Pivots are places in ``order``; members and opponents (the pivots) are entries of it, block by
-    block.
+    Priorities are by place, as ``order`` is, which spares a leap through memory for each. Pivots
+    are places; members and opponents (the pivots) are entries of the order, block by block.
     """
     pair = 0
     for block in range(len(starts)):
-        pivot = starts[block]
-        for place in range(starts[block] + 1, stops[block]):
-            if priority[order[place]] > priority[order[pivot]]:
-                pivot = place
+        start, stop = starts[block], stops[block]
+        pivot, highest = start, priority[start]
+        for place in range(start + 1, stop):
+            this = priority[place]
+            if this > highest:
+                pivot, highest = place, this
         pivots[block] = pivot
-        for place in range(starts[block], stops[block]):
+        opponent = order[pivot]
+        for place in range(start, stop):
             if place != pivot:
                 members[pair] = order[place]
-                opponents[pair] = order[pivot]
+                opponents[pair] = opponent
                 pair += 1
 
 
 @njit(cache=True, nogil=True)
-def split_level(order, starts, stops, pivots, sides, top, scratch, parts, settled):
+def split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
     """Move members before (-1) or after (+1) their pivot, each side in the order it had.
 
     A block with an unknown side (0) keeps those members beside the pivot and is not split again.
@@ -47,16 +50,20 @@ def split_level(order, starts, stops, pivots, sides, top, scratch, parts, settle
                 side = sides[pair]
                 pair += 1
             if side < 0:
-                scratch[low] = order[place]
+                scratch[low, 0] = order[place]
+                scratch[low, 1] = priority[place]
                 low += 1
             elif side == 0:
-                scratch[middle] = order[place]
+                scratch[middle, 0] = order[place]
+                scratch[middle, 1] = priority[place]
                 middle += 1
             else:
-                scratch[high] = order[place]
+                scratch[high, 0] = order[place]
+                scratch[high, 1] = priority[place]
                 high += 1
         for place in range(start, stop):
-            order[place] = scratch[place]
+            order[place] = scratch[place, 0]
+            priority[place] = scratch[place, 1]
         if unknown:
             settled[start:stop] = False
             continue

@@ -87,7 +87,7 @@ class Pairs:
         """Rows query by query, otherwise as they come."""
         if self.codes is None:
             everyone = np.arange(len(self.y))
-            return Layout(everyone, np.array([0, len(self.y)]), self.y, self.weight)
+            return Layout(everyone, np.array([0, len(self.y)], dtype=np.int64), self.y, self.weight)
         rows, starts = group_rows(self.codes, self.n_queries)
         return Layout(rows, starts, self.y[rows], self.weight[rows])
 
