@@ -44,7 +44,7 @@ bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_or
 	$(BIN)/python -m benchmarks $(or $(RACE),all)
 
 experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
-	for name in auc_coverage budgets drift ensembles magnitude sizes steps synthetic; do \
+	for name in auc_coverage budgets drift elections ensembles magnitude preference sizes steps synthetic; do \
 		$(BIN)/rankwise experiment $$name --full --out reports/$$name || exit 1; done
 	@test -z "$$RANKWISE_DATA" || $(BIN)/rankwise experiment letor --out reports/letor
 

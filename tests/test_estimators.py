@@ -34,6 +34,7 @@ VARIANTS = {
         {"solver": "online", "tol": 1e-12},
         {"kernel": "rbf", "solver": "online", "tol": 1e-12},
     ],
+    "PreferenceRanker": [{}, {"features": "concat", "max_pairs": 200, "random_state": 0}],
     "MPRankCV": [{}, {"kernel": "rbf", "gammas": (0.1, 1.0), "scoring": "misranking"}],
     "RankBoost": [
         {},

@@ -11,6 +11,7 @@ from types import ModuleType
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "aggregation",
     "base",
     "bounds",
     "datasets",
@@ -21,6 +22,7 @@ __all__ = [
     "ordinal",
     "pairwise",
     "plots",
+    "preference",
     "testing",
 ]
 

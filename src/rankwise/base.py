@@ -62,6 +62,8 @@ class Ranking:
         Whether the order is proven to be the best.
     log : list or None
         The answers that were received, to go on from.
+    certain : ndarray of shape (n,) or None
+        Whether each place of ``order`` is settled by answers, rather than left as it was.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Ranking:
     lower_bound: float | None = None
     optimal: bool | None = None
     log: list[Any] | None = None
+    certain: NDArray[np.bool_] | None = None
 
     @classmethod
     def from_scores(cls, scores: ArrayLike) -> Self:
@@ -97,7 +100,8 @@ class Ranking:
         return iter(self.order)
 
     def __repr__(self) -> str:
-        known = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "log")
+        shown = [f.name for f in fields(self) if f.name not in {"log", "certain"}]
+        known = ((name, getattr(self, name)) for name in shown)
         return f"Ranking({', '.join(f'{k}={v!r}' for k, v in known if v is not None)})"
 
 

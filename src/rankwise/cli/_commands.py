@@ -11,15 +11,25 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 from rankwise import __version__
+from rankwise.cli._order import order
 
 # The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {
     "auc_coverage": {"n_trials": 10_000},
     "budgets": {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     "drift": {"n_rounds": 48_000, "window": 1_000},
+    "elections": {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     "ensembles": {"n_rounds": (5_000, 50_000)},
     "letor": {},
     "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
+    "preference": {
+        "n_few": 7,
+        "n_many": 100,
+        "n_tournaments": 400,
+        "n_sorts": 400,
+        "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
+        "tops": (1, 10, 100, 1_000),
+    },
     "sizes": {
         "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
         "member_rows": (1_000, 50_000),
@@ -85,3 +95,6 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     for finding in report.findings:
         console.print(f"• {finding}")
     console.print("\nWrote " + ", ".join(str(path) for path in paths))
+
+
+rankwise.add_command(order)

@@ -6,9 +6,11 @@ from rankwise.experiments._report import Report, Table
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
+from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.letor import letor
 from rankwise.experiments.magnitude import magnitude
+from rankwise.experiments.preference import preference
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
@@ -17,9 +19,11 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "auc_coverage": auc_coverage,
     "budgets": budgets,
     "drift": drift,
+    "elections": elections,
     "ensembles": ensembles,
     "letor": letor,
     "magnitude": magnitude,
+    "preference": preference,
     "sizes": sizes,
     "steps": steps,
     "synthetic": synthetic,
@@ -32,9 +36,11 @@ __all__ = [
     "auc_coverage",
     "budgets",
     "drift",
+    "elections",
     "ensembles",
     "letor",
     "magnitude",
+    "preference",
     "sizes",
     "steps",
     "synthetic",

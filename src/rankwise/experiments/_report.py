@@ -1,12 +1,11 @@
 """What an experiment returns, and how it is kept."""
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from rankwise.engine.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,23 +70,9 @@ class Report:
         paths = []
         for name, figure in self.figures.items():
             paths.append(folder / f"{name}.png")
-            with _replacing(paths[-1]) as temporary:
+            with replacing(paths[-1]) as temporary:
                 figure.savefig(temporary, format="png", dpi=150)
         paths.append(folder / "report.md")
-        with _replacing(paths[-1]) as temporary:
+        with replacing(paths[-1]) as temporary:
             temporary.write_text(self.to_markdown(), encoding="utf-8")
         return paths
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path`` and rename it when the block ends well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

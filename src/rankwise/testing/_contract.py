@@ -35,14 +35,18 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> for check in contract_checks(PRank()):
     ...     check()
     """
-    checks: list[Callable[[Any], None]] = [
-        check_pickle_and_clone,
-        check_same_from_any_container,
-        check_float32,
-        check_csr,
-        check_permuted_rows,
-        check_bad_values_refused,
-    ]
+    checks: list[Callable[[Any], None]] = []
+    if hasattr(estimator, "predict"):
+        checks += [
+            check_pickle_and_clone,
+            check_same_from_any_container,
+            check_float32,
+            check_csr,
+            check_permuted_rows,
+            check_bad_values_refused,
+        ]
+    if hasattr(estimator, "prefer"):
+        checks.append(check_pairwise_consistent)
     if isinstance(estimator, OrdinalMixin):
         checks += [
             check_monotone_relabelling,
@@ -178,6 +182,15 @@ def check_bad_values_refused(estimator: Any) -> None:
     _assert_refused(partial(model.fit, X[:, :0], y), "0 feature")
     _assert_refused(partial(model.fit, X, y[:-1]), "inconsistent")
     _assert_unchanged(model, before)
+
+
+def check_pairwise_consistent(estimator: Any) -> None:
+    """A comparator says the same of a pair from both sides: h(u, v) + h(v, u) = 1."""
+    X, y = _stream(real=True)
+    model = clone(estimator).fit(X, y)
+    there, back = model.prefer(X, X[::-1]), model.prefer(X[::-1], X)
+    assert_array_equal(there + back, 1.0)
+    assert sorted(model.order(X).order) == list(range(len(X)))
 
 
 def check_monotone_relabelling(estimator: Any) -> None:

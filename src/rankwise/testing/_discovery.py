@@ -29,7 +29,7 @@ def all_estimators() -> dict[str, Any]:
     --------
     >>> from rankwise.testing import all_estimators
     >>> [name for name in sorted(all_estimators()) if "Rank" in name]
-    ['MPRank', 'MPRankCV', 'OAPRank', 'PRank', 'RankBoost', 'RankSVM', 'SVRank']
+    ['MPRank', 'MPRankCV', 'OAPRank', 'PRank', 'PreferenceRanker', 'RankBoost', 'RankSVM', 'SVRank']
     """
     rooms = [m.name for m in iter_modules(rankwise.__path__) if m.name in _ROOMS]
     return {

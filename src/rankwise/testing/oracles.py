@@ -428,6 +428,29 @@ def _first_above(score: float, thresholds: NDArray[np.float64]) -> int:
     return len(thresholds) + 1
 
 
+def quicksort(
+    items: list[int],
+    before: Callable[[int, int], bool],
+    priority: ArrayLike,
+    *,
+    k: int | None = None,
+) -> list[int]:
+    """Sort by the textbook, pivot by pivot; past the first k, as things fall."""
+    if len(items) < 2 or (k is not None and k <= 0):
+        return items
+    values = np.asarray(priority)
+    pivot = max(items, key=lambda item: values[item])
+    rest = [item for item in items if item != pivot]
+    lower = [item for item in rest if before(item, pivot)]
+    upper = [item for item in rest if item not in lower]
+    left = None if k is None else k - len(lower) - 1
+    return [
+        *quicksort(lower, before, values, k=k),
+        pivot,
+        *quicksort(upper, before, values, k=left),
+    ]
+
+
 def mprank(
     X: ArrayLike, y: ArrayLike, C: float, *, qid: ArrayLike | None = None, weight: Any = None
 ) -> tuple[NDArray[np.float64], float]:
@@ -556,3 +579,57 @@ def adaboost(
         best = int(np.argmax(np.abs(edges)))
         scores += 0.5 * np.log((1 + edges[best]) / (1 - edges[best])) * H[best]
     return scores
+
+
+def votes_for(rankings: Any, u: Any, v: Any) -> list[bool]:
+    """Return, for each ranking that has both in different places, whether u is before v."""
+    answers = []
+    for ranking in rankings:
+        places = [set(place) if isinstance(place, tuple) else {place} for place in ranking]
+        first = [p for p, place in enumerate(places) if u in place]
+        second = [p for p, place in enumerate(places) if v in place]
+        if first and second and first != second:
+            answers.append(first < second)
+    return answers
+
+
+def discordant_pairs(a: Any, b: Any, candidates: Any) -> int:
+    """Count the pairs that a and b put in opposite orders, one by one."""
+    pairs = [(u, v) for i, u in enumerate(candidates) for v in list(candidates)[i + 1 :]]
+    return sum({*votes_for([a], u, v), *votes_for([b], u, v)} == {True, False} for u, v in pairs)
+
+
+def kemeny_orders(rankings: Any, weights: Any, candidates: Any) -> tuple[float, list[Any]]:
+    """Return the smallest sum of weighted Kendall distances, and all orders that have it."""
+    against = {
+        (u, v): sum(
+            weight
+            for ranking, weight in zip(rankings, weights, strict=True)
+            if votes_for([ranking], u, v) == [False]
+        )
+        for u, v in permutations(candidates, 2)
+    }
+    costs = {
+        order: sum(against[u, v] for i, u in enumerate(order) for v in order[i + 1 :])
+        for order in permutations(candidates)
+    }
+    best = min(costs.values())
+    return best, [list(order) for order, cost in costs.items() if cost <= best + 1e-9]
+
+
+def stretched_ranks(ranking: Any, n: int) -> dict[Any, float]:
+    """Return ranks from 1, of a tie the mean, stretched from the length of the ranking to n."""
+    flat = [
+        (c, place) for place in ranking for c in (place if isinstance(place, tuple) else [place])
+    ]
+    ranks = {c: [k for k, (_, other) in enumerate(flat, 1) if other is place] for c, place in flat}
+    return {c: (float(np.mean(k)) - 0.5) * n / len(flat) + 0.5 for c, k in ranks.items()}
+
+
+def footrule_cost(order: Any, rankings: Any, weights: Any) -> float:
+    """Return the weighted sum of the distances between places and ranks."""
+    total = 0.0
+    for ranking, weight in zip(rankings, weights, strict=True):
+        ranks = stretched_ranks(ranking, len(order))
+        total += weight * sum(abs(p - ranks[c]) for p, c in enumerate(order, 1) if c in ranks)
+    return total

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for streams of ranked rows and for rated rows in queries."""
+"""Hypothesis strategies for streams of ranked rows and rated rows in queries; random votes."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -117,3 +117,19 @@ def two_classes(draw: st.DrawFn, *, max_rows: int = 24) -> ScoredRows:
     rows = draw(scored_rows(max_rows=max_rows))
     y = (rows.y > draw(st.sampled_from(sorted(set(rows.y.tolist()))[:-1]))).astype(np.float64)
     return ScoredRows(y, rows.s, None, None)
+
+
+def draw_rankings(
+    random: np.random.Generator, n: int, n_voters: int, *, ties: bool, partial: bool
+) -> list[list[Any]]:
+    """Return random rankings of 0..n-1; ties of up to three, partial ones of any length."""
+    rankings = []
+    for _ in range(n_voters):
+        size = random.integers(0, n + 1) if partial else n
+        rest, ranking = [int(c) for c in random.permutation(n)[:size]], []
+        while rest:
+            length = random.integers(1, 4) if ties else 1
+            head, rest = rest[:length], rest[length:]
+            ranking.append(tuple(head) if len(head) > 1 else head[0])
+        rankings.append(ranking)
+    return rankings

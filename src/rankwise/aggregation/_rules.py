@@ -1,0 +1,269 @@
+"""Rules that need no search: scores, an assignment, a random walk, a sort."""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_random_state
+
+from rankwise.aggregation._votes import Floats, Indices, Votes, read_votes
+from rankwise.base import Ranking
+from rankwise.engine.loops.majority import order_cost
+from rankwise.engine.sorting import QuickSort
+
+
+def borda(
+    rankings: Iterable[Any],
+    *,
+    weights: ArrayLike | None = None,
+    candidates: Iterable[Any] | None = None,
+    unlisted: str = "ignored",
+) -> Ranking:
+    """Order by the share of comparisons won less those lost, over all voters.
+
+    For complete rankings that is the order of the mean ranks, Borda's count. A voter who ranks r
+    candidates compares each with r - 1 others, where a tie is neither won nor lost; a candidate
+    that a voter has not ranked is not compared by that voter. A candidate without comparison
+    stands at 0, between those that win more and those that lose more.
+
+    Parameters
+    ----------
+    rankings, weights, candidates, unlisted
+        As in `kemeny`.
+
+    Returns
+    -------
+    Ranking
+        Equal shares in the order of the candidates. Time is linear in the length of the rankings.
+
+    Examples
+    --------
+    >>> from rankwise.aggregation import borda
+    >>> borda([["a", "b", "c"], ["b", "a", "c"], ["b", "c"]])
+    Ranking(order=['b', 'a', 'c'], positions=array([2, 1, 3]))
+    """
+    votes = read_votes(rankings, weights, candidates, unlisted)
+    n, sizes = len(votes.candidates), np.diff(votes.starts)
+    size, weight = np.repeat(sizes, sizes), np.repeat(votes.weight, sizes)
+    won = np.bincount(votes.items, weight * (size + 1 - 2 * votes.ranks()), minlength=n)
+    compared = np.bincount(votes.items, weight * (size - 1), minlength=n)
+    return _by_score(votes, won / np.where(compared > 0, compared, 1.0))
+
+
+def copeland(
+    rankings: Iterable[Any],
+    *,
+    weights: ArrayLike | None = None,
+    candidates: Iterable[Any] | None = None,
+    unlisted: str = "ignored",
+) -> Ranking:
+    """Order by the number of candidates that a majority puts behind, less those before.
+
+    The majority of a pair is among the voters that have ranked both, and not tied them. O(n^2).
+
+    Parameters
+    ----------
+    rankings, weights, candidates, unlisted
+        As in `kemeny`.
+
+    Returns
+    -------
+    Ranking
+        Equal numbers in the order of the candidates.
+
+    Examples
+    --------
+    >>> from rankwise.aggregation import copeland
+    >>> copeland([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).order
+    ['a', 'b', 'c']
+    """
+    votes = read_votes(rankings, weights, candidates, unlisted)
+    wins = votes.wins()
+    return _by_score(votes, np.sign(wins - wins.T).sum(axis=1))
+
+
+def footrule(
+    rankings: Iterable[Any],
+    *,
+    weights: ArrayLike | None = None,
+    candidates: Iterable[Any] | None = None,
+    unlisted: str = "ignored",
+) -> Ranking:
+    """Find the order with the smallest sum of distances between places.
+
+    The distance of an order to a vote is the sum of ``|place - rank|`` over the candidates of the
+    vote, those of a tie at their mean rank. The ranks of a vote of r candidates out of n are
+    stretched over all places: rank k becomes ``(k - 1/2) n / r + 1/2``, the middle of its share.
+    Candidates that a voter has not ranked don't count for that voter.
+
+    For complete rankings without ties, the Kemeny cost of the result is at most twice the best.
+
+    Parameters
+    ----------
+    rankings, weights, candidates, unlisted
+        As in `kemeny`.
+
+    Returns
+    -------
+    Ranking
+        With ``cost``, the sum of distances, which is minimal. The assignment of candidates to
+        places takes O(n^3) time.
+
+    References
+    ----------
+    C. Dwork, R. Kumar, M. Naor and D. Sivakumar, *Rank aggregation methods for the web*, WWW 2001.
+
+    Examples
+    --------
+    >>> from rankwise.aggregation import footrule
+    >>> ranking = footrule([["a", "b", "c"], ["b", "a", "c"], ["b", "c", "a"]])
+    >>> ranking.order, ranking.cost
+    (['b', 'a', 'c'], 4.0)
+    """
+    votes = read_votes(rankings, weights, candidates, unlisted)
+    n = len(votes.candidates)
+    costs = _place_costs(votes)
+    who, where = linear_sum_assignment(costs)
+    order = np.empty(n, dtype=np.int64)
+    order[where] = who
+    cost = float(costs[who, where].sum())
+    return votes.ranking(order, cost=cost, lower_bound=cost, optimal=True)
+
+
+def markov_chain(
+    rankings: Iterable[Any],
+    *,
+    teleport: float = 0.05,
+    weights: ArrayLike | None = None,
+    candidates: Iterable[Any] | None = None,
+    unlisted: str = "ignored",
+) -> Ranking:
+    """Order by how often a random walk along majorities visits each candidate (MC4).
+
+    From a candidate, the walk draws another at random and goes there if a majority of the voters
+    that have ranked both prefers it; otherwise it stays. Now and then it starts anew anywhere, so
+    that those who always lose are told apart, too.
+
+    Parameters
+    ----------
+    rankings, weights, candidates, unlisted
+        As in `kemeny`.
+    teleport : float, default=0.05
+        The chance to start anew, above 0 and at most 1.
+
+    Returns
+    -------
+    Ranking
+        Equal shares in the order of the candidates. One linear system, O(n^3).
+
+    References
+    ----------
+    C. Dwork, R. Kumar, M. Naor and D. Sivakumar, *Rank aggregation methods for the web*, WWW 2001.
+
+    Examples
+    --------
+    >>> from rankwise.aggregation import markov_chain
+    >>> markov_chain([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).order
+    ['a', 'b', 'c']
+    """
+    if not (isinstance(teleport, Real) and 0 < teleport <= 1):
+        raise ValueError(f"teleport is {teleport!r}: give a number above 0 and at most 1")
+    votes = read_votes(rankings, weights, candidates, unlisted)
+    wins = votes.wins()
+    n = len(wins)
+    moves = (wins < wins.T) / n
+    moves[np.diag_indices(n)] = 1 - moves.sum(axis=1)
+    walk = np.eye(n) - (1 - float(teleport)) * moves.T
+    visits = np.linalg.solve(walk, np.full(n, float(teleport) / n))
+    # Candidates in the same position have the same share but for rounding.
+    return _by_score(votes, np.round(visits, 12))
+
+
+def kwiksort(
+    rankings: Iterable[Any],
+    *,
+    repeats: int = 1,
+    random_state: int | np.random.RandomState | None = None,
+    weights: ArrayLike | None = None,
+    candidates: Iterable[Any] | None = None,
+    unlisted: str = "ignored",
+) -> Ranking:
+    """Sort by majorities with randomised QuickSort.
+
+    Each candidate is compared with a random pivot and goes before it if a majority of the voters
+    that have ranked both says so; a coin decides if there is no majority. For complete rankings,
+    the better of this and a random voter's ranking costs at most 11/7 of the best order, in
+    expectation.
+
+    Parameters
+    ----------
+    rankings, weights, candidates, unlisted
+        As in `kemeny`.
+    repeats : int, default=1
+        Sort so many times and keep the order with the smallest Kemeny cost.
+    random_state : int, RandomState instance or None, default=None
+        Draws pivots and coins.
+
+    Returns
+    -------
+    Ranking
+        With ``cost``, the Kemeny cost. O(n log n) comparisons, after O(n^2) for the majorities.
+
+    References
+    ----------
+    N. Ailon, M. Charikar and A. Newman, *Aggregating inconsistent information: ranking and
+    clustering*, Journal of the ACM 55, 2008.
+
+    Examples
+    --------
+    >>> from rankwise.aggregation import kwiksort
+    >>> kwiksort([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], random_state=0).order
+    ['a', 'b', 'c']
+    """
+    if not isinstance(repeats, Integral) or repeats < 1:
+        raise ValueError(f"repeats is {repeats!r}: give a positive whole number")
+    votes = read_votes(rankings, weights, candidates, unlisted)
+    random = check_random_state(random_state)
+    wins = votes.wins()
+    orders = [_quicksort(wins, random) for _ in range(int(repeats))]
+    costs = [order_cost(wins, order) for order in orders]
+    best = int(np.argmin(costs))
+    return votes.ranking(orders[best], cost=costs[best])
+
+
+def _by_score(votes: Votes, scores: Floats) -> Ranking:
+    return votes.ranking(np.argsort(-scores, kind="stable"))
+
+
+def _place_costs(votes: Votes) -> Floats:
+    """Return what it costs, in footrule distance, to have each candidate at each place.
+
+    As a function of the place it is a sum of ``weight |place - rank|``: its slope between two
+    places rises by twice the weight where the rank lies, in two parts if that is between places.
+    """
+    n, sizes = len(votes.candidates), np.diff(votes.starts)
+    weight = np.repeat(votes.weight, sizes)
+    rank = (votes.ranks() - 0.5) * np.repeat(n / np.maximum(sizes, 1), sizes) + 0.5
+    below = np.floor(rank).astype(np.int64)
+    rest = rank - below
+    rises = np.zeros((n, n + 2))
+    np.add.at(rises, (votes.items, below), 2 * weight * (1 - rest))
+    np.add.at(rises, (votes.items, below + 1), 2 * weight * rest)
+    total = np.bincount(votes.items, weight, minlength=n)
+    costs = np.empty((n, n))
+    costs[:, 0] = np.bincount(votes.items, weight * np.abs(rank - 1), minlength=n)
+    slopes = np.cumsum(rises, axis=1)[:, 1:n] - total[:, None]
+    costs[:, 1:] = costs[:, :1] + np.cumsum(slopes, axis=1)
+    return costs
+
+
+def _quicksort(wins: Floats, random: Any) -> Indices:
+    sort = QuickSort(len(wins), random.permutation(len(wins)))
+    while len((pairs := sort.plan())[0]):
+        ahead = wins[pairs] - wins[pairs[::-1]]
+        coins = random.random_sample(len(ahead)) < 0.5
+        sort.take(np.where(ahead == 0, coins, ahead > 0))
+    return sort.order

@@ -1,0 +1,30 @@
+"""Sums over votes, pair by pair and place by place."""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_wins(items, levels, starts, weight, wins):
+    """Add to ``wins[i, j]`` the weight of the votes that put i before j.
+
+    Vote v is ``items[starts[v] : starts[v + 1]]``, best first; items of one level are tied.
+    """
+    for v in range(len(weight)):
+        stop = starts[v + 1]
+        behind = starts[v]
+        for a in range(starts[v], stop):
+            while behind < stop and levels[behind] <= levels[a]:
+                behind += 1
+            row = wins[items[a]]
+            for b in range(behind, stop):
+                row[items[b]] += weight[v]
+
+
+@njit(cache=True, nogil=True)
+def order_cost(wins, order):
+    """Return the weight of the votes against the pairs of an order."""
+    total = 0.0
+    for a in range(len(order)):
+        for b in range(a + 1, len(order)):
+            total += wins[order[b], order[a]]
+    return total

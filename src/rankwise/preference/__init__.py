@@ -1,0 +1,28 @@
+"""Preference-based ranking: from a comparator that may contradict itself to an order."""
+
+from rankwise.engine.sorting import expected_calls
+from rankwise.preference._losses import check_weight, order_loss, preference_loss
+from rankwise.preference._ranker import PreferenceRanker
+from rankwise.preference._regrets import (
+    AlternativesGap,
+    alternatives_gap,
+    preference_regret,
+    ranking_regret,
+)
+from rankwise.preference._sorts import aquicksort, asort_by_degree, quicksort, sort_by_degree
+
+__all__ = [
+    "AlternativesGap",
+    "PreferenceRanker",
+    "alternatives_gap",
+    "aquicksort",
+    "asort_by_degree",
+    "check_weight",
+    "expected_calls",
+    "order_loss",
+    "preference_loss",
+    "preference_regret",
+    "quicksort",
+    "ranking_regret",
+    "sort_by_degree",
+]

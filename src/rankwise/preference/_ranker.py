@@ -1,0 +1,433 @@
+"""Learn a comparator from pairs with any classifier, then sort by it."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from rankwise.base import Ranking
+from rankwise.engine.queries import encode_queries, group_rows
+from rankwise.engine.sorting import QuickSort
+from rankwise.engine.warn import warn_user
+from rankwise.metrics import pairwise_misranking_loss
+from rankwise.preference._sorts import decide, quicksort, sort_by_degree
+
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Numbers in the features of the pairs that are compared at once.
+_BLOCK = 1 << 22
+
+
+def sample_pairs(
+    y: Floats, codes: Indices, max_pairs: int | None, random: np.random.RandomState
+) -> tuple[Indices, Indices, int]:
+    """Return rows (worse, better) of one query with different grades, and how many there are.
+
+    Past ``max_pairs`` a random sample of them, without ever listing all: O(m log m + max_pairs).
+    """
+    order = np.lexsort((y, codes))
+    grades, queries = y[order], codes[order]
+    place = np.arange(len(y))
+    new_query = np.append(True, queries[1:] != queries[:-1])
+    new_grade = new_query | np.append(True, grades[1:] != grades[:-1])
+    start = np.maximum.accumulate(np.where(new_query, place, 0))
+    n_worse = np.maximum.accumulate(np.where(new_grade, place, 0)) - start
+    ends = np.cumsum(n_worse)
+    total = int(ends[-1])
+    if max_pairs is None or total <= max_pairs:
+        chosen = np.arange(total)
+    else:
+        generator = np.random.default_rng(random.randint(2**31))
+        chosen = np.sort(generator.choice(total, max_pairs, replace=False, shuffle=False))
+    better = np.searchsorted(ends, chosen, side="right")
+    worse = start[better] + chosen - (ends - n_worse)[better]
+    return order[worse], order[better], total
+
+
+class PreferenceRanker(BaseEstimator):
+    r"""A classifier of pairs as the comparator, and a sort by it: ranking in two stages.
+
+    Stage one learns from pairs (u, v), u better than v: features of (u, v) have the label 1, those
+    of (v, u) the label 0. With g the classifier's probability of 1, the comparator is
+
+    .. math:: h(u, v) = \tfrac12 \bigl(1 + g(u, v) - g(v, u)\bigr),
+
+    so that h(u, v) + h(v, u) = 1 exactly, whatever the classifier. Stage two sorts by h, which need
+    not be transitive. The expected bipartite loss of the order is that of the classifier on the
+    pairs; a score that is learned directly has no such tie.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier, with ``predict_proba``, ``decision_function`` or ``predict``;
+        None is ``LogisticRegression()``.
+    features : {"difference", "concat"} or callable, default="difference"
+        What the classifier sees of a pair: u - v, u and v side by side, or ``features(U, V)``, a
+        row for each pair of rows.
+    max_pairs : int or None, default=100_000
+        Learn from no more than so many pairs; past it ``fit`` takes a random sample of them.
+    random_state : int, RandomState instance or None, default=None
+        Draws the sample of pairs, and the pivots of ``rank`` and ``score``.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted one.
+    n_pairs_ : int
+        Pairs that were learned from, each in both directions.
+    n_dropped_pairs_ : int
+        Pairs that were not: beyond ``max_pairs``, or given without weight or with one row twice.
+    n_queries_ : int
+        The number of queries that were learned from.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    quicksort : Sort by any comparator.
+
+    Notes
+    -----
+    With linear features and a linear classifier, h is transitive and equals a score; the two
+    stages pay off with classifiers that see both sides.
+
+    References
+    ----------
+    N. Ailon and M. Mohri, *An efficient reduction of ranking to classification*, COLT 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.preference import PreferenceRanker
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> y = np.digitize(X @ [1, -1, 0], [-1, 1])
+    >>> model = PreferenceRanker(random_state=0).fit(X[:40], y[:40])
+    >>> print(f"{model.score(X[40:], y[40:]):.2f} of the pairs in order")
+    1.00 of the pairs in order
+    >>> y[40:][model.order(X[40:], random_state=0).order]
+    array([2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
+    >>> bool(model.prefer(X[:1], X[1:2]) + model.prefer(X[1:2], X[:1]) == 1)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "features": [StrOptions({"difference", "concat"}), callable],
+        "max_pairs": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    estimator_: Any
+    n_pairs_: int
+    n_dropped_pairs_: int
+    n_queries_: int
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        features: str | Callable[[Any, Any], Any] = "difference",
+        max_pairs: int | None = 100_000,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.features = features
+        self.max_pairs = max_pairs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
+        """Learn from the pairs of rows of one query with different grades.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their grades; more is better.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, in any row order.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows, grades = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True,
+            ensure_min_samples=2,
+        )  # fmt: skip
+        codes, n_queries = encode_queries(qid, len(grades))
+        worse, better, total = sample_pairs(
+            np.asarray(grades, dtype=np.float64),
+            codes,
+            self.max_pairs,
+            check_random_state(self.random_state),
+        )
+        if not total:
+            raise ValueError(
+                "y has one grade only in every query, so there is no pair to learn from: rows of "
+                "different grades are needed"
+            )
+        self._learn(rows, worse, better, None)
+        self.n_pairs_, self.n_dropped_pairs_ = len(worse), total - len(worse)
+        self.n_queries_ = n_queries
+        return self
+
+    def fit_pairs(
+        self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from given pairs, which may contradict each other.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        pairs : array-like of shape (n_pairs, 2)
+            Rows (worse, better). A pair of one row with itself is dropped and counted.
+        pair_weight : array-like of shape (n_pairs,), default=None
+            The weight of each pair, as the classifier's ``sample_weight``.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+        given, weight = _check_pairs(pairs, pair_weight, rows.shape[0])
+        kept = (given[:, 0] != given[:, 1]) & (weight > 0)
+        if not kept.any():
+            raise ValueError(
+                "pairs holds no pair of two rows with a weight: there is nothing to learn from"
+            )
+        used = None if pair_weight is None else weight[kept]
+        self._learn(rows, given[kept, 0], given[kept, 1], used)
+        self.n_pairs_, self.n_dropped_pairs_ = int(kept.sum()), int((~kept).sum())
+        self.n_queries_ = 1
+        return self
+
+    def prefer(self, U: ArrayLike, V: ArrayLike) -> Any:
+        """Return the probability that each row of U goes before that of V.
+
+        Parameters
+        ----------
+        U, V : array-like or CSR matrix of shape (n_pairs, n_features), or two rows
+            The rows to compare.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), or float for two rows
+            ``prefer(U, V) + prefer(V, U)`` is 1 exactly.
+        """
+        check_is_fitted(self)
+        single = all(getattr(rows, "ndim", np.ndim(rows)) == 1 for rows in (U, V))
+        if single:
+            U, V = np.reshape(U, (1, -1)), np.reshape(V, (1, -1))
+        first, second = self._check(U), self._check(V)
+        check_consistent_length(first, second)
+        probability = self._compare(first, second)
+        return float(probability[0]) if single else probability
+
+    def order(
+        self,
+        X: ArrayLike,
+        *,
+        k: int | None = None,
+        method: str = "quicksort",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Ranking:
+        """Put rows in order by the learned comparator.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        k : int, default=None
+            With "quicksort", sort the best k only.
+        method : {"quicksort", "degree"}, default="quicksort"
+            By `quicksort`, O(n log n) comparisons, or by `sort_by_degree`, all pairs.
+        random_state : int, RandomState instance or None, default=None
+            Draws the pivots.
+
+        Returns
+        -------
+        Ranking
+            ``order`` holds row numbers, best first.
+        """
+        check_is_fitted(self)
+        if method not in {"quicksort", "degree"}:
+            raise ValueError(f"method={method!r} must be 'quicksort' or 'degree'")
+        if method == "degree" and k is not None:
+            raise ValueError(f"k={k!r} goes with method='quicksort': sorting by degree orders all")
+        return self._order(self._check(X), k, method, random_state)
+
+    def rank(self, X: ArrayLike, *, qid: ArrayLike | None = None) -> Indices:
+        """Return the position of each row, from 1, best first.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row: each query is sorted by itself.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        rows = self._check(X)
+        codes, n_queries = encode_queries(qid, rows.shape[0])
+        by_query, starts = group_rows(codes, n_queries)
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31))
+        sort = QuickSort(len(codes), random.permutation(len(codes)), lists=starts)
+        while len((pairs := sort.plan())[0]):
+            u, v = by_query[pairs[0]], by_query[pairs[1]]
+            sort.take(decide(self._compare(rows[u], rows[v]), u, v, seed, randomise=False))
+        best = by_query[sort.order]
+        positions = np.empty(len(codes), dtype=np.int64)
+        positions[best] = 1 + np.arange(len(codes)) - starts[codes[best]]
+        return positions
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of comparable pairs that the sorted rows have in the right order.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their grades. Two rows are comparable if these differ.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row: only rows of one query are sorted and compared.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights; a pair weighs their product.
+        """
+        positions = self.rank(X, qid=qid)
+        if qid is None and self.n_queries_ > 1:
+            warn_user(
+                f"this {type(self).__name__} was fitted with qid and is scored without it, so rows "
+                "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
+                "and cross_val_score through metadata routing)"
+            )
+        return 1.0 - pairwise_misranking_loss(
+            y, -positions.astype(np.float64), qid=qid, sample_weight=sample_weight
+        )
+
+    def _check(self, X: Any) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    def _learn(self, rows: Any, worse: Indices, better: Indices, weight: Floats | None) -> None:
+        model = LogisticRegression() if self.estimator is None else clone(self.estimator)
+        if weight is not None and not has_fit_parameter(model, "sample_weight"):
+            raise ValueError(
+                f"pair_weight was given, but {type(model).__name__}.fit takes no sample_weight: "
+                "leave the weights out, or repeat pairs"
+            )
+        pairs = self._features(
+            rows[np.concatenate([better, worse])], rows[np.concatenate([worse, better])]
+        )
+        labels = np.repeat([1, 0], len(worse))
+        weights = {} if weight is None else {"sample_weight": np.tile(weight, 2)}
+        self.estimator_ = model.fit(pairs, labels, **weights)
+
+    def _features(self, U: Any, V: Any) -> Any:
+        if self.features == "difference":
+            return U - V
+        if self.features == "concat":
+            return sparse.hstack([U, V], format="csr") if sparse.issparse(U) else np.hstack([U, V])
+        made = self.features(U, V)  # type: ignore[operator]
+        if made.shape[0] != U.shape[0]:
+            raise ValueError(
+                f"features returned {made.shape[0]} rows for {U.shape[0]} pairs: one a pair"
+            )
+        return made
+
+    def _compare(self, U: Any, V: Any) -> Floats:
+        size = max(1, _BLOCK // U.shape[1])
+        lean = np.empty(U.shape[0])
+        for start in range(0, U.shape[0], size):
+            here = slice(start, start + size)
+            lean[here] = self._lean(U[here], V[here])
+        # Multiples of 2^-53: adding and subtracting them from 1/2 is exact.
+        return 0.5 + np.rint(lean * 2.0**53) / 2.0**53
+
+    def _lean(self, U: Any, V: Any) -> Floats:
+        """Return h - 1/2, which changes its sign when U and V change places."""
+        model = self.estimator_
+        straight, turned = self._features(U, V), self._features(V, U)
+        if hasattr(model, "predict_proba"):
+            return 0.5 * (model.predict_proba(straight)[:, 1] - model.predict_proba(turned)[:, 1])
+        if hasattr(model, "decision_function"):
+            margin = model.decision_function(straight) - model.decision_function(turned)
+            return np.sign(margin) * (expit(0.5 * np.abs(margin)) - 0.5)
+        return 0.5 * (model.predict(straight).astype(np.float64) - model.predict(turned))
+
+    def _order(
+        self,
+        rows: Any,
+        k: int | None,
+        method: str,
+        random_state: int | np.random.RandomState | None,
+    ) -> Ranking:
+        def prefer(u: Indices, v: Indices) -> Floats:
+            return self._compare(rows[u], rows[v])
+
+        numbers = np.arange(rows.shape[0])
+        if method == "degree":
+            return sort_by_degree(numbers, prefer, batch=True)
+        return quicksort(numbers, prefer, k=k, batch=True, random_state=random_state)
+
+
+def _check_pairs(
+    pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int
+) -> tuple[Indices, Floats]:
+    given = np.asarray(pairs)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise ValueError(
+            "pairs must be whole numbers of shape (n_pairs, 2), the rows (worse, better), but its "
+            f"shape is {given.shape} and its dtype {given.dtype}"
+        )
+    wrong = np.flatnonzero(((given < 0) | (given >= n_rows)).any(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"pairs[{wrong[0]}] is {given[wrong[0]].tolist()}, but X has the rows 0 to {n_rows - 1}"
+        )
+    weight = np.ones(len(given)) if pair_weight is None else np.asarray(pair_weight, dtype=float)
+    if weight.shape != (len(given),):
+        raise ValueError(
+            f"pair_weight has the shape {weight.shape} for {len(given)} pairs: give one a pair"
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"pair_weight is {weight[bad[0]]} for pair {bad[0]}: a weight is a finite number from 0"
+        )
+    return given.astype(np.int64), weight

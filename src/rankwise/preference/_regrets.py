@@ -1,0 +1,274 @@
+"""Regrets: how much is lost beside the best that could be done, from a sample of targets.
+
+The targets of a set V are drawn from an unknown distribution; several of them per set estimate the
+expectations in
+
+- weak regret: ``E L(., tau*) - E_V min E_(tau* | V) L(., tau*)``, the minimum anew for each set;
+- strong regret: ``E L(., tau*) - min E L(., tau*)``, one comparator or order of all things for
+  all sets; never more than the weak one, since one choice for all does no better than many.
+
+All results on the sorts hold for weak regrets. For strong ones they need *independence of
+irrelevant alternatives*: the expectation of tau*(u, v) must be the same in all sets that hold u and
+v. `alternatives_gap` measures by how much it isn't.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.base import Ranking
+from rankwise.engine.linear_ordering import best_order
+from rankwise.preference._losses import (
+    Floats,
+    Weight,
+    as_order,
+    check_preferences,
+    places,
+    weight_matrix,
+)
+
+
+class _Set(NamedTuple):
+    """Names of the items of a set, its share of all targets, and the loss of u before v."""
+
+    items: list[Any]
+    share: float
+    costs: Floats
+
+
+@dataclass(frozen=True)
+class AlternativesGap:
+    """The largest difference of E tau*(u, v) between two sets, and where it is.
+
+    Attributes
+    ----------
+    value : float
+        The difference.
+    pair : tuple or None
+        The items u and v; None if no two sets share a pair that they order differently.
+    sets : tuple of int or None
+        The numbers of the two sets.
+    """
+
+    value: float
+    pair: tuple[Any, Any] | None
+    sets: tuple[int, int] | None
+
+
+def preference_regret(
+    prefer_matrix: Any,
+    targets: Any,
+    *,
+    weight: Weight = "kemeny",
+    kind: str = "weak",
+    items: Sequence[Sequence[Any]] | None = None,
+) -> float:
+    """Return the regret of a comparator beside the best pairwise consistent one.
+
+    Parameters
+    ----------
+    prefer_matrix : array-like of shape (n, n), or list of them
+        P[u, v] = h(u, v), for one set or for each of several.
+    targets : list of orders, or list of such lists
+        Sampled targets, orders of 0..n-1; for several sets a list for each.
+    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or callable
+        As in `preference_loss`.
+    kind : {"weak", "strong"}, default="weak"
+        Whether the best comparator may be another one for each set.
+    items : list of sequences, default=None
+        The name of each row, for each set: says which things the sets share. Without it, row u is
+        the same thing in all sets.
+
+    Examples
+    --------
+    >>> from rankwise.preference import preference_regret
+    >>> never_sure = [[0.5, 0.5], [0.5, 0.5]]
+    >>> preference_regret(never_sure, [[0, 1], [0, 1], [0, 1], [1, 0]])
+    0.25
+    """
+    several = _several(targets)
+    matrices = [check_preferences(P) for P in (prefer_matrix if several else [prefer_matrix])]
+    names = [list(range(len(P))) for P in matrices]
+    groups = _group(targets, [range(len(P)) for P in matrices], "prefer_matrix")
+    if items is not None:
+        names = [list(named) for named in items]
+        if [len(set(named)) for named in names] != [len(P) for P in matrices]:
+            raise ValueError("items must name each row of each prefer_matrix, each differently")
+    sets = _sets(groups, names, weight)
+    had = sum(s.share * float((P * s.costs).sum()) for P, s in zip(matrices, sets, strict=True))
+    pools = [[s] for s in sets] if _weak(kind) else [sets]
+    least = sum(np.triu(np.minimum(costs, costs.T), 1).sum() for costs in map(_pooled, pools))
+    return float(had - least)
+
+
+def ranking_regret(
+    order: Any,
+    targets: Any,
+    *,
+    weight: Weight = "kemeny",
+    kind: str = "weak",
+    best: Any = None,
+) -> float:
+    """Return the regret of an order, or of one for each of several sets, beside the best.
+
+    Parameters
+    ----------
+    order : sequence or Ranking, or list of them
+        The order of a set, or one for each set. Items are not lists or tuples themselves.
+    targets : list of orders, or list of such lists
+        Sampled targets of the set; for several sets a list for each.
+    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or callable
+        As in `preference_loss`.
+    kind : {"weak", "strong"}, default="weak"
+        Whether the best order may be another one for each set, or must be one order of all things.
+    best : order, or list of orders, default=None
+        What to compare with, where the best order can't be found: one for each set if weak (for a
+        single set, itself), one of all things if strong.
+
+    Notes
+    -----
+    The best order is found exactly, which is feasible when no more than 18 things prefer each other
+    in circles. For a randomised sort, average over its seeds.
+
+    Examples
+    --------
+    >>> from rankwise.preference import ranking_regret
+    >>> ranking_regret("ba", ["ab", "ab", "ab", "ba"])
+    0.5
+    """
+    several = _several(targets)
+    orders = [as_order(o, "order") for o in (order if several else [order])]
+    sets = _sets(_group(targets, orders, "order"), orders, weight)
+    # The items of a set are in the given order, so what comes earlier is the upper triangle.
+    had = sum(s.share * float(np.triu(s.costs, 1).sum()) for s in sets)
+    pools = [[s] for s in sets] if _weak(kind) else [sets]
+    given: list[Any] = [None] * len(pools)
+    if best is not None:
+        given = [best] if len(pools) == 1 and not (several and _weak(kind)) else list(best)
+    least = 0.0
+    for pool, chosen in zip(pools, given, strict=True):
+        costs = _pooled(pool)
+        names = _names(pool)
+        if chosen is None:
+            place = best_order(costs)
+        else:
+            where = places(names)
+            listed = [item for item in as_order(chosen, "best") if item in where]
+            if len(listed) < len(names):
+                raise ValueError("best must hold every item of the set")
+            place = np.array([where[item] for item in listed], dtype=np.int64)
+        least += float(np.triu(costs[np.ix_(place, place)], 1).sum())
+    return had - least
+
+
+def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> AlternativesGap:
+    """Return by how much the targets break the independence of irrelevant alternatives.
+
+    The largest difference between two sets of the mean of tau*(u, v), over all pairs that both
+    hold. Strong regrets obey the guarantees if it is 0 for the distributions that the targets are
+    drawn from; a sample of them has a gap by chance.
+
+    Parameters
+    ----------
+    targets : list of lists of orders
+        For each set its sampled targets.
+    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or callable
+        As in `preference_loss`.
+
+    Returns
+    -------
+    AlternativesGap
+        ``value``, and the ``pair`` and the numbers of the two ``sets`` where it is (None if no two
+        sets share a pair).
+
+    Examples
+    --------
+    >>> from rankwise.preference import alternatives_gap
+    >>> alternatives_gap([[["a", "b", "c"]], [["d", "a", "b"], ["d", "b", "a"]]])
+    AlternativesGap(value=0.5, pair=('a', 'b'), sets=(0, 1))
+    """
+    if not _several(targets):
+        raise ValueError("targets must be a list for each of several sets")
+    names = [as_order(orders[0], "targets") for orders in targets]
+    sets = _sets(_group(targets, names, "the first target"), names, weight)
+    worst = AlternativesGap(0.0, None, None)
+    for a, b in combinations(range(len(sets)), 2):
+        shared = [item for item in sets[a].items if item in set(sets[b].items)]
+        means = [_mean_tau(sets[s], shared) for s in (a, b)]
+        gap = np.abs(means[0] - means[1])
+        if gap.size and gap.max() > worst.value:
+            u, v = np.unravel_index(gap.argmax(), gap.shape)
+            worst = AlternativesGap(float(gap.max()), (shared[u], shared[v]), (a, b))
+    return worst
+
+
+def _several(targets: Any) -> bool:
+    """Whether targets are lists of orders for several sets, rather than orders of one."""
+    if not len(targets) or not len(targets[0]):
+        raise ValueError("targets is empty: give at least one target order for each set")
+    first = targets[0]
+    nested = not isinstance(first, Ranking | str)
+    return nested and isinstance(first[0], list | tuple | np.ndarray | Ranking)
+
+
+def _weak(kind: str) -> bool:
+    if kind not in {"weak", "strong"}:
+        raise ValueError(f"kind={kind!r} must be 'weak' or 'strong'")
+    return kind == "weak"
+
+
+def _group(targets: Any, sets: Sequence[Sequence[Any]], name: str) -> list[list[NDArray[np.int64]]]:
+    """Return, for each set, each target as the places of the set's items."""
+    groups = targets if _several(targets) else [targets]
+    if len(groups) != len(sets):
+        raise ValueError(f"targets are for {len(groups)} sets, but {name} is for {len(sets)}")
+    found: list[list[NDArray[np.int64]]] = []
+    for items, orders in zip(sets, groups, strict=True):
+        if len(items) < 2:
+            raise ValueError("a set has fewer than two items: there is nothing to order")
+        found.append([])
+        for target in orders:
+            place = places(as_order(target, "targets"))
+            if place.keys() != set(items):
+                raise ValueError(
+                    f"the target {target!r} and {name} must hold the same items: {list(items)!r}"
+                )
+            found[-1].append(np.array([place[item] for item in items], dtype=np.int64))
+    return found
+
+
+def _sets(
+    groups: list[list[NDArray[np.int64]]], names: list[list[Any]], weight: Weight
+) -> list[_Set]:
+    total = sum(map(len, groups))
+    sets = []
+    for items, targets in zip(names, groups, strict=True):
+        n = len(items)
+        W = weight_matrix(weight, n)
+        tau = np.mean([(t[:, None] < t) * W[np.ix_(t, t)] for t in targets], axis=0)
+        sets.append(_Set(items, len(targets) / total, 2 / (n * (n - 1)) * tau.T))
+    return sets
+
+
+def _names(pool: list[_Set]) -> list[Any]:
+    return list(dict.fromkeys(item for s in pool for item in s.items))
+
+
+def _pooled(pool: list[_Set]) -> Floats:
+    """Return the expected loss of u before v over some sets, for all of their items."""
+    where = places(_names(pool))
+    costs = np.zeros((len(where), len(where)))
+    for s in pool:
+        index = [where[item] for item in s.items]
+        costs[np.ix_(index, index)] += s.share * s.costs
+    return costs
+
+
+def _mean_tau(one: _Set, items: list[Any]) -> Floats:
+    where, n = places(one.items), len(one.items)
+    index = [where[item] for item in items]
+    return one.costs.T[np.ix_(index, index)] * (n * (n - 1) / 2)

@@ -1,0 +1,312 @@
+"""Kemeny's order against all orders, and what is proven about it."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankwise.aggregation import kemeny, kemeny_cost, pairwise_wins
+from rankwise.engine.loops.insertion import improve
+from rankwise.engine.loops.majority import order_cost
+from rankwise.engine.loops.subsets import best_order
+from rankwise.engine.loops.triangles import violated
+from rankwise.engine.solvers import ordering
+from rankwise.engine.solvers.ordering import components, solve
+from rankwise.testing import oracles
+from rankwise.testing.strategies import draw_rankings
+
+
+def draw_votes(random, n, far=0.6, n_voters=10):
+    """Orders close to 0..n-1, the last two farther off, and so some circular majorities."""
+    noise = np.where(np.arange(n_voters) < n_voters - 2, far / 4, far)
+    return [np.argsort(np.arange(n) + s * n * random.standard_normal(n)).tolist() for s in noise]
+
+
+@pytest.mark.parametrize("few", [2, 10])
+@pytest.mark.parametrize("weighted", [None, "whole", "real"])
+@pytest.mark.parametrize("unlisted", ["ignored", "last"])
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+def test_kemeny_is_the_best_of_all_orders(monkeypatch, ties, partial, unlisted, weighted, few):
+    # With few = 2, what dynamic programming would solve goes through the linear program.
+    monkeypatch.setattr(ordering, "_FEW", few)
+    random = np.random.default_rng(0)
+    for n in (1, 2, 3, 5, 6):
+        rankings = draw_rankings(random, n, 5, ties=ties, partial=partial)
+        weights = {
+            None: np.ones(5),
+            "whole": random.integers(0, 4, 5) + (np.arange(5) == 0),
+            "real": random.random(5),
+        }[weighted]
+        full = [
+            [*r, tuple(rest)] if (rest := set(range(n)) - set(np.hstack([*r, []]))) else r
+            for r in (rankings if unlisted == "last" else [])
+        ] or rankings
+        cost, best = oracles.kemeny_orders(full, weights, range(n))
+        found = kemeny(
+            rankings, weights=None if weighted is None else weights, candidates=range(n),
+            unlisted=unlisted,
+        )  # fmt: skip
+        assert found.optimal
+        assert found.order in best
+        assert_allclose(found.cost, cost)
+        assert found.lower_bound == found.cost
+        assert_array_equal(np.argsort(found.positions), found.order)
+        assert_allclose(kemeny_cost(found, rankings, weights=weights, unlisted=unlisted), cost)
+
+
+@pytest.mark.parametrize("few", [2, 10])
+@pytest.mark.parametrize("n", [7, 8])
+def test_kemeny_is_the_best_of_all_orders_of_eight(monkeypatch, n, few):
+    monkeypatch.setattr(ordering, "_FEW", few)
+    random = np.random.default_rng(n)
+    for ties, partial in [(False, False), (True, True)]:
+        rankings = draw_rankings(random, n, 3, ties=ties, partial=partial)
+        cost, best = oracles.kemeny_orders(rankings, np.ones(3), range(n))
+        found = kemeny(rankings, candidates=range(n))
+        assert (found.cost, found.optimal) == (cost, True)
+        assert found.order in best
+
+
+def margins_of(rankings):
+    _, wins = pairwise_wins(rankings)
+    return wins - wins.T
+
+
+@given(st.integers(0, 2**32), st.integers(2, 9), st.booleans())
+def test_subsets_find_the_best_order(seed, n, whole):
+    random = np.random.default_rng(seed)
+    losses = random.integers(0, 5, (n, n)).astype(float) if whole else random.random((n, n))
+    best = best_order(losses)
+    assert sorted(best) == list(range(n))
+    if n <= 6:
+        least = min(order_cost(losses, np.array(o)) for o in permutations(range(n)))
+        assert_allclose(order_cost(losses, best), least)
+    margins = losses - losses.T
+    settled = best.copy()
+    assert improve(margins, settled, 20, 1e-6, 1) < 1e-6
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_linear_program_and_the_subsets_agree(monkeypatch, seed, whole):
+    # Random tournaments, far more circular than votes: fractional solutions and branching.
+    random = np.random.default_rng(seed)
+    margins = np.triu(random.integers(-5, 6, (13, 13)), 1).astype(float)
+    margins = margins - margins.T
+    if not whole:
+        margins = margins / 5 + np.triu(random.random((13, 13)), 1) / 100
+        margins = (margins - margins.T) / 4
+    by_program = solve(margins, rounds=0, whole=whole)
+    monkeypatch.setattr(ordering, "_FEW", 13)
+    by_subsets = solve(margins, rounds=0, whole=whole)
+    assert by_program.lower_bound == by_program.cost
+    assert_allclose(by_program.cost, by_subsets.cost, atol=2e-6)
+
+
+def test_branching_agrees_with_the_subsets(monkeypatch):
+    calls = []
+    original = ordering.milp
+    monkeypatch.setattr(ordering, "milp", lambda *a, **k: calls.append(1) or original(*a, **k))
+    margins = np.triu(np.random.default_rng(1).choice([-1.0, 1.0], (20, 20)), 1)
+    margins -= margins.T
+    losses = np.maximum(margins, 0)
+    found = solve(margins, rounds=0)
+    assert found.lower_bound == found.cost == order_cost(losses, best_order(losses))
+    assert calls
+
+
+def test_components_follow_each_other_at_no_cost():
+    random = np.random.default_rng(0)
+    for n in (1, 2, 9, 30):
+        margins = np.triu(random.integers(-1, 6, (n, n)), 1).astype(float)
+        margins *= random.random((n, n)) < 0.2
+        shuffled = random.permutation(n)
+        margins = (margins - margins.T)[np.ix_(shuffled, shuffled)]
+        groups = components(margins)
+        assert sorted(np.concatenate(groups)) == list(range(n))
+        for i, better in enumerate(groups):
+            for worse in groups[i + 1 :]:
+                assert (margins[np.ix_(better, worse)] >= 0).all()
+        reach = np.linalg.matrix_power(np.eye(n) + (margins > 0), n) > 0
+        for group in groups:
+            assert reach[np.ix_(group, group)].all()
+
+
+def test_violated_triangles():
+    random = np.random.default_rng(0)
+    turned = np.triu(random.random((30, 30)).round(1), 1)
+    rows = {tuple(row) for row in violated(turned, 1e-6).tolist()}
+    expected = set()
+    for p in range(30):
+        for q in range(p + 1, 30):
+            for r in range(q + 1, 30):
+                if turned[p, r] > turned[p, q] + turned[q, r] + 1e-6:
+                    expected.add((p, q, r, -1))
+                if turned[p, q] + turned[q, r] > 1 + turned[p, r] + 1e-6:
+                    expected.add((p, q, r, 1))
+    assert rows == expected
+    assert len(rows) > 1024
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 30))
+def test_local_search_reports_its_gain_and_leaves_no_better_place(seed, n, rounds):
+    random = np.random.default_rng(seed)
+    margins = np.triu(random.integers(-4, 5, (n, n)), 1).astype(float)
+    margins -= margins.T
+    order = random.permutation(n)
+    losses = np.maximum(margins, 0)
+    before = order_cost(losses, order)
+    gain = improve(margins, order, rounds, 1e-6, 7)
+    assert sorted(order) == list(range(n))
+    after = order_cost(losses, order)
+    assert after == before - gain
+    if rounds == 0:
+        for i in range(n):
+            rest = np.delete(order, i)
+            for j in range(n):
+                assert order_cost(losses, np.insert(rest, j, order[i])) >= after
+
+
+def test_votes_are_counted_pair_by_pair():
+    random = np.random.default_rng(0)
+    rankings = draw_rankings(random, 6, 20, ties=True, partial=True)
+    weights = random.random(20)
+    candidates, wins = pairwise_wins(rankings, weights=weights, candidates=range(6))
+    assert candidates == list(range(6))
+    for u in range(6):
+        for v in range(6):
+            answers = [
+                (oracles.votes_for([r], u, v), w) for r, w in zip(rankings, weights, strict=True)
+            ]
+            assert_allclose(wins[u, v], sum(w for a, w in answers if a == [True]), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_local_is_close_and_exact_is_not_worse(seed):
+    votes = draw_votes(np.random.default_rng(seed), 40, far=1.0)
+    local, exact = kemeny(votes, method="local"), kemeny(votes, method="exact")
+    assert exact.optimal
+    assert exact.cost <= local.cost <= 1.01 * exact.cost
+    assert local.lower_bound <= exact.cost
+    assert local.cost == kemeny_cost(local, votes)
+
+
+def test_known_costs():
+    random = np.random.default_rng(7)
+    votes = [
+        np.argsort(np.arange(100) + (0.15 if v < 8 else 0.6) * 100 * random.standard_normal(100))
+        for v in range(10)
+    ]
+    found = kemeny(votes)
+    assert (found.cost, found.lower_bound, found.optimal) == (8362, 8362, True)
+    assert kemeny(votes, method="local").cost <= 8368
+
+
+def test_time_limit_leaves_the_best_order_and_a_true_bound():
+    votes = draw_votes(np.random.default_rng(0), 60, far=2.0)
+    exact = kemeny(votes, method="exact")
+    cut = kemeny(votes, time_limit=1e-9)
+    assert sorted(cut.order) == sorted(exact.order)
+    assert not cut.optimal
+    assert cut.lower_bound <= exact.cost <= cut.cost
+    assert kemeny(votes, time_limit=600).cost == exact.cost
+
+
+def test_a_limit_inside_the_linear_program(monkeypatch):
+    votes = draw_votes(np.random.default_rng(0), 40, far=2.0)
+    exact = kemeny(votes)
+    for calls in (1, 2, 3):
+        times = iter([0.0] * (2 * calls) + [1e9] * 1000)
+        monkeypatch.setattr(ordering, "monotonic", lambda times=times: next(times))
+        cut = solve(margins_of(votes) / 2, rounds=0, deadline=1.0)
+        assert cut.lower_bound * 2 <= exact.cost - least_lost(votes) <= cut.cost * 2
+        assert cut.lower_bound > 0 or calls == 1
+
+
+def least_lost(votes):
+    _, wins = pairwise_wins(votes)
+    return np.triu(np.minimum(wins, wins.T)).sum()
+
+
+def test_auto_proves_what_is_small(monkeypatch):
+    votes = draw_votes(np.random.default_rng(3), 30, far=2.0)
+    assert kemeny(votes).optimal
+    monkeypatch.setattr("rankwise.aggregation._kemeny._PROVEN", 5)
+    assert not kemeny(votes).optimal
+    assert kemeny(votes, time_limit=600).optimal
+    assert kemeny(votes, method="exact").optimal
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32))
+def test_neither_the_order_of_voters_nor_names_matter(seed):
+    random = np.random.default_rng(seed)
+    rankings = draw_rankings(random, 7, 6, ties=True, partial=True)
+    found = kemeny(rankings, candidates=range(7))
+    assert kemeny(rankings[::-1], candidates=range(7)).order == found.order
+    named = [
+        [tuple(f"c{i}" for i in p) if isinstance(p, tuple) else f"c{p}" for p in r]
+        for r in rankings
+    ]
+    assert kemeny(named, candidates=[f"c{i}" for i in range(7)]).order == [
+        f"c{i}" for i in found.order
+    ]
+    doubled = kemeny(rankings + rankings, candidates=range(7))
+    assert doubled.cost == 2 * found.cost == kemeny(rankings, weights=[2] * 6).cost
+
+
+def test_no_majority_at_all():
+    found = kemeny([["a", "b"], ["b", "a"], [("a", "b", "c")]])
+    assert (found.order, found.cost, found.optimal) == (["a", "b", "c"], 1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "best"}, "method is 'best'"),
+        ({"time_limit": 0}, "time_limit is 0"),
+        ({"time_limit": "1"}, "time_limit is '1'"),
+        ({"unlisted": "first"}, "unlisted is 'first'"),
+        ({"weights": [1]}, r"weights has the shape \(1,\) for 2 rankings"),
+        ({"weights": [1, -1]}, r"weights\[1\] is -1"),
+        ({"weights": [np.nan, 1]}, r"weights\[0\] is nan"),
+        ({"weights": [0, 0]}, "weights are all zero"),
+        ({"candidates": ["a"]}, "ranking 0 has 'b', which is not in candidates"),
+        ({"candidates": ["a", "b", "a"]}, "candidates has 'a' twice"),
+        ({"candidates": ["a", ("b", "c")]}, "candidates has a tie"),
+        ({"rankings": []}, "rankings is empty"),
+        ({"rankings": [[]]}, "no candidate"),
+        ({"rankings": "ab"}, "rankings must be a list"),
+        ({"rankings": 3}, "rankings must be a list"),
+        ({"rankings": ["ab"]}, "ranking 0 is 'ab'"),
+        ({"rankings": [{"a", "b"}]}, "ranking 0 is {"),
+        ({"rankings": [["a"], ["b", "b"]]}, "ranking 1 has 'b' twice"),
+        ({"rankings": [["a", ("b", "a")]]}, "ranking 0 has 'a' twice"),
+        ({"rankings": [["a", ["b", "c"]]]}, "write ties as tuples"),
+        ({"rankings": [["a", ()]]}, "empty tie"),
+        ({"rankings": [["a", float("nan")]]}, "missing value, nan"),
+        ({"rankings": [["a", None]]}, "missing value, None"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        kemeny(**{"rankings": [["a", "b"], ["b", "a"]], **options})
+
+
+def test_an_order_must_name_all_once():
+    with pytest.raises(ValueError, match="ranking 0 has 'c', which is not in order"):
+        kemeny_cost(["a", "b"], [["c"]])
+    with pytest.raises(ValueError, match="order has a tie"):
+        kemeny_cost([("a", "b")], [["a"]])
+
+
+def test_rankings_may_be_arrays_and_mixed_names():
+    found = kemeny(np.array([[2, 0, 1], [2, 1, 0], [0, 2, 1]]))
+    assert found.order == [2, 0, 1]
+    mixed = kemeny([["x", 1], ["x", 1], [1, "x"]])
+    assert mixed.order == ["x", 1]
+    assert_array_equal(mixed.positions, [1, 2])

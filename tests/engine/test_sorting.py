@@ -1,0 +1,129 @@
+"""The compiled levels against QuickSort of the textbook, for comparators of any kind."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from rankwise.engine.sorting import QuickSort, expected_calls
+from rankwise.testing import oracles
+
+
+def tournament(n, seed):
+    """A random tournament, intransitive as a rule."""
+    wins = np.triu(np.random.default_rng(seed).random((n, n)) < 0.5, 1)
+    return wins | (~wins.T & np.tri(n, k=-1, dtype=bool))
+
+
+def run(sort, wins, answered=None):
+    asked = []
+    while len((pairs := sort.plan())[0]):
+        u, v = pairs
+        asked += zip(u.tolist(), v.tolist(), strict=True)
+        sort.take(wins[u, v], None if answered is None else answered[u, v])
+    return asked
+
+
+@given(st.integers(0, 12), st.integers(0, 2**32), st.none() | st.integers(0, 13))
+def test_as_the_textbook(n, seed, k):
+    wins = tournament(n, seed)
+    priority = np.random.default_rng(seed + 1).permutation(n)
+    sort = QuickSort(n, priority, k=k)
+    asked = run(sort, wins)
+    expected = oracles.quicksort(list(range(n)), lambda i, j: wins[i, j], priority, k=k)
+    assert sort.order.tolist() == expected
+    assert len({frozenset(pair) for pair in asked}) == len(asked)
+    settled = n if k is None else min(k, n)
+    assert sort.settled[:settled].all()
+
+
+def literal_open(members, wins, answered, priority):
+    """Return the order and what is settled when some answers are missing."""
+    if len(members) < 2:
+        return members, [True] * len(members)
+    pivot = max(members, key=lambda item: priority[item])
+    known = {i for i in members if i != pivot and answered[i, pivot]}
+    before = [i for i in members if i in known and wins[i, pivot]]
+    after = [i for i in members if i in known and not wins[i, pivot]]
+    middle = [i for i in members if i not in known]
+    if len(middle) > 1:
+        return before + middle + after, [False] * len(members)
+    (left, sure_left), (right, sure_right) = (
+        literal_open(part, wins, answered, priority) for part in (before, after)
+    )
+    return [*left, pivot, *right], [*sure_left, True, *sure_right]
+
+
+@given(st.integers(2, 12), st.integers(0, 2**32), st.floats(0, 1))
+def test_missing_answers_leave_a_block_open_in_input_order(n, seed, share):
+    random = np.random.default_rng(seed)
+    wins, priority = tournament(n, seed), random.permutation(n)
+    answered = np.triu(random.random((n, n)) < share, 1)
+    answered |= answered.T
+    sort = QuickSort(n, priority)
+    run(sort, wins, answered)
+    order, settled = literal_open(list(range(n)), wins, answered, priority)
+    assert sort.order.tolist() == order
+    assert sort.settled.tolist() == settled
+
+
+@given(st.integers(2, 14), st.integers(0, 2**32), st.floats(0, 1), st.booleans())
+def test_a_sort_broken_off_goes_on_where_it_was(n, seed, share, same_seed):
+    random = np.random.default_rng(seed)
+    wins, priority = tournament(n, seed), random.permutation(n)
+    whole = QuickSort(n, priority)
+    asked = run(whole, wins)
+    known = asked[: int(share * len(asked))]
+    again = QuickSort(
+        n, priority if same_seed else random.permutation(n), known=np.reshape(known, (-1, 2))
+    )
+    pairs = {frozenset(pair) for pair in run(again, wins)}
+    if same_seed:
+        assert_array_equal(again.order, whole.order)
+        assert pairs == {frozenset(pair) for pair in asked}
+    elif share == 1:
+        assert {frozenset(pair) for pair in known} >= pairs
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(0, 2**32))
+def test_lists_are_sorted_by_themselves(sizes, seed):
+    n = sum(sizes)
+    wins, priority = tournament(n, seed), np.random.default_rng(seed + 1).permutation(n)
+    edges = np.cumsum([0, *sizes])
+    sort = QuickSort(n, priority, lists=edges)
+    run(sort, wins)
+    for start, stop in pairwise(edges):
+        members = list(range(start, stop))
+        expected = oracles.quicksort(members, lambda i, j: wins[i, j], priority)
+        assert sort.order[start:stop].tolist() == expected
+
+
+def test_all_answers_at_hand_leave_the_pivots_to_chance():
+    n = 6
+    known = np.argwhere(np.triu(np.ones((n, n)), 1))
+    priority = np.arange(n)[::-1]
+    sort = QuickSort(n, priority, known=known)
+    assert set(sort.plan()[1].tolist()) == {0}
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, None), (2, None), (30, None), (30, 1), (30, 7), (30, 30)])
+def test_expected_calls(n, k):
+    random = np.random.default_rng(0)
+    wins = np.triu(np.ones((n, n), dtype=bool), 1)
+    calls = [len(run(QuickSort(n, random.permutation(n), k=k), wins)) for _ in range(2_000)]
+    error = np.std(calls) / np.sqrt(len(calls))
+    assert abs(np.mean(calls) - expected_calls(n, k)) <= 4 * error
+
+
+def test_levels_grow_like_the_logarithm():
+    random = np.random.default_rng(0)
+    for n in (100, 10_000):
+        sort, levels = QuickSort(n, random.permutation(n)), 0
+        while len((pairs := sort.plan())[0]):
+            sort.take(pairs[0] < pairs[1])
+            levels += 1
+        assert_array_equal(sort.order, np.arange(n))
+        assert levels < 5 * np.log(n)
