@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from rankwise.datasets import make_herbrich
+from rankwise.engine.kernels import polynomial_map
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff, _kernel
 from rankwise.testing import oracles
 
@@ -163,6 +164,53 @@ class TestExplicitMap:
         if isinstance(dual, OAPRank):
             assert_allclose(dual.diversity(), spread[0], atol=1e-9)
             assert_array_equal(dual.agreement(X), spread[1])
+
+
+@pytest.mark.parametrize("vote", [None, "voted"])
+def test_a_long_stream_in_its_monomials(vote):
+    X, y = stream(2_500)
+    monomials = polynomial_map(X, degree=2, gamma=1 / 3)
+    mapped, plain = PRank(kernel="poly", degree=2, vote=vote), PRank(vote=vote)
+    said = [
+        m.partial_fit_predict(rows, y, classes=CLASSES)
+        for m, rows in ((mapped, X), (plain, monomials))
+    ]
+    assert_array_equal(*said)
+    passes = {"epochs": 2, "shuffle": True, "random_state": 0}
+    mapped.set_params(**passes).fit(X, y)
+    plain.set_params(**passes).fit(monomials, y)
+    assert_array_equal(mapped.coef_, plain.coef_)
+    assert_array_equal(mapped.predict(X), plain.predict(monomials))
+
+
+def test_as_many_monomials_as_are_small():
+    X, y = np.random.default_rng(0).normal(size=(20, 500)), np.arange(20) % 2
+    for n_features, kept in ((499, False), (500, True)):
+        model = PRank(kernel="poly", degree=1).fit(X[:, :n_features], y)
+        assert hasattr(model, "support_vectors_") == kept
+
+
+def test_another_fit_leaves_nothing_of_the_one_before():
+    X, y = stream()
+    model = PRank()
+    for kernel, rows in (("rbf", X), ("precomputed", gram(X, "rbf")), ("linear", X), ("rbf", X)):
+        model.set_params(kernel=kernel).fit(rows, y)
+        fresh = PRank(kernel=kernel).fit(rows, y)
+        assert vars(model).keys() == vars(fresh).keys()
+        assert_array_equal(model.predict(rows), fresh.predict(rows))
+
+
+@pytest.mark.parametrize("params", list(KERNELS.values())[:4], ids=list(KERNELS)[:4])
+@pytest.mark.parametrize("small", [0, 500])
+def test_entries_that_a_csr_matrix_holds_twice(params, small, monkeypatch):
+    monkeypatch.setattr(_kernel, "_SMALL", small)
+    random, y = np.random.default_rng(0), stream(100)[1]
+    arrays = random.normal(size=400), random.integers(0, 3, 400), np.arange(0, 401, 4)
+    X = sparse.csr_array(arrays, shape=(100, 3))
+    before = X.indices.copy()
+    dense = PRank(**params).fit(X.toarray(), y)
+    assert_array_equal(PRank(**params).fit(X, y).predict(X), dense.predict(X.toarray()))
+    assert_array_equal(X.indices, before)
 
 
 @pytest.mark.parametrize("model", build(), ids=str)
@@ -445,8 +493,16 @@ def test_a_callable_must_return_a_value_a_pair():
         PRank(kernel=lambda *_: np.ones((3, 3))).fit(X, y)
 
 
-def test_scores_that_overflow_name_their_row():
-    X, y = stream()
-    X[77] = 1e200
-    with pytest.raises(ValueError, match="scale the features"):
-        PRank(kernel="poly", degree=4).fit(X, y)
+@pytest.mark.parametrize("small", [0, 500])
+@pytest.mark.parametrize("vote", [None, "voted"])
+def test_scores_that_overflow_name_their_row(small, vote, monkeypatch):
+    monkeypatch.setattr(_kernel, "_SMALL", small)
+    X, y = stream(1_500)
+    model = PRank(kernel="poly", degree=4, vote=vote).fit(X, y)
+    X[1_400] = 1e200
+    with pytest.raises(ValueError, match=r"row 1400 .*scale the features"):
+        model.predict(X)
+    for shuffle in (False, True):
+        model.set_params(shuffle=shuffle, random_state=0)
+        with pytest.raises(ValueError, match=r"row 1400 .*scale the features"):
+            model.fit(X, y)

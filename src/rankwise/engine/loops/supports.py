@@ -221,8 +221,6 @@ def _forget(rows, held):
             inverse[s, t] -= part * column[t]
     inverse[found, : last + 1] = inverse[last, : last + 1]
     inverse[: last + 1, found] = inverse[: last + 1, last]
-    inverse[last, :] = 0.0
-    inverse[:, last] = 0.0
     for q in range(rows.values.shape[0]):
         rows.values[q, found] = rows.values[q, last]
         if rows.slots[q] == found:
