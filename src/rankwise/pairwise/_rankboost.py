@@ -142,7 +142,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     >>> round(model.score(X[1000:], y[1000:]), 1)
     0.9
     >>> model.feature_importances_.round(1)
-    array([0.3, 0.6, 0. , 0. , 0. ])
+    array([0.4, 0.6, 0. , 0. , 0. ])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
