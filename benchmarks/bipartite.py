@@ -18,6 +18,7 @@ Predict = Callable[[Array], Array]
 
 ROUNDS = 100
 GRADES = (0.5, 0.75, 0.9, 0.97)
+STUMP = {"max_depth": 1, "n_jobs": 1}
 
 
 def bipartite(
@@ -112,14 +113,27 @@ def classify(path: str, **parameters: Any) -> Prepare:
     return prepare
 
 
+def two_rounds(X: Array, y: Array, _score: Array) -> Callable[[], None]:
+    """Two rounds of AdaBoost on stumps: one hundred would take minutes."""
+    make = load("sklearn.ensemble.AdaBoostClassifier")
+
+    def run() -> None:
+        make(n_estimators=2).fit(X, y)
+
+    return run
+
+
 def rank_pairwise(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
-    """XGBoost's pairwise objective on stumps, one query."""
+    """XGBoost's pairwise objective on stumps, one query; a random rival for each row."""
     make, qid = load("xgboost.XGBRanker"), np.zeros(len(y), dtype=int)
-    options = {"objective": "rank:pairwise", "max_depth": 1, "n_estimators": ROUNDS, "n_jobs": 1}
-    return lambda: make(**options).fit(X, y, qid=qid).predict
+    options = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 1, **STUMP}
 
+    def run() -> Predict:
+        model = make(n_estimators=ROUNDS, objective="rank:pairwise", **options)
+        return model.fit(X, y, qid=qid).predict
 
-STUMP = {"max_depth": 1, "n_jobs": 1}
+    return run
+
 
 RACE = Race(
     data=bipartite,
@@ -145,16 +159,12 @@ RACE = Race(
         ),
         Entrant("XGBoost stumps", classify("xgboost.XGBClassifier", **STUMP), needs="xgboost-cpu"),
         Entrant("XGBoost pairwise stumps", rank_pairwise, needs="xgboost-cpu", repeats=2),
-        Entrant(
-            "AdaBoost stumps",
-            classify("sklearn.ensemble.AdaBoostClassifier"),
-            rows=10_000,
-            repeats=1,
-        ),
+        Entrant("AdaBoost, 2 rounds", two_rounds, repeats=1),
     ),
     targets=(
         Target("RankBoost", at_least=0.918),
-        Target("AdaBoost stumps", over="RankBoost", at_least=300),
+        # A fiftieth of the work.
+        Target("AdaBoost, 2 rounds", over="RankBoost", at_least=300 * 2 / ROUNDS),
         Target("LightGBM stumps", over="RankBoost", at_least=4),
         Target("XGBoost stumps", over="RankBoost", at_least=4),
         Target("XGBoost pairwise stumps", over="RankBoost", at_least=4),

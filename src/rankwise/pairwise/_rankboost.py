@@ -134,13 +134,15 @@ class RankBoost(RankerMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise.pairwise import RankBoost
-    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
-    >>> y = np.digitize(np.sin(X[:, 0]) + X[:, 1] ** 2, [0.0, 1.0, 2.0])
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(2000, 5))
+    >>> score = np.sin(X[:, 0]) + X[:, 1] ** 2 + random.normal(0, 0.5, size=2000)
+    >>> y = np.digitize(score, [0.0, 1.0, 2.0])
     >>> model = RankBoost(n_estimators=50).fit(X[:1000], y[:1000])
-    >>> round(model.score(X[1000:], y[1000:]), 2)
-    0.94
+    >>> round(model.score(X[1000:], y[1000:]), 1)
+    0.9
     >>> model.feature_importances_.round(1)
-    array([0.3, 0.7, 0. , 0. , 0. ])
+    array([0.4, 0.6, 0. , 0. , 0. ])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
