@@ -55,7 +55,7 @@ class PairMachine(RankerMixin, BaseEstimator):
     tol: float
     max_iter: int
     warm_start: bool
-    _width: float
+    _ended: tuple[float, float]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -187,7 +187,7 @@ class PairMachine(RankerMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             w=start,
-            h=None if start is None else self._width,
+            h=None if start is None else self._first_width(costs.scale),
             sample=sample,
         )
         if solution.gap > self.tol * solution.objective:
@@ -205,7 +205,7 @@ class PairMachine(RankerMixin, BaseEstimator):
             else:
                 self.dual_coef_, self.X_fit_ = alpha, X
         self.objective_, self.duality_gap_ = solution.objective, solution.gap
-        self.n_iter_, self._width = solution.n_iter + 1, solution.h
+        self.n_iter_, self._ended = solution.n_iter + 1, (solution.h, self.C)
         return rows, solution.w
 
     def _start(
@@ -223,6 +223,11 @@ class PairMachine(RankerMixin, BaseEstimator):
         if self._is_precomputed() and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]
         return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None
+
+    def _first_width(self, scale: float) -> float:
+        """Return how wide kinks should be at first: as in the last fit, wider for another C."""
+        h, C = self._ended
+        return min(scale, h * max(self.C / C, C / self.C))
 
     def _warn(self, objective: float, gap: float, n_iter: int) -> None:
         reason = (

@@ -61,12 +61,11 @@ def pair_kernel(
     rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     columns = rows if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
     K = Kernel(kernel, gamma, degree, coef0).gram(rows, columns)
-    i, j = check_pairs(pairs, K.shape[0], "pairs").T
-    others = i, j
-    if other_pairs is not None:
-        others = check_pairs(other_pairs, K.shape[1], "other_pairs").T
-    differences = K[j] - K[i]
-    return differences[:, others[1]] - differences[:, others[0]]
+    ours = check_pairs(pairs, K.shape[0], "pairs")
+    name, given = ("pairs", pairs) if other_pairs is None else ("other_pairs", other_pairs)
+    others = check_pairs(given, K.shape[1], name)
+    differences = K[ours[:, 1]] - K[ours[:, 0]]
+    return differences[:, others[:, 1]] - differences[:, others[:, 0]]
 
 
 def check_pairs(pairs: ArrayLike, m: int, name: str) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ Solve = Callable[[Vector], Vector]
 _SAMPLE, _PER_FEATURE = 2_000, 20
 # More features than these have no Hessian matrix.
 _MATRIX = 2_000
-# Steps without a smaller gap that rounding is taken for.
+# Steps without a lower objective or a smaller gap that rounding is taken for.
 _PATIENCE = 30
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -150,12 +150,13 @@ def minimise(
         square, slack = float(gradient @ gradient) / 4.0, C * point.slack
         objective = float(w @ w) + C * point.cost
         bound = max(bound, objective - square - slack)
+        lower = objective < best.objective - 1e-10 * abs(objective)
         if objective < best.objective:
             best = best._replace(w=w.copy(), objective=objective)
         best = best._replace(gap=max(0.0, best.objective - bound), n_iter=n_iter, h=h)
         if best.gap <= tol * best.objective or n_iter == max_iter:
             break
-        since = 0 if best.gap < 0.99 * reached else since + 1
+        since = 0 if lower or best.gap < 0.99 * reached else since + 1
         reached = min(reached, best.gap)
         if since == _PATIENCE:
             break
