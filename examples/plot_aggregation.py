@@ -55,7 +55,7 @@ costs["kemeny,\nlocal search"] = kemeny(votes, method="local").cost
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 image = left.imshow(np.triu(margins, 1), cmap="RdBu", vmin=-12, vmax=12)
-left.set(xticks=[], yticks=[], xlabel="worse", ylabel="better", title="Majorities in Kemeny's order")
+left.set(xticks=[], yticks=[], xlabel="worse", ylabel="better", title="Majorities, Kemeny's order")
 fig.colorbar(image, ax=left, label="voters for the order less those against", shrink=0.8)
 names = sorted(costs, key=costs.get)
 right.barh(names, [100 * (costs[name] / best.cost - 1) for name in names], color="0.5")
