@@ -296,14 +296,15 @@ class TestBudget:
 
     @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
     @pytest.mark.parametrize("params", KERNELS.values(), ids=KERNELS)
+    @pytest.mark.parametrize("budget", [20, 75])
     @pytest.mark.usefixtures("no_map")
-    def test_equals_the_literal_loop_in_several_passes(self, params, container):
+    def test_equals_the_literal_loop_in_several_passes(self, params, container, budget):
         X, y = stream()
-        model = PRank(budget=20, epochs=4, shuffle=True, random_state=0, **params)
+        model = PRank(budget=budget, epochs=4, shuffle=True, random_state=0, **params)
         model.fit(container(rows_for(model, X)), y)
         random = np.random.RandomState(0)
         order = np.concatenate([random.permutation(100) for _ in range(4)])
-        *_, last = oracles.budget_prank(gram(X, **params), y, 5, 20, order)
+        *_, last = oracles.budget_prank(gram(X, **params), y, 5, budget, order)
         alpha = np.zeros(len(X))
         alpha[last.rows] = last.alpha
         assert_array_equal(model.thresholds_, last.b)
