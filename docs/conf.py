@@ -47,7 +47,7 @@ def public_members(cls):
         if isinstance(inspect.getattr_static(cls, name), property):
             found["properties"].append(name)
         elif inspect.isroutine(value := getattr(cls, name)):
-            ours = value.__module__.startswith("rankwise")
+            ours = (getattr(value, "__module__", "") or "").startswith("rankwise")
             found["methods" if ours else "inherited"].append(name)
     return found
 

@@ -63,7 +63,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     The pairs are never formed: their weights are products of a factor of each row. A round takes
     O(m d) for m rows of d features with ``criterion="edge"``. ``"loss"`` takes O(m d + d bins k)
     for k groups of equal query and target, up to 32, and O(m d log bins) for more, as with
-    real-valued targets: there "edge" is many times faster. CSR rows take O(entries) in place of
+    real-valued targets: there "edge" is several times faster. CSR rows take O(entries) in place of
     O(m d), but for that last case. Memory is a byte an entry, or four with ``max_bins=None``.
 
     Parameters

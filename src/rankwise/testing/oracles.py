@@ -505,12 +505,10 @@ def leave_pair_out(
 
 
 class BoostingRound(NamedTuple):
-    """One round of RankBoost: the base ranker, what it was chosen by, its step, and the loss."""
+    """One round of RankBoost: the base ranker, its step, Z, and the loss after it."""
 
     feature: int
     h: NDArray[np.bool_]
-    best: float
-    others: NDArray[np.float64]
     alpha: float
     z: float
     loss: float
@@ -523,12 +521,14 @@ def rankboost(
     *,
     criterion: str = "loss",
     n_pairs: int | None = None,
+    ties: list[NDArray[np.bool_]] | None = None,
+    tol: float = 1e-10,
 ) -> Iterator[BoostingRound]:
     """Run RankBoost on the pairs themselves: ``weights[i, j]`` is that of j being better than i.
 
     Base rankers are ``x > cut`` for each cut between two values of a feature, with missing values
     on either side, and being there at all. ``n_pairs`` caps the step; by default it is counted.
-    ``others`` are what all base rankers would be chosen by, the smallest first.
+    Of base rankers that are as good but for ``tol``, round t takes ``ties[t]`` if that is one.
     """
     rows, D = np.asarray(X, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     cap = np.log(2 * (np.count_nonzero(D) if n_pairs is None else n_pairs)) / 2
@@ -540,7 +540,7 @@ def rankboost(
         rankers.append((feature, ~np.isnan(x)))
     D = D / D.sum()
     loss = 1.0
-    for _ in range(n_rounds):
+    for t in range(n_rounds):
         chosen_by, steps, zs = [], [], []
         for _, h in rankers:
             plus, minus = D[np.ix_(~h, h)].sum(), D[np.ix_(h, ~h)].sum()
@@ -551,11 +551,13 @@ def rankboost(
             steps.append(step)
             zs.append(z)
         best = int(np.argmin(chosen_by))
+        for other, (_, h) in enumerate(rankers):
+            tied = ties is not None and np.array_equal(h, ties[t])
+            if tied and chosen_by[other] <= min(chosen_by) + tol:
+                best = other
         feature, h = rankers[best]
         loss *= zs[best]
-        yield BoostingRound(
-            feature, h, chosen_by[best], np.sort(chosen_by), steps[best], zs[best], loss
-        )
+        yield BoostingRound(feature, h, steps[best], zs[best], loss)
         D = D * np.exp(-steps[best] * (1.0 * h[None, :] - 1.0 * h[:, None]))
         D = D / D.sum()
 
