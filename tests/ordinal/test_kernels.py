@@ -471,7 +471,7 @@ def test_values_that_are_not_finite_are_named(kernel):
 @pytest.mark.parametrize(
     "convert",
     [np.asfortranarray, np.float32, lambda K: K.round().astype(int), lambda K: -K],
-    ids=str,
+    ids=["fortran", "float32", "whole", "negative"],
 )
 def test_a_callable_may_return_any_real_numbers(convert):
     X, y = stream()
