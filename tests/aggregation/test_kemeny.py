@@ -195,6 +195,14 @@ def test_local_is_close_and_exact_is_not_worse(seed):
     assert local.cost == kemeny_cost(local, votes)
 
 
+def test_the_bound_is_in_votes():
+    votes = draw_votes(np.random.default_rng(3), 30, far=2.0)
+    once, thrice = (kemeny(votes, method="local", weights=[w] * 10) for w in (1, 3))
+    assert not once.optimal
+    assert thrice.lower_bound == 3 * once.lower_bound
+    assert once.lower_bound >= least_lost(votes)
+
+
 def test_known_costs():
     random = np.random.default_rng(7)
     votes = [

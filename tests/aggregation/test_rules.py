@@ -59,6 +59,11 @@ def test_borda_of_complete_rankings_is_by_mean_rank():
     assert borda(rankings).order == sorted_by(-np.array(means))
 
 
+def test_borda_does_not_reward_long_rankings():
+    # Both have won all of their comparisons, one or four.
+    assert borda([["a", "x"], ["b", "x", "y", "z", "w"]]).order[:2] == ["a", "b"]
+
+
 @pytest.mark.parametrize(("ties", "partial"), CASES)
 @pytest.mark.parametrize("seed", range(3))
 def test_footrule_is_the_best_of_all_orders(ties, partial, seed):

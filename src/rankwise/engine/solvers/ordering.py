@@ -178,8 +178,12 @@ class _Relaxation:
         free = ~fixed[columns]
         used, compact = np.unique(columns[free], return_inverse=True)
         row = np.broadcast_to(np.arange(len(self.rows))[:, None], columns.shape)[free]
-        shape = len(self.rows), len(used)
-        return used, sparse.csr_array((signs[free], (row, compact)), shape=shape), limits
+        matrix = sparse.csr_array((signs[free], (row, compact)), shape=(len(self.rows), len(used)))
+        # HiGHS counts with 32 bits, and not every SciPy converts.
+        matrix.indices, matrix.indptr = (
+            i.astype(np.int32) for i in (matrix.indices, matrix.indptr)
+        )
+        return used, matrix, limits
 
     def _relax(self) -> tuple[Floats, NDArray[np.bool_]] | None:
         """Solve the relaxation with the rows at hand; raise the bound and fix what it decides."""
