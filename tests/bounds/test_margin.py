@@ -46,7 +46,11 @@ def largest_fit(X, sigma, *, radius, kind, **options):
     return radius * math.sqrt(max(0.0, sigma @ gram @ sigma)) / m
 
 
-@pytest.mark.parametrize("options", [*KERNELS, {"kind": "stumps"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [*KERNELS, {"kind": "stumps"}],
+    ids=["linear", "rbf", "poly", "callable", "stumps"],
+)
 def test_complexity_is_above_its_definition_and_near(options):
     X = np.random.default_rng(1).normal(size=(40, 3)).round(1)
     bound = empirical_rademacher(X, radius=2.0, **options)
