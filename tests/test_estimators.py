@@ -60,12 +60,12 @@ ESTIMATORS = [
     for name, estimator in all_estimators().items()
     for params in VARIANTS.get(name, [{}])
 ]
-# Columns that are rows of the data, which the contract's checks don't know. MPRankCV refuses what
+# Columns that are rows of the data, which the contract's checks don't know. Some models refuse what
 # is not positive semidefinite, such as kernel values that a check has cut to whole numbers.
 PRECOMPUTED = [
     cls(kernel="precomputed")
     for name, cls in all_estimators().items()
-    if "kernel" in cls().get_params() and name != "MPRankCV"
+    if "kernel" in cls().get_params() and name not in {"MPRankCV", "RankSVM", "SVRank"}
 ]
 
 

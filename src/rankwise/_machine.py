@@ -261,7 +261,7 @@ class PairMachine(RankerMixin, BaseEstimator):
         if not self._is_precomputed():
             return X
         if sparse.issparse(X):
-            raise ValueError("a precomputed kernel must be a dense array of its values")
+            X = X.toarray()
         if X.shape[1] != n:
             raise ValueError(
                 f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "
