@@ -438,6 +438,21 @@ def test_a_step_that_needs_the_length_may_come_later(first, monkeypatch):
     assert_array_equal(*said)
 
 
+def test_the_length_of_a_very_long_direction(monkeypatch):
+    X, y = stream(300)
+    said = []
+    for small in (500, 0):
+        monkeypatch.setattr(_kernel, "_SMALL", small)
+        model = PRank(update="romma", kernel="poly", degree=2)
+        model.partial_fit(X[:99], y[:99], classes=CLASSES)
+        for name, power in (("w", 101), ("b", 101), ("length", 202)):
+            if name in model._state:
+                model._state[name] *= 2.0**power
+        said.append(model.partial_fit_predict(X[99:], y[99:]))
+        assert np.abs(model.thresholds_).max() < 2.0**70
+    assert_array_equal(*said)
+
+
 def test_a_high_degree_of_one_feature():
     X, y = stream()
     X = X[:, :1] / 3
