@@ -342,7 +342,11 @@ class TestBudget:
         ]
         assert losses[1] < 1.2 * losses[0]
 
-    @pytest.mark.parametrize("model", build(degree=1, gamma=1.0), ids=str)
+    @pytest.mark.parametrize(
+        "model",
+        [*build(degree=1, gamma=1.0), OAPRank(60, random_state=0, degree=1, gamma=1.0, n_jobs=2)],
+        ids=str,
+    )
     def test_nothing_is_lost_where_the_rows_span_everything(self, model):
         X, y = make_herbrich(400, random_state=1)
         free = clone(model).set_params(kernel="poly")
