@@ -53,3 +53,9 @@ class TestValues:
 def test_equal_rows_are_exactly_alike(kind):
     X = sample(100, 60)
     assert_array_equal(learned(kind, X, "rbf", gamma=1e6).gram().diagonal(), 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_row_is_nearer_than_itself(kind):
+    X = 1e3 + 1e-9 * sample(100, 60)
+    assert learned(kind, X, "rbf", gamma=1e6).gram().max() == 1.0

@@ -342,7 +342,11 @@ class TestBudget:
         ]
         assert losses[1] < 1.2 * losses[0]
 
-    @pytest.mark.parametrize("model", build(degree=1, gamma=1.0), ids=str)
+    @pytest.mark.parametrize(
+        "model",
+        [*build(degree=1, gamma=1.0), OAPRank(60, random_state=0, degree=1, gamma=1.0, n_jobs=2)],
+        ids=str,
+    )
     def test_nothing_is_lost_where_the_rows_span_everything(self, model):
         X, y = make_herbrich(400, random_state=1)
         free = clone(model).set_params(kernel="poly")
@@ -435,6 +439,21 @@ def test_a_step_that_needs_the_length_may_come_later(first, monkeypatch):
         model = PRank(update=first, kernel="poly", degree=2)
         model.partial_fit(X[:99], y[:99], classes=CLASSES).set_params(update="romma")
         said.append(model.partial_fit_predict(X[99:], y[99:]))
+    assert_array_equal(*said)
+
+
+def test_the_length_of_a_very_long_direction(monkeypatch):
+    X, y = stream(300)
+    said = []
+    for small in (500, 0):
+        monkeypatch.setattr(_kernel, "_SMALL", small)
+        model = PRank(update="romma", kernel="poly", degree=2)
+        model.partial_fit(X[:99], y[:99], classes=CLASSES)
+        for name, power in (("w", 101), ("b", 101), ("length", 202)):
+            if name in model._state:
+                model._state[name] *= 2.0**power
+        said.append(model.partial_fit_predict(X[99:], y[99:]))
+        assert np.abs(model.thresholds_).max() < 2.0**70
     assert_array_equal(*said)
 
 
