@@ -526,3 +526,14 @@ def test_scores_that_overflow_name_their_row(small, vote, monkeypatch):
         model.set_params(shuffle=shuffle, random_state=0)
         with pytest.raises(ValueError, match=r"row 1400 .*scale the features"):
             model.fit(X, y)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_what_is_shown_is_a_copy(container):
+    X, y = stream()
+    model = PRank(kernel="rbf").fit(container(X), y)
+    before = model.project(X)
+    (model.support_vectors_.data if container is sparse.csr_array else model.support_vectors_)[
+        :
+    ] = 0
+    assert_array_equal(model.project(X), before)

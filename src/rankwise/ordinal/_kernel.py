@@ -181,7 +181,7 @@ class KernelMixin(OnlineMixin):
             self.__dict__.pop(names[not dual], None)
             setattr(self, names[dual], value)
         if dual:
-            rows = self._supports(state, sparse=False).rows
+            rows = self._supports(state, sparse=False).rows.copy()
             setattr(self, "support_" if self.kernel == "precomputed" else "support_vectors_", rows)
 
     def _direction(self) -> NDArray[np.float64]:
