@@ -40,7 +40,7 @@ def auc(predict: Predict, X: Array, y: Array) -> float:
 
 
 @njit(nogil=True)
-def _histograms(codes, values, hist):  # type: ignore[no-untyped-def]
+def _histograms(codes: Any, values: Any, hist: Any) -> None:
     for _ in range(ROUNDS):
         for b in range(codes.shape[0]):
             block, cells = codes[b], hist[b]

@@ -34,7 +34,7 @@ def misranking(predict: Predict, X: Array, y: Array) -> float:
     return float(load("rankwise.metrics.pairwise_misranking_loss")(y, predict(X), ties="half"))
 
 
-def two_passes(X: Array, y: Array) -> Callable[[], None]:  # noqa: ARG001
+def two_passes(X: Array, _y: Array) -> Callable[[], None]:
     """Scores, their order, and one gradient: what a single step takes at least."""
     w = np.ones(X.shape[1])
 
@@ -46,7 +46,7 @@ def two_passes(X: Array, y: Array) -> Callable[[], None]:  # noqa: ARG001
     return run
 
 
-def argsort(X: Array, y: Array) -> Callable[[], None]:  # noqa: ARG001
+def argsort(X: Array, _y: Array) -> Callable[[], None]:
     """One argsort of as many scores."""
     s = X @ np.ones(X.shape[1])
 

@@ -173,15 +173,15 @@ def test_pairs_of_many_rows_and_sparse_ones():
 @pytest.mark.parametrize(
     ("pairs", "weight", "message"),
     [
-        ([[0, 1, 2]], None, r"pairs has the shape \(1, 3\)"),
-        ([], None, "pairs has the shape"),
-        ([[0.0, 1.0]], None, "pairs holds float64"),
-        ([[0, 9]], None, r"pairs names the rows \[0, 9\] in pair 0"),
-        ([[0, 1], [-1, 1]], None, r"rows \[-1, 1\] in pair 1"),
+        ([[0, 1, 2]], None, r"shape \(n_pairs, 2\), .* but its shape is \(1, 3\)"),
+        ([], None, r"one or more pairs, but its shape is \(0,\)"),
+        ([[0.0, 1.0]], None, "pairs must be whole numbers .* its dtype float64"),
+        ([[0, 9]], None, r"pairs\[0\] is \[0, 9\], but there are the rows 0 to 3"),
+        ([[0, 1], [-1, 1]], None, r"pairs\[1\] is \[-1, 1\]"),
         ([[0, 1]], [1.0, 2.0], r"pair_weight has the shape \(2,\) for 1 pairs"),
         ([[0, 1], [1, 2]], [1.0, -2.0], "pair_weight is -2.0 for pair 1"),
         ([[0, 1]], [np.nan], "pair_weight is nan for pair 0"),
-        ([[0, 1], [2, 2]], [0.0, 1.0], "pairs tell no preference"),
+        ([[0, 1], [2, 2]], [0.0, 1.0], "pairs holds no pair of two rows with a weight"),
     ],
 )
 def test_bad_pairs_are_refused(pairs, weight, message):

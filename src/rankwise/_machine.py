@@ -1,4 +1,4 @@
-"""What the support vector rankers share: rows to costs, costs to a solver, and what is learned."""
+"""What rankers with kernels share, and what support vector rankers do: rows, costs, a solver."""
 
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -28,7 +28,43 @@ _PREDICTED = 1024
 _FEW_ROWS = 2_000
 
 
-class PairMachine(RankerMixin, BaseEstimator):
+class KernelRanker(RankerMixin):
+    """A ranker with the parameters kernel, gamma, degree and coef0."""
+
+    kernel: Any
+    gamma: float | None
+    degree: int
+    coef0: float
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
+        """Return X, or of a precomputed kernel the values between the kept of n rows."""
+        if not self._is_precomputed():
+            return X
+        if sparse.issparse(X):
+            X = X.toarray()
+        if X.shape[1] != n:
+            raise ValueError(
+                f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "
+                "matrix of the values between the rows"
+            )
+        return X if len(kept) == n else X[:, kept]
+
+
+class PairMachine(KernelRanker, BaseEstimator):
     """A ranker that minimises ||h||^2 + C (mean cost over pairs), the pairs never formed.
 
     A subclass has the parameters C, power, kernel, gamma, degree, coef0, tol, max_iter and
@@ -48,19 +84,10 @@ class PairMachine(RankerMixin, BaseEstimator):
 
     C: float
     power: int
-    kernel: Any
-    gamma: float | None
-    degree: int
-    coef0: float
     tol: float
     max_iter: int
     warm_start: bool
     _ended: tuple[float, float]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
 
     def fit(
         self,
@@ -246,25 +273,3 @@ class PairMachine(RankerMixin, BaseEstimator):
             "the features, for example with sklearn.preprocessing.StandardScaler",
             ConvergenceWarning,
         )
-
-    def _kernel(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
-
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    def _is_precomputed(self) -> bool:
-        return bool(self.__sklearn_tags__().input_tags.pairwise)
-
-    def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
-        """Return the values between the kept rows, if they are what X holds."""
-        if not self._is_precomputed():
-            return X
-        if sparse.issparse(X):
-            X = X.toarray()
-        if X.shape[1] != n:
-            raise ValueError(
-                f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "
-                "matrix of the values between the rows"
-            )
-        return X if len(kept) == n else X[:, kept]

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from rankwise.engine.supports import TILE, DenseSupports, Kernel, SparseSupports
+from rankwise.engine.kernels import Kernel
+from rankwise.engine.supports import TILE, DenseSupports, SparseSupports
 
 KINDS = {"dense": (DenseSupports, np.asarray), "csr": (SparseSupports, sparse.csr_array)}
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from rankwise.engine.files import replacing
+
 
 class _NoAnswerError(Exception):
     """Something else was said: enough, or back."""
@@ -43,8 +45,6 @@ class _Answers(list[Any]):
 
     def write(self) -> None:
         """Replace the file."""
-        from rankwise.engine.files import replacing  # noqa: PLC0415
-
         rows = [*self.others, *((self.lines[i], self.lines[j], p) for i, j, p in self)]
         text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         with replacing(self.path) as temporary, temporary.open("w", encoding="utf-8") as file:

@@ -88,16 +88,18 @@ class Kernel(NamedTuple):
         return (gamma * squares + self.coef0) ** self.degree
 
     def _called(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        values = np.array(self.kernel(X, Y), dtype=np.float64, order="C")
-        if values.shape != (X.shape[0], Y.shape[0]):
+        given, wanted = self.kernel(X, Y), (X.shape[0], Y.shape[0])
+        values = np.asarray(given)
+        numbers = values.dtype.kind in "biuf" and np.isfinite(values).all()
+        if values.shape != wanted or not numbers:
             raise ValueError(
-                f"kernel={self.kernel!r} returned an array of shape {values.shape} for "
-                f"{X.shape[0]} and {Y.shape[0]} rows: it is given two matrices and must return "
-                "the matrix of values between their rows"
+                f"kernel={self.kernel!r} was given {wanted[0]} rows and {wanted[1]} others, so it "
+                f"must return finite numbers of shape {wanted}; what it returned, a "
+                f"{type(given).__name__} of {values.dtype}, has shape {values.shape}"
+                + " and is not finite"
+                * (values.dtype.kind == "f" and not numbers)
             )
-        if not np.isfinite(values).all():
-            raise ValueError(f"kernel={self.kernel!r} returned a value that is not finite")
-        return values
+        return np.array(values, dtype=np.float64, order="C")
 
 
 def map_width(n_features: int, degree: int, coef0: float) -> int:

@@ -5,14 +5,13 @@ may be cut into any chunks. (What a callable kernel returns is its own affair.)
 """
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise.engine.kernels import Kernel
 from rankwise.engine.loops.inner import (
     ACROSS,
     inner,
@@ -27,22 +26,15 @@ from rankwise.engine.loops.supports import Faced
 TILE = 64
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel with all its numbers: "poly", "rbf", "precomputed", or a callable."""
-
-    name: str | Callable[[Any, Any], Any]
-    gamma: float
-    degree: int
-    coef0: float
-
-    def of_products(self, values: NDArray[Any], norms: NDArray[Any], others: NDArray[Any]) -> None:
-        """Turn inner products into kernel values, in place; the norms are squared."""
-        if self.name == "rbf":
-            minus_distances(values, norms, others, self.gamma)
-            np.exp(values, out=values)
-        else:
-            powers(values, self.gamma, self.coef0, self.degree)
+def of_products(
+    kernel: Kernel, values: NDArray[Any], norms: NDArray[Any], others: NDArray[Any]
+) -> None:
+    """Turn inner products into values of "rbf" or "poly", in place; the norms are squared."""
+    if kernel.kernel == "rbf":
+        minus_distances(values, norms, others, kernel.gamma)
+        np.exp(values, out=values)
+    else:
+        powers(values, kernel.gamma, kernel.coef0, kernel.degree)
 
 
 class Supports:
@@ -51,7 +43,7 @@ class Supports:
     Parameters
     ----------
     kernel : Kernel
-        The kernel.
+        The kernel, with a number for gamma.
     state : dict of arrays
         What `state` returned, or empty to begin with.
     n_features : int
@@ -178,7 +170,7 @@ class DenseSupports(Supports):
         self.padded = larger(self.tile, _whole(t), self.n_features)
         self.tile_norms = squares(self.padded)
         inner(self.padded, self.panels[: -(-n // ACROSS)], self.values)
-        self.kernel.of_products(self.values[:t, :n], self.tile_norms, self.norms)
+        of_products(self.kernel, self.values[:t, :n], self.tile_norms, self.norms)
 
     def _within(self) -> NDArray[np.float64]:
         t = len(self.padded)
@@ -186,7 +178,7 @@ class DenseSupports(Supports):
         pack(self.padded, np.arange(t), own)
         within = np.empty((t, t))
         inner(self.padded, own, within)
-        self.kernel.of_products(within, self.tile_norms, self.tile_norms)
+        of_products(self.kernel, within, self.tile_norms, self.tile_norms)
         return within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
@@ -222,11 +214,11 @@ class SparseSupports(Supports):
         self.within = (self.tile @ self.tile.T).toarray()
         self.tile_norms = self.within.diagonal().copy()
         values = (self.tile @ self.rows.T).toarray()
-        self.kernel.of_products(values, self.tile_norms, self.norms)
+        of_products(self.kernel, values, self.tile_norms, self.norms)
         self.values[: len(values), : self.n] = values
 
     def _within(self) -> NDArray[np.float64]:
-        self.kernel.of_products(self.within, self.tile_norms, self.tile_norms)
+        of_products(self.kernel, self.within, self.tile_norms, self.tile_norms)
         return self.within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
@@ -247,19 +239,7 @@ class CalledSupports(Supports):
         return self._call(self.tile)
 
     def _call(self, others: NDArray[np.float64]) -> NDArray[np.float64]:
-        kernel, wanted = self.kernel.name, (len(self.tile), len(others))
-        given = kernel(self.tile, others)  # type: ignore[operator]
-        values = np.asarray(given)
-        numbers = values.dtype.kind in "biuf" and np.isfinite(values).all()
-        if values.shape != wanted or not numbers:
-            raise ValueError(
-                f"kernel={kernel!r} was given {wanted[0]} rows and {wanted[1]} others, so it must "
-                f"return finite numbers of shape {wanted}; what it returned, a "
-                f"{type(given).__name__} of {values.dtype}, has shape {values.shape}"
-                + " and is not finite"
-                * (values.dtype.kind == "f" and not numbers)
-            )
-        return np.array(values, dtype=np.float64, order="C")
+        return self.kernel.gram(self.tile, others)
 
 
 class PrecomputedSupports(Supports):

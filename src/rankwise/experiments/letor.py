@@ -166,7 +166,7 @@ def _ours(model: Any) -> Learn:
 
 
 def _lightgbm(seed: int) -> Learn:
-    def learn(train: Part, valid: Part) -> tuple[Predict, str]:  # noqa: ARG001
+    def learn(train: Part, _valid: Part) -> tuple[Predict, str]:
         ranker = import_module("lightgbm").LGBMRanker(n_jobs=1, random_state=seed, verbose=-1)
         ranker.fit(train.X, train.y, group=np.unique(train.qid, return_counts=True)[1])
         return ranker.booster_.predict, "-"
@@ -175,7 +175,7 @@ def _lightgbm(seed: int) -> Learn:
 
 
 def _xgboost(seed: int) -> Learn:
-    def learn(train: Part, valid: Part) -> tuple[Predict, str]:  # noqa: ARG001
+    def learn(train: Part, _valid: Part) -> tuple[Predict, str]:
         ranker = import_module("xgboost").XGBRanker(
             objective="rank:pairwise", n_jobs=1, random_state=seed
         )

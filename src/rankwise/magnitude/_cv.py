@@ -5,19 +5,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.base import RankerMixin
+from rankwise._machine import KernelRanker
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.solvers.ridge import Sample, dual_basis, left_out_path, primal_basis
-from rankwise.magnitude._mprank import MPRank, is_linear, needs_rows
+from rankwise.magnitude._mprank import MPRank, needs_rows
 
 HALF_DECADES = tuple((10.0 ** (np.arange(-4, 11) / 2)).tolist())
 
 
-class MPRankCV(RankerMixin, BaseEstimator):
+class MPRankCV(KernelRanker, BaseEstimator):
     """MPRank with C, and if wanted gamma, of the smallest exact leave-pair-out error.
 
     Every pair of rows of a query is left out in turn, both at once, and the difference of their
@@ -98,11 +97,6 @@ class MPRankCV(RankerMixin, BaseEstimator):
         self.coef0 = coef0
         self.scoring = scoring
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def fit(
         self,
         X: ArrayLike,
@@ -143,7 +137,7 @@ class MPRankCV(RankerMixin, BaseEstimator):
             raise ValueError("y is the same for all rows of each query: no pair can be misranked")
         errors = np.empty((len(gammas), len(Cs)))
         for row, model in enumerate(models):
-            if is_linear(self) and not needs_rows(*data.X.shape):
+            if self._is_linear() and not needs_rows(*data.X.shape):
                 basis = primal_basis(data.X, data.y, sample)
             else:
                 basis = dual_basis(model._kernel().gram(data.X), sample)

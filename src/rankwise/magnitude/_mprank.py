@@ -7,16 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from rankwise.base import Ranked, RankerMixin, check_ranked
-from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Kernel
+from rankwise._machine import KernelRanker
+from rankwise.base import Ranked, check_ranked
+from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.solvers.ascent import (
     Pass,
@@ -41,17 +40,12 @@ _PREDICTED = 1024
 _LARGEST = 20_000
 
 
-def is_linear(model: Any) -> bool:
-    """Whether the model's kernel is linear, for methods that only such a model has."""
-    return isinstance(model.kernel, str) and model.kernel == "linear"
-
-
 def needs_rows(m: int, d: int) -> bool:
     """Whether m rows are fewer operations in the dual than d features are in the primal."""
     return m * m * d + m**3 / 3 < m * d * d + d**3 / 3
 
 
-class MPRank(RankerMixin, BaseEstimator):
+class MPRank(KernelRanker, BaseEstimator):
     r"""Magnitude-preserving ranking: scores whose differences are those of the ratings.
 
     .. math::
@@ -180,11 +174,6 @@ class MPRank(RankerMixin, BaseEstimator):
         self.tol = tol
         self.eta = eta
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def fit(
         self,
         X: ArrayLike,
@@ -215,7 +204,7 @@ class MPRank(RankerMixin, BaseEstimator):
         data = self._check(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         solver = self._choose(data)
-        linear = is_linear(self)
+        linear = self._is_linear()
         statistics = self._affordable_statistics(data, qid) if linear else None
         n_iter = 0
         if solver == "primal":
@@ -244,7 +233,7 @@ class MPRank(RankerMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         if linear:
             self.coef_, self._statistics = coef, statistics
-        elif self.__sklearn_tags__().input_tags.pairwise:
+        elif self._is_precomputed():
             self.dual_coef_ = np.zeros(self.n_features_in_)
             self.dual_coef_[data.kept] = coef
         else:
@@ -271,7 +260,7 @@ class MPRank(RankerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
-        if is_linear(self):
+        if self._is_linear():
             said = np.empty((rows.shape[0], 1))
             scores(as_rows(rows), self.coef_[None], said)
             return said[:, 0] + self.intercept_
@@ -283,7 +272,7 @@ class MPRank(RankerMixin, BaseEstimator):
             said[block] = kernel.gram(rows[block], known) @ self.dual_coef_
         return said + self.intercept_
 
-    @available_if(is_linear)
+    @available_if(KernelRanker._is_linear)
     def partial_fit(
         self,
         X: ArrayLike,
@@ -319,7 +308,7 @@ class MPRank(RankerMixin, BaseEstimator):
         chunk = _statistics(data, qid)
         return self._learned(chunk if before is None else before.merged(chunk))
 
-    @available_if(is_linear)
+    @available_if(KernelRanker._is_linear)
     def close_queries(self, qid: Iterable[Any] | None = None) -> Self:
         """Forget the scatter of queries that get no more rows; the model stays the same.
 
@@ -337,7 +326,7 @@ class MPRank(RankerMixin, BaseEstimator):
         self._statistics = statistics.without(names)
         return self
 
-    @available_if(is_linear)
+    @available_if(KernelRanker._is_linear)
     def merge(self, other: "MPRank") -> Self:
         """Learn what another model has learned: the model of the rows of both, exactly.
 
@@ -382,7 +371,7 @@ class MPRank(RankerMixin, BaseEstimator):
         self._validate_params()
         data = clone(self)._check(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
-        if is_linear(self) and 4 * data.X.shape[1] < data.X.shape[0]:
+        if self._is_linear() and 4 * data.X.shape[1] < data.X.shape[0]:
             differences = left_out_primal(data.X, data.y, sample, self.C)
         else:
             kernel = self._kernel()
@@ -394,28 +383,15 @@ class MPRank(RankerMixin, BaseEstimator):
         everywhere[np.ix_(data.kept, data.kept)] = differences
         return everywhere
 
-    def _kernel(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
-
     def _check(
         self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Ranked:
         data = check_ranked(self, X, y, qid, sample_weight)
-        if not self.__sklearn_tags__().input_tags.pairwise:
-            return data
-        if sparse.issparse(data.X):
-            data = data._replace(X=data.X.toarray())
-        n = _num_samples(y)
-        if data.X.shape[1] != n:
-            raise ValueError(
-                f"X has the shape ({n}, {data.X.shape[1]}), but a precomputed kernel is a square "
-                "matrix of the values between the rows"
-            )
-        return data._replace(X=data.X[:, data.kept]) if len(data.kept) < n else data
+        return data._replace(X=self._check_kernel(data.X, _num_samples(y), data.kept))
 
     def _choose(self, data: Ranked) -> str:
         m, d = data.X.shape
-        if not is_linear(self):
+        if not self._is_linear():
             if self.solver == "primal":
                 raise ValueError(
                     f"solver='primal' needs kernel='linear', not {self.kernel!r}: use 'dual', or "

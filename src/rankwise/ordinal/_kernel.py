@@ -11,13 +11,12 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from rankwise.base import OnlineMixin, State, bad_row
-from rankwise.engine.kernels import KERNEL_CONSTRAINTS, map_width, polynomial_map
+from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.supports import (
     TILE,
     CalledSupports,
     DenseSupports,
-    Kernel,
     PrecomputedSupports,
     SparseSupports,
     Supports,
@@ -73,14 +72,16 @@ class KernelMixin(OnlineMixin):
             return map_width(n_features, self.degree, self.coef0)
         return n_features if self.kernel == "linear" else 0
 
+    def _known_gamma(self) -> float:
+        return 1 / self.n_features_in_ if self.gamma is None else float(self.gamma)
+
     def _kernel(self) -> Kernel:
-        gamma = 1 / self.n_features_in_ if self.gamma is None else float(self.gamma)
-        return Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
+        return Kernel(self.kernel, self._known_gamma(), int(self.degree), float(self.coef0))
 
     def _check_kernel(self, state: State) -> None:
         """Refuse a kernel or a budget other than the state's, which takes them when it has none."""
         kernel = self._kernel()
-        name = -1 if callable(kernel.name) else _NAMES.index(kernel.name)
+        name = -1 if callable(kernel.kernel) else _NAMES.index(kernel.kernel)
         numbers = {"rbf": [kernel.gamma], "poly": [kernel.gamma, kernel.degree, kernel.coef0]}
         used = numbers.get(_NAMES[name], []) if name >= 0 else []
         described = np.array([name, self.budget or 0, *used], dtype=np.float64)
@@ -199,8 +200,8 @@ class KernelMixin(OnlineMixin):
         return W @ (self._supports(self._state, sparse=False).gram() @ W.T if dual else W.T)
 
     def _map(self, tile: NDArray[np.float64]) -> NDArray[np.float64]:
-        kernel = self._kernel()
-        return polynomial_map(tile, degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0)
+        gamma = self._known_gamma()
+        return polynomial_map(tile, degree=self.degree, gamma=gamma, coef0=self.coef0)
 
 
 def _tiles(

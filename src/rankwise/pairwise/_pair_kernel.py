@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from rankwise.engine.kernels import Kernel
+from rankwise.engine.listed import check_pairs
 
 
 def pair_kernel(
@@ -61,27 +62,8 @@ def pair_kernel(
     rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     columns = rows if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
     K = Kernel(kernel, gamma, degree, coef0).gram(rows, columns)
-    ours = check_pairs(pairs, K.shape[0], "pairs")
+    ours = check_pairs(pairs, K.shape[0])
     name, given = ("pairs", pairs) if other_pairs is None else ("other_pairs", other_pairs)
     others = check_pairs(given, K.shape[1], name)
     differences = K[ours[:, 1]] - K[ours[:, 0]]
     return differences[:, others[:, 1]] - differences[:, others[:, 0]]
-
-
-def check_pairs(pairs: ArrayLike, m: int, name: str) -> NDArray[np.int64]:
-    """Return pairs of rows as integers, all of them below m."""
-    found = np.asarray(pairs)
-    if found.ndim != 2 or found.shape[1] != 2 or not len(found):
-        raise ValueError(
-            f"{name} has the shape {found.shape}: it must list one or more pairs of rows, (worse, "
-            "better), in two columns"
-        )
-    if found.dtype.kind not in "iu":
-        raise ValueError(f"{name} holds {found.dtype} values: rows are named by integers from 0")
-    bad = np.flatnonzero(((found < 0) | (found >= m)).any(axis=1))
-    if len(bad):
-        raise ValueError(
-            f"{name} names the rows {found[bad[0]].tolist()} in pair {bad[0]}, but there are the "
-            f"rows 0 to {m - 1}"
-        )
-    return found.astype(np.int64)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.base import Ranked, RankerMixin, check_ranked
 from rankwise.engine.binning import LARGEST, bin_features
+from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
 from rankwise.engine.solvers.boosting import Graded, Listed, Round, Team, boost
 
@@ -270,7 +271,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         if sparse.issparse(rows):
             rows = sparse.csr_array(rows)
             rows.sum_duplicates()
-        given, weight, n_dropped = _check_pairs(pairs, pair_weight, rows.shape[0])
+        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         random = check_random_state(self.random_state)
         judge: Judge | None = None
         if self.n_iter_no_change is not None:
@@ -440,36 +441,3 @@ def _above(X: Any, feature: int, cut: float, missing: bool) -> NDArray[np.bool_]
         entries = slice(X.indptr[feature], X.indptr[feature + 1])
         x[X.indices[entries]] = X.data[entries]
     return np.where(np.isnan(x), missing, x > cut)
-
-
-def _check_pairs(
-    pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int
-) -> tuple[Indices, Floats, int]:
-    """Return the pairs that say something, their weights, and how many do not."""
-    given = np.asarray(pairs)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-        raise ValueError(
-            "pairs must be whole numbers of shape (n_pairs, 2), the rows (worse, better), but its "
-            f"shape is {given.shape} and its dtype {given.dtype}"
-        )
-    wrong = np.flatnonzero(((given < 0) | (given >= n_rows)).any(axis=1))
-    if len(wrong):
-        raise ValueError(
-            f"pairs[{wrong[0]}] is {given[wrong[0]].tolist()}, but X has the rows 0 to {n_rows - 1}"
-        )
-    weight = np.ones(len(given)) if pair_weight is None else np.asarray(pair_weight, dtype=float)
-    if weight.shape != (len(given),):
-        raise ValueError(
-            f"pair_weight has the shape {weight.shape} for {len(given)} pairs: give one a pair"
-        )
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"pair_weight is {weight[bad[0]]} for pair {bad[0]}: a weight is a finite number from 0"
-        )
-    kept = (weight > 0) & (given[:, 0] != given[:, 1])
-    if not kept.any():
-        raise ValueError(
-            "pairs holds no pair of two rows with a weight: there is nothing to learn from"
-        )
-    return given[kept].astype(np.int64), weight[kept], int((~kept).sum())

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
 from rankwise._machine import PairMachine
+from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
-from rankwise.pairwise._pair_kernel import check_pairs
 
 
 class RankSVM(PairMachine):
@@ -171,30 +171,13 @@ class RankSVM(PairMachine):
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C")
         m = rows.shape[0]
         rows = self._check_kernel(rows, m, np.arange(m))
-        worse, better = check_pairs(pairs, m, "pairs").T
-        weight = np.ones(len(worse))
-        if pair_weight is not None:
-            weight = np.asarray(pair_weight, dtype=np.float64)
-            if weight.shape != worse.shape:
-                raise ValueError(
-                    f"pair_weight has the shape {weight.shape} for {len(worse)} pairs: give one "
-                    "number a pair"
-                )
-            if not (np.isfinite(weight) & (weight >= 0)).all():
-                pair = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
-                raise ValueError(
-                    f"pair_weight is {weight[pair]} for pair {pair}: it must be a number from 0"
-                )
-        told = (worse != better) & (weight > 0)
-        if not told.any():
-            raise ValueError("pairs tell no preference: all have weight 0 or one row twice")
-        worse, better, weight = worse[told], better[told], weight[told]
+        given, weight, self.n_dropped_ = check_weighted_pairs(pairs, pair_weight, m)
+        worse, better = given.T
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
         if sparse.issparse(rows):
             rows = sparse.csr_array(rows)
         self._learn(rows, costs, None, m)
         self.intercept_, self.n_queries_ = 0.0, 1
-        self.n_dropped_ = int(len(told) - told.sum())
         return self
 
     def _loss(self, pairs: Pairs) -> PairLoss:

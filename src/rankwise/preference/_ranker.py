@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise.base import Ranking
+from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.queries import encode_queries, group_rows
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.warn import warn_user
@@ -211,15 +212,10 @@ class PreferenceRanker(BaseEstimator):
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
         )
-        given, weight = _check_pairs(pairs, pair_weight, rows.shape[0])
-        kept = (given[:, 0] != given[:, 1]) & (weight > 0)
-        if not kept.any():
-            raise ValueError(
-                "pairs holds no pair of two rows with a weight: there is nothing to learn from"
-            )
-        used = None if pair_weight is None else weight[kept]
-        self._learn(rows, given[kept, 0], given[kept, 1], used)
-        self.n_pairs_, self.n_dropped_pairs_ = int(kept.sum()), int((~kept).sum())
+        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
+        worse, better = given.T
+        self._learn(rows, worse, better, None if pair_weight is None else weight)
+        self.n_pairs_, self.n_dropped_pairs_ = len(given), n_dropped
         self.n_queries_ = 1
         return self
 
@@ -404,30 +400,3 @@ class PreferenceRanker(BaseEstimator):
         if method == "degree":
             return sort_by_degree(numbers, prefer, batch=True)
         return quicksort(numbers, prefer, k=k, batch=True, random_state=random_state)
-
-
-def _check_pairs(
-    pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int
-) -> tuple[Indices, Floats]:
-    given = np.asarray(pairs)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-        raise ValueError(
-            "pairs must be whole numbers of shape (n_pairs, 2), the rows (worse, better), but its "
-            f"shape is {given.shape} and its dtype {given.dtype}"
-        )
-    wrong = np.flatnonzero(((given < 0) | (given >= n_rows)).any(axis=1))
-    if len(wrong):
-        raise ValueError(
-            f"pairs[{wrong[0]}] is {given[wrong[0]].tolist()}, but X has the rows 0 to {n_rows - 1}"
-        )
-    weight = np.ones(len(given)) if pair_weight is None else np.asarray(pair_weight, dtype=float)
-    if weight.shape != (len(given),):
-        raise ValueError(
-            f"pair_weight has the shape {weight.shape} for {len(given)} pairs: give one a pair"
-        )
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"pair_weight is {weight[bad[0]]} for pair {bad[0]}: a weight is a finite number from 0"
-        )
-    return given.astype(np.int64), weight
