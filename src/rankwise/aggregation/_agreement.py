@@ -35,8 +35,7 @@ def kendall_distance(a: Iterable[Any], b: Iterable[Any]) -> int:
     1
     """
     first, second = _common(a, b)
-    _, levels = np.unique(second[np.lexsort((second, first))], return_inverse=True)
-    return int(count_inversions(levels.astype(np.int64)))
+    return int(count_inversions(np.argsort(second[np.lexsort((second, first))], kind="stable")))
 
 
 def footrule_distance(a: Iterable[Any], b: Iterable[Any]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.labels import any_missing, sorted_labels, to_ranks
-from rankwise.engine.loops.radix import counting_sort
+from rankwise.engine.loops.keys import counting_sort
 
 
 def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:

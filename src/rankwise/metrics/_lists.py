@@ -57,18 +57,19 @@ def ndcg_score(
         raise ValueError(f"y_true holds {y.min()}, but gains start at 0: shift the targets")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    bits, top = np.log(2) * y, y.max()
-    # relative to the largest where 2^y overflows
-    gains = np.expm1(bits) if top < 1000 else -np.exp2(y - top) * np.expm1(-bits)
-    by_query = pairs.by_query.rows
     starts = pairs.by_query.starts
-    gains = gains[by_query]
-    rows, scores = sorted_rows(s[by_query], starts)
-    _, ideal = sorted_rows(gains, starts)
+    rows, scores = sorted_rows(pairs.group(s), starts)
     discounts = 1 / np.log2(np.arange(2, np.diff(starts).max() + 2))
     discounts[cut:] = 0.0
-    out = np.empty(pairs.n_queries)
-    lists.ndcg(scores, gains[rows], ideal, discounts, starts, out)
+    best, out = np.empty(pairs.n_queries), np.empty(pairs.n_queries)
+    if pairs.grades is None:
+        gains = _gains(pairs.by_query.y)
+        lists.best_gains(sorted_rows(gains, starts)[1], discounts, starts, best)
+        lists.ndcg(scores, rows, gains, discounts, starts, best, out)
+    else:
+        codes, gains = pairs.group(pairs.grades[0]), _gains(pairs.grades[1])
+        lists.best_grades(codes, gains, discounts, starts, best)
+        lists.ndcg(scores, codes[rows], gains, discounts, starts, best, out)
     return _mean(out)
 
 
@@ -139,6 +140,12 @@ def reciprocal_rank_score(
     return _relevance(lists.reciprocal_rank, y_true, y_score, qid, k)
 
 
+def _gains(y: Floats) -> Floats:
+    """Return 2^y - 1, as multiples of 2^max(y) if that could overflow."""
+    bits, top = np.log(2) * y, y.max()
+    return np.expm1(bits) if top < 1000 else -np.exp2(y - top) * np.expm1(-bits)
+
+
 def _relevance(
     measure: Callable[..., None], y_true: Any, y_score: Any, qid: Any, k: int | None
 ) -> float:
@@ -146,7 +153,7 @@ def _relevance(
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
     layout = pairs.by_query
-    rows, scores = sorted_rows(s[layout.rows], layout.starts)
+    rows, scores = sorted_rows(pairs.group(s), layout.starts)
     out = np.empty(pairs.n_queries)
     measure(scores, (layout.y > 0)[rows], cut, layout.starts, out)
     return _mean(out)

@@ -254,7 +254,7 @@ def _group_of(cuts: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.
 
 
 def _inversions(values: NDArray[np.int64]) -> float:
-    return float(count_inversions(values.astype(np.int32))) if len(values) else 0.0
+    return float(count_inversions(np.argsort(values, kind="stable")))
 
 
 def _share(total: float, n: int) -> float:

@@ -13,29 +13,30 @@ MOST = 32
 
 
 @njit(cache=True, nogil=True)
+def _code(value, levels, k):
+    """Return the last of k levels that is not above the value, 0 if all are."""
+    code = 0
+    for g in range(1, k):
+        code += value >= levels[g]
+    return code
+
+
+@njit(cache=True, nogil=True)
 def find_grades(y, levels, codes):
     """Fill the sorted distinct targets and the code of each row; return how many, 0 if too many."""
-    k = 0
+    k, outdated = 0, 0
     for i in range(y.shape[0]):
-        value = y[i]
-        if i > 0 and value == y[i - 1]:
-            continue
-        known = False
-        for g in range(k):
-            if levels[g] == value:
-                known = True
-                break
-        if not known:
+        code = _code(y[i], levels, k)
+        codes[i] = code
+        if k == 0 or levels[code] != y[i]:
             if k == levels.shape[0]:
                 return 0
-            levels[k] = value
+            levels[k] = y[i]
             k += 1
-    levels[:k].sort()
-    for i in range(y.shape[0]):
-        code = 0
-        for g in range(1, k):
-            code += y[i] >= levels[g]
-        codes[i] = code
+            levels[:k].sort()
+            outdated = i + 1
+    for i in range(outdated):
+        codes[i] = _code(y[i], levels, k)
     return k
 
 

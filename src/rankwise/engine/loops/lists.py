@@ -9,25 +9,52 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def ndcg(s, gains, ideal, discounts, starts, out):
-    """Fill ``out``; ``ideal`` are the gains sorted by (query, gain), ``discounts`` go by place."""
+def best_gains(gains, discounts, starts, best):
+    """Fill the largest discounted gain of each query, nan if all are alike; sorted gains."""
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        out[q] = np.nan
-        if start == stop or ideal[start] == ideal[stop - 1]:
-            continue
-        found, best = 0.0, 0.0
-        for i in range(stop - start):
-            best += discounts[i] * ideal[stop - 1 - i]
+        best[q] = np.nan
+        if start < stop and gains[start] < gains[stop - 1]:
+            best[q] = 0.0
+            for i in range(stop - start):
+                best[q] += discounts[i] * gains[stop - 1 - i]
+
+
+@njit(cache=True, nogil=True)
+def best_grades(codes, gains, discounts, starts, best):
+    """Fill the same from the grade of each row, and the gain of each grade; O(rows + grades)."""
+    n_grades = gains.shape[0]
+    count, total = np.empty(n_grades, dtype=np.int64), 0.0
+    for q in range(starts.shape[0] - 1):
+        count[:] = 0
+        for i in range(starts[q], starts[q + 1]):
+            count[codes[i]] += 1
+        total, place = 0.0, 0
+        lowest, highest = np.inf, -np.inf
+        for grade in range(n_grades - 1, -1, -1):
+            if count[grade] > 0:
+                lowest, highest = min(lowest, gains[grade]), max(highest, gains[grade])
+            for _ in range(count[grade]):
+                total += discounts[place] * gains[grade]
+                place += 1
+        best[q] = total if lowest < highest else np.nan
+
+
+@njit(cache=True, nogil=True)
+def ndcg(s, kinds, gains, discounts, starts, best, out):
+    """Fill ``out``; row i gains ``gains[kinds[i]]``, and ``discounts`` go by place."""
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        found = 0.0
         i = stop - 1
         while i >= start:
             end, gain, discount = i, 0.0, 0.0
             while i >= start and s[i] == s[end]:
-                gain += gains[i]
+                gain += gains[kinds[i]]
                 discount += discounts[stop - 1 - i]
                 i -= 1
             found += gain * discount / (end - i)
-        out[q] = found / best
+        out[q] = found / best[q]
 
 
 @njit(cache=True, nogil=True)

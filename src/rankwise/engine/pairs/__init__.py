@@ -19,7 +19,8 @@ from rankwise.engine.pairs._losses import (
     exponential_mean,
     misranked_sums,
 )
-from rankwise.engine.pairs._pairs import Pairs, sorted_rows
+from rankwise.engine.pairs._order import sorted_rows
+from rankwise.engine.pairs._pairs import Pairs
 
 __all__ = [
     "Curvature",

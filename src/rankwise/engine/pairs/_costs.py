@@ -29,7 +29,8 @@ from rankwise.engine.loops.partners import (
 )
 from rankwise.engine.loops.windows import window_sums
 from rankwise.engine.pairs._losses import EpsilonInsensitiveLoss, HingeLoss, PairLoss, _dominance
-from rankwise.engine.pairs._pairs import Floats, Layout, Pairs, sorted_rows
+from rankwise.engine.pairs._order import Floats, sorted_rows
+from rankwise.engine.pairs._pairs import Layout, Pairs
 
 _NONE = np.empty(0)
 

@@ -1,6 +1,5 @@
 """Misranked and tied pairs: how many there are, and of each row."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,17 +10,21 @@ from rankwise.engine.loops.inversions import (
     count_inversions,
     deal,
     equal_pairs,
-    merge_pairs,
-    tie_ranks,
-    tied_pairs,
-    to_grades,
+    grade_inversions,
+    part_ties,
 )
+from rankwise.engine.loops.keys import gather, mend
 from rankwise.engine.loops.placements import placement_sums, row_placements, row_ties
-from rankwise.engine.loops.radix import sort_floats
 from rankwise.engine.pairs._losses import misranked_partners, misranked_sums
-from rankwise.engine.pairs._pairs import Floats, Pairs, sorted_rows
-
-MANY_GRADES = 16
+from rankwise.engine.pairs._order import (
+    Floats,
+    Rows,
+    read_rows,
+    row_bits,
+    sorted_keys,
+    sorted_rows,
+)
+from rankwise.engine.pairs._pairs import Pairs
 
 
 class PairCounts(NamedTuple):
@@ -34,8 +37,8 @@ class PairCounts(NamedTuple):
 
 def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     """Count the pairs, each by its weight."""
-    if pairs.codes is None and not pairs.weighted and not pairs.magnitude:
-        return PairCounts(*_count_alike(pairs.y, s))
+    if not pairs.weighted and not pairs.magnitude:
+        return _count_alike(pairs, pairs.group(s))
     layout = pairs.by_target
     rows, t = sorted_rows(s[layout.rows], layout.starts)
     changes = np.append(True, t[1:] != t[:-1])
@@ -47,40 +50,45 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     return PairCounts(float(misranked), float(tied.sum()), pairs.one_sided_weight)
 
 
-def _count_alike(y: Floats, s: Floats) -> tuple[int, int, int]:
-    """Count the pairs of one query without weights."""
-    n = len(y)
-    low, high = y.min(), y.max()
-    if high - low < MANY_GRADES:
-        grades = np.empty(n, dtype=np.uint8)
-        if to_grades(y, low, grades):
-            return _count_grades(s, grades, int(high - low) + 1)
-    whole = np.array([0, n], dtype=np.int64)
-    scores, targets = s.copy(), y.copy()
-    sort_floats(scores, targets, np.empty(n), np.empty(n), whole)
-    ranks = np.empty(n, dtype=np.int32)
-    in_s = tie_ranks(scores, ranks)
-    sort_floats(targets, ranks, scores, np.empty_like(ranks), whole)
-    in_y, in_both = tied_pairs(targets, ranks)
-    return count_inversions(ranks), in_s - in_both, n * (n - 1) // 2 - in_y
+def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
+    """Count the pairs that weigh alike, scores query by query."""
+    keys = sorted_keys(s, pairs.starts)
+    if not mend(keys, row_bits(keys), s):
+        return _count_tied(pairs, *read_rows(keys, s, pairs.starts))
+    if pairs.grades is not None:
+        codes, levels = pairs.grades
+        grades = np.empty_like(codes)
+        gather(pairs.group(codes), keys, row_bits(keys), grades)
+        misranked = grade_inversions(grades, len(levels), pairs.starts)
+        return PairCounts(misranked, 0, pairs.one_sided_weight)
+    y = np.empty_like(s)
+    gather(pairs.group(pairs.y), keys, row_bits(keys), y)
+    del keys
+    places, targets = sorted_rows(y, pairs.starts)
+    return PairCounts(count_inversions(places), 0, _different(targets, pairs.starts))
 
 
-def _count_grades(s: Floats, grades: NDArray[np.uint8], n_grades: int) -> tuple[int, int, int]:
-    """Count the pairs of a few grades: sort each by itself, then merge and count."""
-    scores, spare = np.empty_like(s), np.empty_like(s)
-    starts = deal(s, grades, n_grades, scores)
+def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
+    """Count the same for rows sorted by score, some scores of a query being equal."""
+    starts = pairs.starts
+    if pairs.grades is None:
+        places, targets = sorted_rows(pairs.group(pairs.y)[rows], starts)
+        tied = equal_pairs(t, starts) - part_ties(t, targets, places, starts)
+        return PairCounts(count_inversions(places), tied, _different(targets, starts))
+    change = np.append(t[1:] != t[:-1], True)
+    change[starts[1:] - 1] = True
+    runs = np.append(0, np.flatnonzero(change) + 1)
+    grades, n_grades = pairs.group(pairs.grades[0])[rows], len(pairs.grades[1])
+    falling = grade_inversions(grades, n_grades, runs)
+    rising = grade_inversions(grades[::-1].copy(), n_grades, len(t) - runs[::-1])
+    misranked = grade_inversions(grades, n_grades, starts) - falling
+    return PairCounts(misranked, falling + rising, pairs.one_sided_weight)
+
+
+def _different(ordered: Floats, starts: NDArray[np.int64]) -> int:
+    """Return how many pairs of a query differ, values sorted."""
     sizes = np.diff(starts)
-    comparable = (len(s) ** 2 - int(sizes @ sizes)) // 2
-    misranked, alike = 0, 0
-    for start, stop in pairwise(starts.tolist()):
-        grade = scores[start:stop]
-        grade.sort()
-        alike += equal_pairs(grade)
-    while len(starts) > 2:
-        misranked += merge_pairs(scores, starts, spare)
-        scores, spare = spare, scores
-        starts = np.append(starts[:-1:2], starts[-1])
-    return misranked, equal_pairs(scores) - alike, comparable
+    return int(sizes @ (sizes - 1)) // 2 - equal_pairs(ordered, starts)
 
 
 class RowCounts(NamedTuple):
@@ -113,7 +121,7 @@ def _two_classes(y: Floats) -> bool:
 def _class_counts(positive: NDArray[np.bool_], s: Floats) -> RowCounts:
     """Count the pairs of each row of two classes: a sort and a sweep."""
     n, n_pos = len(s), int(positive.sum())
-    rows, t = sorted_rows(s, np.array([0, n]))
+    rows, t = sorted_rows(s)
     right = np.empty(n)
     row_placements(t, rows, positive, n_pos, right)
     return RowCounts(right, np.where(positive, float(n - n_pos), float(n_pos)))

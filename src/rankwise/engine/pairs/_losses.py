@@ -28,7 +28,8 @@ from rankwise.engine.loops.dominance import (
     merge_events,
 )
 from rankwise.engine.loops.windows import window_bounds, window_partners, window_sums
-from rankwise.engine.pairs._pairs import Floats, Pairs, Rows, sorted_rows
+from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
+from rankwise.engine.pairs._pairs import Pairs
 
 _NONE = np.empty(0)
 
@@ -145,7 +146,7 @@ class EpsilonInsensitiveLoss(PairLoss):
 
     def _sorted(self, s: Floats) -> tuple[NDArray[Any], Floats, NDArray[np.int64], Floats]:
         layout = self.pairs.by_query
-        rows, r = sorted_rows(s[layout.rows] - layout.y, layout.starts)
+        rows, r = sorted_rows(self.pairs.group(s) - layout.y, layout.starts)
         return layout.rows[rows], r, layout.starts, layout.a[rows]
 
 

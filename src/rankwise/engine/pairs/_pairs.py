@@ -8,11 +8,8 @@ from numpy.typing import NDArray
 
 from rankwise.engine.loops.dominance import comparable_weights, group_bounds
 from rankwise.engine.loops.grades import MOST, find_grades
-from rankwise.engine.loops.radix import sort_floats
+from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
 from rankwise.engine.queries import encode_queries, group_rows
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int32]
 
 
 class Layout(NamedTuple):
@@ -26,16 +23,6 @@ class Layout(NamedTuple):
     starts: NDArray[np.int64]
     y: Floats
     a: Floats
-
-
-def sorted_rows(values: Floats, starts: NDArray[np.int64]) -> tuple[Rows, Floats]:
-    """Return the rows of each query sorted by value, stably, and their values; O(m).
-
-    Queries are segments of ``values``, as in a `Layout`.
-    """
-    rows, ordered = np.arange(len(values), dtype=np.int32), values.copy()
-    sort_floats(ordered, rows, np.empty_like(ordered), np.empty_like(rows), starts)
-    return rows, ordered
 
 
 class Pairs:
@@ -84,20 +71,34 @@ class Pairs:
         return np.ones(len(self.y)) if self._weight is None else self._weight
 
     @cached_property
+    def grouped(self) -> bool:
+        """Whether the rows come query by query."""
+        return self.codes is None or bool((self.codes[1:] >= self.codes[:-1]).all())
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each query begins when rows come query by query, and their number."""
+        sizes = [len(self.y)] if self.codes is None else np.bincount(self.codes)
+        return np.append(0, np.cumsum(sizes))
+
+    @cached_property
     def by_query(self) -> Layout:
         """Rows query by query, otherwise as they come."""
-        if self.codes is None:
-            everyone = np.arange(len(self.y))
-            return Layout(everyone, np.array([0, len(self.y)], dtype=np.int64), self.y, self.weight)
+        if self.codes is None or self.grouped:
+            return Layout(np.arange(len(self.y)), self.starts, self.y, self.weight)
         rows, starts = group_rows(self.codes, self.n_queries)
         return Layout(rows, starts, self.y[rows], self.weight[rows])
+
+    def group(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of the rows in the order of `by_query`."""
+        return values if self.grouped else values[self.by_query.rows]
 
     @cached_property
     def by_target(self) -> Layout:
         """Rows query by query, in each sorted by target."""
         layout = self.by_query
         order, y = sorted_rows(layout.y, layout.starts)
-        rows = order if self.codes is None else layout.rows[order]
+        rows = order if self.grouped else layout.rows[order]
         a = self.weight[rows] if self.weighted else self.weight
         return Layout(rows, layout.starts, y, a)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from rankwise.engine.loops.radix import sort_floats
+from rankwise.engine.pairs import sorted_rows
 
 RANDOM = np.random.default_rng(0)
 N = 150_000
@@ -27,8 +27,7 @@ HARD = {
 
 
 def sort(values, starts):
-    rows, ordered = np.arange(len(values), dtype=np.int32), values.copy()
-    sort_floats(ordered, rows, np.empty_like(ordered), np.empty_like(rows), np.asarray(starts))
+    rows, ordered = sorted_rows(values, np.asarray(starts))
     assert_array_equal(values[rows], ordered)
     return rows
 

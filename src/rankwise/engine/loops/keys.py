@@ -1,0 +1,105 @@
+"""Rows as whole numbers that sort as they do, for a sort that knows nothing but numbers.
+
+A key is, from its highest bits on: the query, where the value lies between the lowest and the
+highest of its query, and the row. NumPy sorts such numbers several at a time, so that it is quicker
+to sort keys and read the rows off them than to ask it for the order of the values.
+"""
+
+import numpy as np
+from numba import njit
+
+TINY = 1e-280
+BITS = 61
+NORMAL = np.int64(1) << BITS
+"""Above every key, and added to it, so that a key may also be read as a float that is not NaN."""
+
+
+@njit(cache=True, nogil=True)
+def counting_sort(codes, n):
+    """Return the stable order of codes in 0..n-1, and where each code starts in it."""
+    starts = np.zeros(n + 1, dtype=np.int64)
+    for code in codes:
+        starts[code + 1] += 1
+    for code in range(n):
+        starts[code + 1] += starts[code]
+    place = starts[:-1].copy()
+    order = np.empty(codes.shape[0], dtype=np.int64)
+    for i in range(codes.shape[0]):
+        order[place[codes[i]]] = i
+        place[codes[i]] += 1
+    return order, starts
+
+
+@njit(cache=True, nogil=True)
+def pack(values, starts, row_bits, value_bits, keys):
+    """Fill ``keys``; query q is from ``starts[q]`` to ``starts[q + 1]``.
+
+    At least the lowest and the highest value of a query differ in their keys if they differ.
+    """
+    top = 2.0**value_bits - 1
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        if start == stop:
+            continue
+        lowest, highest = values[start], values[start]
+        for i in range(start + 1, stop):
+            lowest, highest = min(lowest, values[i]), max(highest, values[i])
+        # halves can't overflow when they are subtracted, nor multiples of tiny ones underflow
+        unit = 0.5 if highest - lowest > TINY else 2.0**600
+        lowest *= unit
+        span = highest * unit - lowest
+        scale = top / span if span > 0.0 else 0.0
+        query = ((NORMAL >> row_bits >> value_bits) | q) << value_bits
+        for i in range(start, stop):
+            place = np.int64((values[i] * unit - lowest) * scale)
+            keys[i] = ((query | place) << row_bits) | i
+
+
+@njit(cache=True, nogil=True)
+def unpack(keys, row_bits, values, rows, ordered):
+    """Fill the rows in the order of their sorted keys, and their values; count those that fall.
+
+    A value falls if it is below the one before it, though their keys differ by the row alone.
+    ``ordered`` may share the memory of ``keys``.
+    """
+    falls, before, last = 0, np.int64(-1), 0.0
+    mask = (np.int64(1) << row_bits) - 1
+    for i in range(keys.shape[0]):
+        key = keys[i]
+        row = key & mask
+        value = values[row]
+        rows[i], ordered[i] = row, value
+        key >>= row_bits
+        falls += (value < last) & (key == before)
+        before, last = key, value
+    return falls
+
+
+@njit(cache=True, nogil=True)
+def mend(keys, row_bits, values):
+    """Put sorted keys right that differ by the row alone; False if values are equal, or too many.
+
+    The order is that of the values if True, and else as good as before.
+    """
+    mask = (np.int64(1) << row_bits) - 1
+    moves = keys.shape[0]
+    for i in range(1, keys.shape[0]):
+        j = i
+        while j > 0 and keys[j] >> row_bits == keys[j - 1] >> row_bits:
+            value, other = values[keys[j] & mask], values[keys[j - 1] & mask]
+            if value == other or moves == 0:
+                return False
+            if value > other:
+                break
+            keys[j], keys[j - 1] = keys[j - 1], keys[j]
+            moves -= 1
+            j -= 1
+    return True
+
+
+@njit(cache=True, nogil=True)
+def gather(values, keys, row_bits, out):
+    """Fill ``out`` with the values of the rows in the order of their keys."""
+    mask = (np.int64(1) << row_bits) - 1
+    for i in range(keys.shape[0]):
+        out[i] = values[keys[i] & mask]
