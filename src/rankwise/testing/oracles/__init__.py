@@ -1,0 +1,86 @@
+"""The algorithms as the papers write them, slow and literal: what the fast code is tested against.
+
+Ranks are 1..k here, as in the papers. An oracle of an online algorithm yields, round by round, the
+guess made before the update and copies of what the algorithm holds after it. Those of pairs fill
+m x m matrices, those of lists go through all orders of tied rows.
+"""
+
+from rankwise.testing.oracles._lists import (
+    average_precision,
+    discordant_pairs,
+    footrule_cost,
+    kemeny_orders,
+    list_measure,
+    ndcg,
+    quicksort,
+    reciprocal_rank,
+    stretched_ranks,
+    votes_for,
+)
+from rankwise.testing.oracles._ordinal import (
+    Kept,
+    Round,
+    averaged_prank,
+    budget_prank,
+    kernel_multiclass_perceptron,
+    kernel_prank,
+    kernel_widrow_hoff,
+    multiclass_perceptron,
+    oap,
+    oap_coin,
+    pa_prank,
+    prank,
+    romma_prank,
+    voted_prank,
+    widrow_hoff,
+)
+from rankwise.testing.oracles._pairs import (
+    BoostingRound,
+    adaboost,
+    delong,
+    leave_pair_out,
+    mprank,
+    pair_costs,
+    pair_hessian,
+    pair_loss,
+    pair_weights,
+    rankboost,
+)
+
+__all__ = [
+    "BoostingRound",
+    "Kept",
+    "Round",
+    "adaboost",
+    "average_precision",
+    "averaged_prank",
+    "budget_prank",
+    "delong",
+    "discordant_pairs",
+    "footrule_cost",
+    "kemeny_orders",
+    "kernel_multiclass_perceptron",
+    "kernel_prank",
+    "kernel_widrow_hoff",
+    "leave_pair_out",
+    "list_measure",
+    "mprank",
+    "multiclass_perceptron",
+    "ndcg",
+    "oap",
+    "oap_coin",
+    "pa_prank",
+    "pair_costs",
+    "pair_hessian",
+    "pair_loss",
+    "pair_weights",
+    "prank",
+    "quicksort",
+    "rankboost",
+    "reciprocal_rank",
+    "romma_prank",
+    "stretched_ranks",
+    "voted_prank",
+    "votes_for",
+    "widrow_hoff",
+]
