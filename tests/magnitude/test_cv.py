@@ -43,6 +43,17 @@ def test_linear_errors(d, container, qid, weight, scoring):
     assert_allclose(model.predict(container(X)), best.predict(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("seed", range(5))
+def test_copies_of_a_row_are_tied_however_hard_the_fit(seed, C):
+    X, y = rows(d=90, seed=seed)
+    left = leave_pair_out(MPRank(C), X, y)
+    copies = left.differences[4:9, 4:9]
+    assert not copies[y[4:9, None] != y[4:9]].any()
+    chosen = MPRankCV([C], scoring="misranking").fit(X, y)
+    assert_allclose(chosen.lpo_errors_[0], left.misranking)
+
+
 @pytest.mark.parametrize("scoring", ["msd", "misranking"])
 @pytest.mark.parametrize("qid", [None, QID])
 def test_kernel_errors(qid, scoring):

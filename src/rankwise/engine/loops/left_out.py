@@ -9,9 +9,8 @@ from numba import njit
 # A 2 x 2 determinant below this share of its diagonal product is rounding, or nearly so.
 SINGULAR = 1e-13
 NEARLY = 1e-3
-# Relative errors of matrix entries in single and double precision, generously.
+# The relative error of matrix entries in single precision, generously.
 SINGLE = 1e-6
-DOUBLE = 1e-11
 _TILE = 64
 
 
@@ -68,7 +67,7 @@ def _slack(a, b, c, e, f, s, t, missed, gap, pair):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def left_out_differences(J, codes, sizes, null, residual, scale, y):
+def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
     """Turn J into h(x_j) - h(x_i) with i and j left out, in place; nan across queries.
 
     Parameters
@@ -80,6 +79,8 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y):
         The query of each row, and the rows of each query.
     null, residual, scale, y : ndarrays of shape (m,)
         See J; the right-hand side; what a solution is multiplied by; the targets.
+    rounding : float
+        The relative error of entries of J; a difference that may be due to it is a tie.
     """
     m = len(y)
     diagonal = np.empty(m)
@@ -99,23 +100,23 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y):
                     pair = sizes[codes[i]] == 2
                     missed = _missed(a, b, c, e, f, s, t, pair)
                     said = gap - missed
-                    if abs(said) <= DOUBLE * _slack(a, b, c, e, f, s, t, missed, gap, pair):
+                    if abs(said) <= rounding * _slack(a, b, c, e, f, s, t, missed, gap, pair):
                         said = 0.0
                     J[i, j] = said
                     J[j, i] = -said
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, sums):
+def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, rounding, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
     ``sign * J[i, j]``, in single precision, is the entry for row ``first + i`` and a row j before
     it, from which the part of ``null`` is taken off. Where a block is nearly singular or the
     prediction nearly a tie, the entry is summed anew in double precision, as the sum over k of
-    ``sign * U[i, k] g[k] U[j, k]``. ``sums`` are weighted: squares, wrong pairs, all pairs, and
-    pairs with different targets.
+    ``sign * U[i, k] g[k] U[j, k]``, whose relative error is ``rounding``. ``sums`` are weighted:
+    squares, wrong pairs, all pairs, and pairs with different targets.
     """
-    pair = len(diagonal) == 2
+    pair, coarse = len(diagonal) == 2, max(SINGLE, rounding)
     misses, unsure = np.empty(len(y)), np.empty(len(y), dtype=np.bool_)
     for row in range(J.shape[0]):
         i = first + row
@@ -127,7 +128,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
             determinant = a * b - c * c
             missed = (t * (a * f - c * e) - s * (b * e - c * f)) / determinant
             wide = 0.5 * (a + b) * (abs(t * e) + abs(s * f) + 2.0 * abs(c * missed))
-            near = abs(gap - missed) * determinant <= SINGLE * (abs(gap) * determinant + wide)
+            near = abs(gap - missed) * determinant <= coarse * (abs(gap) * determinant + wide)
             unsure[j] = near | (determinant <= NEARLY * a * b) | pair
             any_unsure += unsure[j]
             misses[j] = missed
@@ -140,7 +141,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
                 c = sign * c - null[i] * null[j]
                 missed = _missed(a, b, c, e, f, s, t, pair)
                 slack = _slack(a, b, c, e, f, s, t, missed, gap, pair)
-                misses[j] = gap if abs(gap - missed) <= DOUBLE * slack else missed
+                misses[j] = gap if abs(gap - missed) <= rounding * slack else missed
         squares = wrong = total = comparable = 0.0
         for j in range(i):
             gap = y[j] - y[i]

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import eigh, lapack
+from scipy.linalg import lapack
 
 from rankwise.engine.loops.left_out import block_errors, centre, left_out_differences
 from rankwise.engine.queries import group_rows
@@ -184,7 +184,7 @@ def left_out_dual(gram: Callable[[], Matrix], y: Vector, sample: Sample, C: floa
         beta = U @ ((U.T @ target) / values)
         J = (U / values) @ U.T
     null = sample.null / np.sqrt(1.0 / C + lift)
-    return _left_out(J, null, beta, y, sample)
+    return _left_out(J, null, beta, y, sample, _rounding(C, lift))
 
 
 def left_out_primal(X: Any, y: Vector, sample: Sample, C: float) -> Matrix:
@@ -199,7 +199,7 @@ def left_out_primal(X: Any, y: Vector, sample: Sample, C: float) -> Matrix:
     J = Z @ Z.T
     np.negative(J, out=J)
     J[np.diag_indices_from(J)] += 1.0
-    return _left_out(J, sample.null, target - Z @ (Z.T @ target), y, sample)
+    return _left_out(J, sample.null, target - Z @ (Z.T @ target), y, sample, _rounding(C, 0.0))
 
 
 def left_out_path(
@@ -258,6 +258,7 @@ def left_out_path(
                     weight[query],
                     U[query],
                     np.ascontiguousarray(filters[:, k]),
+                    _rounding(C, lift),
                     sums[k],
                 )
     with np.errstate(invalid="ignore"):
@@ -326,7 +327,7 @@ def _factor(matrix: Matrix) -> tuple[Matrix, bool]:
 
 def _spectrum(matrix: Matrix) -> tuple[Vector, Matrix]:
     """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal."""
-    values, U = eigh(matrix.T, lower=False, driver="evd", overwrite_a=True, check_finite=False)
+    values, U = np.linalg.eigh(matrix)
     if values[0] < -_INDEFINITE * max(values[-1], -values[0]):
         raise ValueError(
             f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
@@ -335,7 +336,15 @@ def _spectrum(matrix: Matrix) -> tuple[Vector, Matrix]:
     return np.maximum(values, 0.0), U
 
 
-def _left_out(J: Matrix, null: Vector, beta: Vector, y: Vector, sample: Sample) -> Matrix:
+def _rounding(C: float, lift: float) -> float:
+    """Return the relative error of an inverse, which grows with the condition 1 + C trace."""
+    return max(1e-11, _EPS * C * lift)
+
+
+def _left_out(
+    J: Matrix, null: Vector, beta: Vector, y: Vector, sample: Sample, rounding: float
+) -> Matrix:
     sizes = np.bincount(sample.codes, minlength=len(sample.totals))
-    left_out_differences(J, sample.codes, sizes, null, beta, 1.0 / np.sqrt(sample.cost), y)
+    scale = 1.0 / np.sqrt(sample.cost)
+    left_out_differences(J, sample.codes, sizes, null, beta, scale, y, rounding)
     return J
