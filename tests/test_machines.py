@@ -254,7 +254,7 @@ def test_a_path_of_weights_starts_where_the_last_fit_ended(estimator, power, ker
 
 def test_more_features_than_rows_and_more_than_a_matrix_holds(monkeypatch):
     random = np.random.default_rng(0)
-    X = sparse.random_array((400, 900), density=0.02, format="csr", rng=random)
+    X = sparse.csr_array(sparse.random(400, 900, density=0.02, random_state=0))
     y = X @ random.normal(size=900)
     for estimator, power in product((SVRank, RankSVM), (1, 2)):
         wide = estimator(10.0, power=power, tol=1e-6).fit(X, y)

@@ -165,8 +165,7 @@ def test_csr_is_dense(levels, max_bins):
 def test_wide_sparse_rows_stay_sparse():
     import tracemalloc
 
-    random = np.random.default_rng(0)
-    X = sparse.random_array((5_000, 10_000), density=1e-3, format="csr", rng=random)
+    X = sparse.csr_array(sparse.random(5_000, 10_000, density=1e-3, random_state=0))
     y = (np.asarray(X[:, :2000].sum(axis=1)).ravel() > 0).astype(int)
     tracemalloc.start()
     model = RankBoost(3).fit(X, y)
