@@ -55,7 +55,6 @@ def test_queries_are_routed_through_a_search_of_a_pipeline():
             .set_score_request(qid=True, sample_weight=True)
         )
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), ranker)
-        pipeline.set_score_request(sample_weight=True)  # scikit-learn before 1.8 asks for it
         folds = GroupKFold(n_splits=4).set_split_request(groups="qid")
         search = GridSearchCV(pipeline, {"mprank__C": [1e-4, 1.0, 100.0]}, cv=folds)
         search.fit(X, y, qid=qid, sample_weight=weight)
