@@ -21,14 +21,15 @@ from rankwise.engine.loops.bins import WIDTH, Dense, Sparse
 from rankwise.engine.pairs import Pairs
 
 Floats = NDArray[np.float64]
-Search = Callable[[int, int, Floats], None]
+Kept = NDArray[np.int64] | None
+Search = Callable[[int, int, Kept], tuple[Floats, Kept]]
 
 # Groups that have histograms of their own.
 FEW = 32
 # Rows from which both sums of a row share a word; fewer rows are summed in 61 bits.
 MANY_ROWS = 1 << 16
-
-_NONE = np.empty(0, dtype=np.int64)
+# Bytes of histograms that may be kept, whatever the size of the bins.
+KEPT = 1 << 24
 
 
 class Round(NamedTuple):
@@ -49,7 +50,10 @@ class Relation(Protocol):
     s: Floats
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
-        """Return a search of features first to last for the cuts that are best now."""
+        """Return a search of features first to last for the cuts that are best now.
+
+        It also takes what it returned last time for the same features, None at first.
+        """
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weight of the pairs that h puts in the right order, and in the wrong one."""
@@ -76,76 +80,95 @@ class Graded:
         first = np.append(True, layout.y[1:] != layout.y[:-1])
         opening = np.zeros(m, dtype=np.bool_)
         opening[layout.starts[:-1]] = True
-        self.starts = np.append(np.flatnonzero(first | opening), m)
-        self.lead = opening[self.starts[:-1]]
-        self.tail = np.append(self.lead[1:], True)
+        starts = np.append(np.flatnonzero(first | opening), m)
+        lead = opening[starts[:-1]]
         scaled = layout.y / max(np.abs(layout.y).max(), 1.0)
-        self.y = (scaled - scaled[_opener(opening)])[self.starts[:-1]]
-        self.a, self.s = layout.a, np.zeros(m)
-        self.A, self.B = np.empty(m), np.empty(m)
-        n = len(self.y)
-        self.shift, self.sums, self.logs = np.empty((n, 2)), np.empty((n, 2)), np.empty((n, 2))
-        self.links = np.empty((n, 4))
-        self.packed = m >= MANY_ROWS and not (self.lead | self.tail).all()
-        self.values = np.zeros((1 if self.packed else 2, m), dtype=np.int64)
-        self.moved = 0.0
+        n, self.s = len(lead), np.zeros(m)
+        self.state = loops.State(
+            starts=starts,
+            lead=lead,
+            tail=np.append(lead[1:], True),
+            y=(scaled - scaled[_opener(opening)])[starts[:-1]],
+            a=layout.a,
+            s=self.s,
+            base=np.zeros(n),
+            A=np.empty(m),
+            B=np.empty(m),
+            shift=np.empty((n, 2)),
+            sums=np.empty((n, 2)),
+            fresh=np.empty((n, 2)),
+            logs=np.empty((n, 2)),
+            links=np.empty((n, 4)),
+            picked=np.empty(m, dtype=np.uint32),
+            count=np.empty(n, dtype=np.int64),
+            side=np.empty(n, dtype=np.int64),
+            parts=np.empty((n, 2, 2)),
+        )
+        self.slots: loops.Slots | None = None
         self._weigh(anew=True)
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features; see `Relation`."""
-        m, n = len(self.s), len(self.y)
-        weights = self.starts, self.A, self.B, self.sums
-        if criterion == "edge":
-            loops.potentials(*weights, self.links, self.magnitude, self.values[0])
-            return _edges(bins, self.values[0])
-        if n > FEW and n * int(bins.n_bins.max()) > m:
-            scales = np.empty((2, n, 3))
-            loops.lazy_scales(self.logs, self.lead, self.tail, self.log_total, scales)
+        state, m, n, edge = self.state, len(self.s), len(self.state.y), criterion == "edge"
+        stride = int(bins.n_bins.max()) + 1
+        if n <= FEW or n * stride <= m:
+            return self._histograms(bins, edge, stride)
+        if edge:
+            slots = self.slots = self.slots or _one_slot(m)
+            loops.potentials(state, self.magnitude, slots.values)
+            return _edges(bins, slots)
+        scales = np.empty((2, n, 3))
+        loops.lazy_scales(state, self.log_total, scales)
 
-            def dominance(first: int, last: int, out: Floats) -> None:
-                loops.search_dominance(
-                    bins, first, last, self.y, self.starts, self.lead, self.tail, self.A, self.B,
-                    self.sums, scales, self.magnitude, self.limit, out,
-                )  # fmt: skip
+        def dominance(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+            out = np.empty((last - first, 3))
+            loops.search_dominance(
+                bins, first, last, state, scales, self.magnitude, self.limit, out
+            )
+            return out, kept
 
-            return dominance
-        packed, values = self.packed, self.values
-        loops.shares(*weights, self.lead, self.tail, values, packed)
-        skip = np.zeros((1, n), dtype=np.bool_) if packed else np.stack([self.tail, self.lead])
-        groups, totals = _NONE, np.empty((len(values), n), dtype=np.int64)
-        if isinstance(bins, Sparse):
-            groups = np.repeat(np.arange(n), np.diff(self.starts))
-            for plane, total in zip(values, totals, strict=True):
-                loops.group_totals(plane, self.starts, total)
+        return dominance
 
-        def histograms(first: int, last: int, out: Floats) -> None:
+    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int) -> Search:
+        state = self.state
+        slots = self.slots = self.slots or _slots(state)
+        size = len(slots.kind) * WIDTH * stride * 8
+        keep = isinstance(bins, Dense) and size * len(bins.codes) <= max(KEPT, bins.codes.nbytes)
+        anew = self.anew or not keep
+        if anew:
+            loops.fill_slots(state, slots)
+        else:
+            loops.change_slots(state, slots)
+        self.anew = False
+
+        def histograms(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+            shape = len(slots.kind), WIDTH, stride
+            out = np.empty((last - first, 3))
+            hists = np.empty((-(-(last - first) // WIDTH) if keep else 1, *shape), dtype=np.int64)
+            old = np.empty((0, *shape), dtype=np.int64) if anew or kept is None else kept
             loops.search_groups(
-                bins, first, last, values, self.starts, skip, groups, totals, self.links, packed,
-                self.magnitude, self.limit, out,
+                bins, first, last, slots, state.links, self.magnitude, edge, self.limit, old,
+                hists, out,
             )  # fmt: skip
+            return out, hists
 
         return histograms
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weights of the pairs that h puts in order, rightly and wrongly."""
-        return loops.sides(
-            h, self.starts, self.lead, self.tail, self.A, self.B, self.sums, self.links,
-            self.magnitude,
-        )  # fmt: skip
+        return loops.sides(self.state, h, self.magnitude)
 
     def move(self, h: NDArray[np.uint8], alpha: float) -> None:
-        """Add alpha h to the scores."""
-        loops.move(h, alpha, self.starts, self.lead, self.tail, self.s, self.A, self.B, self.sums)
+        """Add alpha h to the scores; h is that of the last `sides`."""
+        close = loops.move(self.state, alpha)
         self.moved += abs(alpha)
-        self._weigh(anew=self.moved > loops.SPAN)
+        self._weigh(anew=not close or self.moved > loops.SPAN)
 
     def _weigh(self, *, anew: bool) -> None:
         if anew:
-            self.moved = 0.0
-            loops.refresh(self.s, self.a, self.starts, self.A, self.B, self.shift, self.sums)
-        self.log_total = loops.find_links(
-            self.y, self.lead, self.shift, self.sums, self.magnitude, self.links, self.logs
-        )
+            self.anew, self.moved = True, 0.0
+            loops.refresh(self.state)
+        self.log_total = loops.find_links(self.state, self.magnitude)
 
 
 class Listed:
@@ -172,14 +195,16 @@ class Listed:
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features; see `Relation`."""
         if criterion == "edge":
-            values = np.empty(len(self.s), dtype=np.int64)
-            loops.pair_potentials(self.worse, self.better, self.D, values)
-            return _edges(bins, values)
+            slots = _one_slot(len(self.s))
+            loops.pair_potentials(self.worse, self.better, self.D, slots.values)
+            return _edges(bins, slots)
 
-        def pairs(first: int, last: int, out: Floats) -> None:
+        def pairs(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+            out = np.empty((last - first, 3))
             loops.search_pairs(
                 bins, first, last, self.worse, self.better, self.D, len(self.s), self.limit, out
             )
+            return out, kept
 
         return pairs
 
@@ -262,16 +287,17 @@ def boost(
     h = np.empty(m, dtype=np.uint8)
     cap, at_first = np.log(relation.limit) / 2, relation.log_total
     no_gain = (1.0 if criterion == "loss" else 0.0) - loops.TIE
+    kept: tuple[Kept, ...] = (None,) * len(firsts)
     for _ in range(n_rounds):
         search = relation.search(bins, criterion)
 
-        def part(t: int, search: Search = search) -> Floats:
-            first = firsts[t]
-            out = np.empty((min(first + width, d) - first, 3))
-            search(first, first + len(out), out)
-            return out
+        def part(
+            t: int, search: Search = search, kept: tuple[Kept, ...] = kept
+        ) -> tuple[Floats, Kept]:
+            return search(firsts[t], min(firsts[t] + width, d), kept[t])
 
-        found = np.concatenate(team.run(part, len(firsts)))
+        tables, kept = zip(*team.run(part, len(firsts)), strict=True)
+        found = np.concatenate(tables)
         least = found[:, 0].min()
         if least >= no_gain:
             return
@@ -289,15 +315,60 @@ def boost(
         yield Round(feature, cut, above, alpha, relation.log_total - at_first)
 
 
-def _edges(bins: Dense | Sparse, values: NDArray[np.int64]) -> Search:
-    starts, skip = np.array([0, len(values)]), np.zeros(1, dtype=np.bool_)
-    groups = np.zeros(len(values) if isinstance(bins, Sparse) else 0, dtype=np.int64)
-    totals = values.sum(keepdims=True)
+def _edges(bins: Dense | Sparse, slots: loops.Slots) -> Search:
+    slots.total[0] = slots.values.sum()
 
-    def edges(first: int, last: int, out: Floats) -> None:
-        loops.search_edges(bins, first, last, values, starts, skip, groups, totals, out)
+    def edges(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+        out = np.empty((last - first, 3))
+        loops.search_edges(bins, first, last, slots, out)
+        return out, kept
 
     return edges
+
+
+def _slots(state: loops.State) -> loops.Slots:
+    """Return slots for the factors that are in use."""
+    packed = len(state.s) >= MANY_ROWS
+    worse, better = ~state.tail, ~state.lead
+    both = worse & better & packed
+    uses = np.stack([worse & ~both, better & ~both, both], axis=1)
+    group, kind = np.nonzero(uses)
+    sizes = np.diff(state.starts)
+    first = np.cumsum(sizes[group]) - sizes[group]
+    total = int(sizes[group].sum())
+    return loops.Slots(
+        group=group,
+        kind=kind,
+        unit=np.empty((len(kind), 2)),
+        of=np.append(0, np.cumsum(uses.sum(axis=1))),
+        groups=np.repeat(np.arange(len(sizes)), sizes),
+        place=first - state.starts[group],
+        values=np.empty(total, dtype=np.int64),
+        total=np.empty(len(kind), dtype=np.int64),
+        first=first,
+        count=np.empty(len(kind), dtype=np.int64),
+        rows=np.empty(total, dtype=np.uint32),
+        changes=np.empty(total, dtype=np.int64),
+    )
+
+
+def _one_slot(m: int) -> loops.Slots:
+    """Return a slot of all rows."""
+    zero, values = np.zeros(1, dtype=np.int64), np.empty(m, dtype=np.int64)
+    return loops.Slots(
+        group=zero,
+        kind=zero,
+        unit=np.empty((1, 2)),
+        of=np.array([0, 1]),
+        groups=np.zeros(m, dtype=np.int64),
+        place=zero,
+        values=values,
+        total=np.empty(1, dtype=np.int64),
+        first=zero,
+        count=np.array([m]),
+        rows=np.arange(m, dtype=np.uint32),
+        changes=values,
+    )
 
 
 def _opener(opening: NDArray[np.bool_]) -> NDArray[np.int64]:
