@@ -31,15 +31,16 @@ def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> F
     else:
         order = np.argsort(values, kind="stable")
         ordered, weight = values[order], weight[order]
-    n = len(ordered) - int(np.isnan(ordered).sum())
+    n = int(np.searchsorted(ordered, np.nan))
     if n == 0:
         return np.empty(0)
-    last = np.flatnonzero(np.append(ordered[1:n] > ordered[: n - 1], True))
+    rises = np.append(ordered[1:n] > ordered[: n - 1], True)
+    if max_bins is not None and weight is None and n > max_bins and rises.all():
+        return _between(ordered, np.arange(1, max_bins) * n // max_bins - 1)
+    last = np.flatnonzero(rises)
     distinct = ordered[last]
     splits = np.arange(len(distinct) - 1)
-    if max_bins is not None and weight is None and len(distinct) == n > max_bins:
-        splits = np.arange(1, max_bins) * n // max_bins - 1
-    elif max_bins is not None and len(distinct) > max_bins:
+    if max_bins is not None and len(distinct) > max_bins:
         reached = last + 1.0 if weight is None else np.cumsum(weight[:n])[last]
         mass = np.diff(reached, prepend=0.0)
         heavy = mass >= reached[-1] / max_bins
@@ -47,7 +48,12 @@ def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> F
         size = np.where(heavy, 1.0, mass * room)
         place = np.minimum(np.floor(np.cumsum(size) - size / 2), max_bins - 1)
         splits = np.flatnonzero(np.diff(place))
-    low, high = distinct[splits], distinct[splits + 1]
+    return _between(distinct, splits)
+
+
+def _between(values: Floats, splits: NDArray[Any]) -> Floats:
+    """Return edges halfway between values and the next ones."""
+    low, high = values[splits], values[splits + 1]
     middle = 0.5 * low + 0.5 * high
     return np.where((low <= middle) & (middle < high), middle, low)
 

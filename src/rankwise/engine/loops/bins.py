@@ -67,27 +67,31 @@ def bin_rows(X, order, first, last, edges, starts, codes, missing):
     d = X.shape[1]
     cells, low, scale = _tables(edges, starts, 0, d)
     # Rows are read whole, and a few at a time stay in the cache.
-    few = np.empty((max(1, min(last - first, TILE // d)), d))
-    for begin in range(first, last, few.shape[0]):
-        n = min(few.shape[0], last - begin)
+    few = np.empty((d, max(1, min(last - first, TILE // d))))
+    where = np.empty(few.shape[1], dtype=np.int32)
+    for begin in range(first, last, few.shape[1]):
+        n = min(few.shape[1], last - begin)
         for i in range(n):
             row = order[begin + i]
             for f in range(d):
-                few[i, f] = X[row, f]
+                few[f, i] = X[row, f]
         for f in range(d):
             mine, out = edges[starts[f] : starts[f + 1]], codes[f // WIDTH, begin : begin + n]
-            if _place(few[:n, f], mine, cells[f], low[f], scale[f], out[:, f % WIDTH]):
+            if _place(few[f, :n], mine, cells[f], low[f], scale[f], where, out[:, f % WIDTH]):
                 missing[f] = True
 
 
 @njit(cache=True, nogil=True)
 def bin_columns(values, indptr, edges, starts, codes, zero, missing):
     """Fill the codes of the values of each column, and those of zeros."""
+    where = np.empty(max(1, values.shape[0]), dtype=np.int32)
     for f in range(zero.shape[0]):
         cells, low, scale = _tables(edges, starts, f, f + 1)
         entries, mine = slice(indptr[f], indptr[f + 1]), edges[starts[f] : starts[f + 1]]
-        missing[f] = _place(values[entries], mine, cells[0], low[0], scale[0], codes[entries])
-        _place(np.zeros(1), mine, cells[0], low[0], scale[0], zero[f : f + 1])
+        missing[f] = _place(
+            values[entries], mine, cells[0], low[0], scale[0], where, codes[entries]
+        )
+        _place(np.zeros(1), mine, cells[0], low[0], scale[0], where, zero[f : f + 1])
 
 
 @njit(cache=True, nogil=True)
@@ -114,30 +118,30 @@ def _tables(edges, starts, first, last):
 
 
 @njit(cache=True, nogil=True)
-def _place(values, edges, cells, low, scale, out):
+def _place(values, edges, cells, low, scale, where, out):
     """Fill the numbers of edges below the values; return whether one is missing."""
-    missing = False
+    n_missing = 0
     for i in range(values.shape[0]):
-        x = values[i]
-        way = (0.5 * x - low) * scale
-        cell = np.uint64(CELLS - 1)
-        if way < CELLS - 1.0:
-            cell = np.uint64(np.int64(way))
-        if way < 0.0:
-            cell = np.uint64(0)
+        way = (0.5 * values[i] - low) * scale
+        way = way if way > 0.0 else 0.0
+        where[i] = np.int32(way if way < CELLS - 1.0 else CELLS - 1.0)
+        n_missing += values[i] != values[i]
+    for i in range(values.shape[0]):
+        x, cell = values[i], np.uint32(where[i])
         left = np.uint64(cells[cell])
         # Most cells have one edge or none: no branch that can't be foreseen.
         left += np.uint64(edges[left] < x)
         if edges[left] < x:
-            right = np.uint64(cells[cell + np.uint64(1)])
+            right = np.uint64(cells[cell + np.uint32(1)])
             while left < right:
                 middle = (left + right) >> np.uint64(1)
                 if edges[middle] < x:
                     left = middle + np.uint64(1)
                 else:
                     right = middle
-        if np.isnan(x):
-            missing = True
-            left = np.uint64(edges.shape[0])
         out[i] = left
-    return missing
+    if n_missing:
+        for i in range(values.shape[0]):
+            if np.isnan(values[i]):
+                out[i] = edges.shape[0]
+    return n_missing > 0

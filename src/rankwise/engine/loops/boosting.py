@@ -31,12 +31,12 @@ from rankwise.engine.loops.bins import WIDTH, fill_column
 TIE = 1e-12
 # Powers of e by which factors may move before they are computed anew.
 SPAN = 300.0
-# How far the sum of a group may move before that.
-LEAST, MOST = 0.25, 2.0
 WIDE = 2.0**61
 HALF = 2.0**32
 # What a histogram is of: the factors a e^s of a group, those a e^-s, or both in one word.
 WORSE, BETTER, BOTH = 0, 1, 2
+# Least and most of what the sum of a group may be, of a fresh one, and if both share a word.
+ROOM, LITTLE_ROOM = (1 / 16, 16.0), (1 / 4, 2.0)
 
 
 class State(NamedTuple):
@@ -44,9 +44,10 @@ class State(NamedTuple):
 
     Group g has the rows ``starts[g]`` to ``starts[g + 1]``. ``lead`` and ``tail`` mark the worst
     and the best group of a query: the first is never the better one, the last never the worse. The
-    scores are ``s + base``, the factors ``A`` and ``B`` in units of e^shift. ``picked`` lists the
-    ``count`` rows of each group on the smaller ``side`` of a base ranker, and ``parts`` has the
-    sums of A there and elsewhere, and those of B.
+    scores are ``s + base``, the factors ``A`` and ``B`` in units of e^shift, with the ``sums`` that
+    were ``fresh`` when they were last computed ``anew``. ``picked`` lists the ``count`` rows of each
+    group on the smaller ``side`` of a base ranker; ``parts`` has the sums of A there and elsewhere,
+    and those of B.
     """
 
     starts: np.ndarray
@@ -61,6 +62,8 @@ class State(NamedTuple):
     shift: np.ndarray
     sums: np.ndarray
     fresh: np.ndarray
+    anew: np.ndarray
+    room: np.ndarray
     logs: np.ndarray
     links: np.ndarray
     picked: np.ndarray
@@ -70,58 +73,60 @@ class State(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What histograms are of, one ``kind`` of a ``group`` in each.
+    """What histograms are of: one ``kind`` of a ``group`` each, in whole numbers.
 
-    Row i has the whole number ``values[place[q] + i]`` in slot q, and ``total[q]`` is the sum. The
-    rows that go into its histogram and what they add are ``count[q]`` ones from ``first[q]`` on.
-    Group g has the slots ``of[g]`` to ``of[g + 1]``, row i the group ``groups[i]``, if needed.
+    Slot q adds ``values[first[q] + t]`` for each row ``rows[start[q] + t]``, ``count[q]`` times:
+    all rows and what they have, or those that change, and by how much. ``total[q]`` is the sum of
+    what all have. Group g has the slots ``of[g]`` to ``of[g + 1]``, row i the group ``groups[i]``.
     """
 
     group: np.ndarray
     kind: np.ndarray
     unit: np.ndarray
+    total: np.ndarray
     of: np.ndarray
     groups: np.ndarray
-    place: np.ndarray
-    values: np.ndarray
-    total: np.ndarray
-    first: np.ndarray
-    count: np.ndarray
     rows: np.ndarray
-    changes: np.ndarray
+    start: np.ndarray
+    count: np.ndarray
+    values: np.ndarray
+    first: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def refresh(state):
-    """Fill the factors in units of each group's largest, and their sums."""
-    s, a, A, B = state.s, state.a, state.A, state.B
+    """Fill the factors in units of each group's largest, and their sums, where it is due."""
     for g in range(state.y.shape[0]):
-        start, stop = state.starts[g], state.starts[g + 1]
-        top, low = -np.inf, np.inf
-        for i in range(start, stop):
-            top, low = max(top, s[i]), min(low, s[i])
-        up = down = 0.0
-        for i in range(start, stop):
-            A[i], B[i] = a[i] * np.exp(s[i] - top), a[i] * np.exp(low - s[i])
-            up += A[i]
-            down += B[i]
+        if not state.anew[g]:
+            continue
+        rows = slice(state.starts[g], state.starts[g + 1])
+        s, a = state.s[rows], state.a[rows]
+        top, low = s.max(), s.min()
         state.shift[g, 0], state.shift[g, 1] = state.base[g] + top, -state.base[g] - low
-        state.sums[g, 0], state.sums[g, 1] = up, down
-    state.fresh[:] = state.sums
+        state.sums[g, 0] = 1.0 if state.tail[g] else _powers(a, s, top, 1.0, state.A[rows])
+        state.sums[g, 1] = 1.0 if state.lead[g] else _powers(a, s, low, -1.0, state.B[rows])
+        state.fresh[g] = state.sums[g]
+
+
+@njit(cache=True, nogil=True)
+def _powers(a, s, middle, sign, out):
+    total = 0.0
+    for i in range(out.shape[0]):
+        out[i] = a[i] * np.exp(sign * (s[i] - middle))
+        total += out[i]
+    return total
 
 
 @njit(cache=True, nogil=True)
 def move(state, alpha):
-    """Add alpha to the scores that were last picked, and follow with the factors in use.
+    """Add alpha to the scores that `sides` was last asked about, and follow with the factors.
 
-    Return whether the sums are still close to what they were when they were fresh.
+    Groups whose sums leave the room that they have around fresh ones are marked.
     """
-    close = True
     for g in range(state.y.shape[0]):
         rows = state.picked[state.starts[g] : state.starts[g] + state.count[g]]
-        step = alpha
+        step = alpha if state.side[g] else -alpha
         if not state.side[g]:
-            step = -alpha
             state.base[g] += alpha
             state.shift[g, 0] += alpha
             state.shift[g, 1] -= alpha
@@ -135,8 +140,8 @@ def move(state, alpha):
                 values[i] *= factor
             total = state.parts[g, way, 1] + factor * state.parts[g, way, 0]
             state.sums[g, way] = total
-            close &= LEAST * state.fresh[g, way] <= total <= MOST * state.fresh[g, way]
-    return close
+            grown = total / state.fresh[g, way]
+            state.anew[g] |= not state.room[g, 0] <= grown <= state.room[g, 1]
 
 
 @njit(cache=True, nogil=True)
@@ -267,40 +272,39 @@ def potentials(state, magnitude, out):
 
 
 @njit(cache=True, nogil=True)
-def fill_slots(state, slots):
-    """Fill the slots anew, from fresh factors; all rows then go into the histograms."""
+def fill_slots(state, slots, all_of_them):
+    """Fill the slots of groups that are anew, or all, with all rows."""
     for q in range(slots.kind.shape[0]):
-        g, kind = slots.group[q], slots.kind[q]
-        start, n = state.starts[g], state.starts[g + 1] - state.starts[g]
-        # Sums may grow by MOST, and each of n numbers by rounding.
-        room = (HALF / MOST - n - 1) if kind == BOTH else WIDE / MOST
-        slots.unit[q] = room / state.fresh[g]
-        up, down, place = slots.unit[q, 0], slots.unit[q, 1], slots.place[q]
-        total = np.int64(0)
-        for i in range(start, start + n):
+        g, kind, start, first = slots.group[q], slots.kind[q], slots.start[q], slots.first[q]
+        if not (all_of_them or state.anew[g]):
+            continue
+        n, total = state.starts[g + 1] - start, np.int64(0)
+        most = (HALF if kind == BOTH else WIDE) / state.room[g, 1] - n
+        slots.unit[q] = most / state.fresh[g]
+        up, down = slots.unit[q, 0], slots.unit[q, 1]
+        for t in range(n):
+            i = start + t
+            state.picked[i] = i
             value = _whole(kind, up * state.A[i], down * state.B[i])
-            slots.values[place + i] = value
-            slots.changes[place + i] = value
-            slots.rows[place + i] = i
+            slots.values[first + t] = value
             total += value
         slots.count[q], slots.total[q] = n, total
 
 
 @njit(cache=True, nogil=True)
-def change_slots(state, slots):
-    """Let the slots follow the rows that were moved, which go into the histograms."""
+def change_slots(state, slots, alpha):
+    """Fill the slots with what `move` will change."""
     for q in range(slots.kind.shape[0]):
-        g, kind, first = slots.group[q], slots.kind[q], slots.first[q]
-        up, down, place = slots.unit[q, 0], slots.unit[q, 1], slots.place[q]
-        start, n = state.starts[g], state.count[g]
-        total = np.int64(0)
+        g, kind, start, first = slots.group[q], slots.kind[q], slots.start[q], slots.first[q]
+        n, total = state.count[g], np.int64(0)
+        step = alpha if state.side[g] else -alpha
+        up, down, more, less = slots.unit[q, 0], slots.unit[q, 1], np.exp(step), np.exp(-step)
         for t in range(n):
             i = state.picked[start + t]
-            value = _whole(kind, up * state.A[i], down * state.B[i])
-            change = value - slots.values[place + i]
-            slots.values[place + i] = value
-            slots.changes[first + t] = change
-            slots.rows[first + t] = i
+            a, b = state.A[i], state.B[i]
+            change = _whole(kind, up * (a * more), down * (b * less))
+            change -= _whole(kind, up * a, down * b)
+            slots.values[first + t] = change
             total += change
         slots.count[q] = n
         slots.total[q] += total
@@ -310,7 +314,7 @@ def change_slots(state, slots):
 def _whole(kind, a, b):
     if kind == BOTH:
         return (np.int64(a + 0.5) << 32) + np.int64(b + 0.5)
-    return np.int64(a if kind == WORSE else b)
+    return np.int64((a if kind == WORSE else b) + 0.5)
 
 
 def add_bins(bins, begin, end, slots, hist):  # pragma: no cover
@@ -331,27 +335,28 @@ def _add_words(bins, begin, end, slots, hist):
     # The bins of a row are one word.
     words, byte = bins.codes[begin // WIDTH].view(np.uint64)[:, 0], np.uint64(255)
     for q in range(slots.kind.shape[0]):
-        part, cells = slice(slots.first[q], slots.first[q] + slots.count[q]), hist[q]
-        rows, changes = slots.rows[part], slots.changes[part]
+        rows = slots.rows[slots.start[q] : slots.start[q] + slots.count[q]]
+        values = slots.values[slots.first[q] : slots.first[q] + slots.count[q]]
+        cells = hist[q]
         if 2 * (end - begin) > WIDTH:
             for t in range(rows.shape[0]):
-                word, change = words[rows[t]], changes[t]
+                word, value = words[rows[t]], values[t]
                 for k in range(WIDTH):
-                    cells[k, (word >> np.uint64(8 * k)) & byte] += change
+                    cells[k, (word >> np.uint64(8 * k)) & byte] += value
         else:
             for t in range(rows.shape[0]):
-                word, change = words[rows[t]], changes[t]
+                word, value = words[rows[t]], values[t]
                 for k in range(WIDTH // 2):
-                    cells[k, (word >> np.uint64(8 * k)) & byte] += change
+                    cells[k, (word >> np.uint64(8 * k)) & byte] += value
 
 
 def _add_codes(bins, begin, end, slots, hist):
     block = bins.codes[begin // WIDTH]
     for q in range(slots.kind.shape[0]):
-        for t in range(slots.first[q], slots.first[q] + slots.count[q]):
-            codes, change = block[slots.rows[t]], slots.changes[t]
+        for t in range(slots.count[q]):
+            codes, value = block[slots.rows[slots.start[q] + t]], slots.values[slots.first[q] + t]
             for k in range(end - begin):
-                hist[q, k, codes[k]] += change
+                hist[q, k, codes[k]] += value
 
 
 def _add_entries(bins, begin, end, slots, hist):
@@ -363,17 +368,19 @@ def _add_entries(bins, begin, end, slots, hist):
             i = bins.rows[p]
             g = slots.groups[i]
             for q in range(slots.of[g], slots.of[g + 1]):
-                value = slots.values[slots.place[q] + i]
+                value = slots.values[slots.first[q] + i - slots.start[q]]
                 cells[q, bins.codes[p]] += value
                 cells[q, zero] -= value
 
 
 @njit(cache=True, nogil=True)
-def search_groups(bins, first, last, slots, links, magnitude, edge, limit, old, hists, out):
+def search_groups(
+    bins, first, last, slots, anew, links, magnitude, edge, limit, old, hists, out
+):
     """Fill the best cut of the features first to last, from histograms of the groups.
 
-    What the slots say is added to the ``old`` histograms, if there are any. There are new ones for
-    every WIDTH features, or one that serves all in turn.
+    What the slots say is added to the ``old`` histograms, if there are any, of groups that are not
+    anew. There are new ones for every WIDTH features, or one that serves all in turn.
     """
     n_groups, stride = links.shape[0], hists.shape[3]
     chain, found, low = np.empty((4, stride)), np.empty((2, stride)), np.empty((2, stride))
@@ -381,10 +388,11 @@ def search_groups(bins, first, last, slots, links, magnitude, edge, limit, old, 
     for begin in range(first, last, WIDTH):
         end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
         hist = hists[b % hists.shape[0]]
-        if old.shape[0] > 0:
-            hist[:] = old[b]
-        else:
-            hist[:] = 0
+        for q in range(hist.shape[0]):
+            if old.shape[0] == 0 or anew[slots.group[q]]:
+                hist[q] = 0
+            else:
+                hist[q] = old[b, q]
         add_bins(bins, begin, end, slots, hist)
         for f in range(begin, end):
             n_bins = bins.n_bins[f]
@@ -697,10 +705,10 @@ def _fill_split(bins, f, cut, above, h):
 
         def dense(bins, f, cut, above, h):
             # A missing value has the highest code.
-            block, k, top = bins.codes[f // WIDTH], f % WIDTH, bins.n_bins[f] - 1 + above
+            block, k = bins.codes[f // WIDTH], f % WIDTH
+            low, width = np.uint32(cut), np.uint32(bins.n_bins[f] - 1 + above - cut)
             for i in range(h.shape[0]):
-                code = block[i, k]
-                h[i] = (code >= cut) & (code <= top)
+                h[i] = np.uint32(np.uint32(block[i, k]) - low) <= width
 
         return dense
 

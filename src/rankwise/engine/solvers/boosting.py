@@ -84,7 +84,7 @@ class Graded:
         lead = opening[starts[:-1]]
         scaled = layout.y / max(np.abs(layout.y).max(), 1.0)
         n, self.s = len(lead), np.zeros(m)
-        self.state = loops.State(
+        self.state = state = loops.State(
             starts=starts,
             lead=lead,
             tail=np.append(lead[1:], True),
@@ -97,6 +97,8 @@ class Graded:
             shift=np.empty((n, 2)),
             sums=np.empty((n, 2)),
             fresh=np.empty((n, 2)),
+            anew=np.empty(n, dtype=np.bool_),
+            room=np.empty((n, 2)),
             logs=np.empty((n, 2)),
             links=np.empty((n, 4)),
             picked=np.empty(m, dtype=np.uint32),
@@ -104,7 +106,10 @@ class Graded:
             side=np.empty(n, dtype=np.int64),
             parts=np.empty((n, 2, 2)),
         )
+        both = ~lead & ~state.tail & (m >= MANY_ROWS)
+        state.room[:] = np.where(both[:, None], loops.LITTLE_ROOM, loops.ROOM)
         self.slots: loops.Slots | None = None
+        self.keep = False
         self._weigh(anew=True)
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
@@ -131,24 +136,22 @@ class Graded:
 
     def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int) -> Search:
         state = self.state
-        slots = self.slots = self.slots or _slots(state)
-        size = len(slots.kind) * WIDTH * stride * 8
-        keep = isinstance(bins, Dense) and size * len(bins.codes) <= max(KEPT, bins.codes.nbytes)
-        anew = self.anew or not keep
-        if anew:
-            loops.fill_slots(state, slots)
-        else:
-            loops.change_slots(state, slots)
-        self.anew = False
+        if self.slots is None:
+            self.slots = _slots(state)
+            if isinstance(bins, Dense):
+                size = bins.codes.shape[0] * len(self.slots.kind) * WIDTH * stride * 8
+                self.keep = size <= max(KEPT, bins.codes.nbytes)
+        slots, keep = self.slots, self.keep
+        loops.fill_slots(state, slots, not keep)
 
         def histograms(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
             shape = len(slots.kind), WIDTH, stride
             out = np.empty((last - first, 3))
             hists = np.empty((-(-(last - first) // WIDTH) if keep else 1, *shape), dtype=np.int64)
-            old = np.empty((0, *shape), dtype=np.int64) if anew or kept is None else kept
+            old = kept if keep and kept is not None else np.empty((0, *shape), dtype=np.int64)
             loops.search_groups(
-                bins, first, last, slots, state.links, self.magnitude, edge, self.limit, old,
-                hists, out,
+                bins, first, last, slots, state.anew, state.links, self.magnitude, edge,
+                self.limit, old, hists, out,
             )  # fmt: skip
             return out, hists
 
@@ -160,14 +163,17 @@ class Graded:
 
     def move(self, h: NDArray[np.uint8], alpha: float) -> None:
         """Add alpha h to the scores; h is that of the last `sides`."""
-        close = loops.move(self.state, alpha)
+        self.state.anew[:] = False
+        if self.keep:
+            loops.change_slots(self.state, self.slots, alpha)
+        loops.move(self.state, alpha)
         self.moved += abs(alpha)
-        self._weigh(anew=not close or self.moved > loops.SPAN)
+        self._weigh(anew=self.moved > loops.SPAN)
 
     def _weigh(self, *, anew: bool) -> None:
         if anew:
-            self.anew, self.moved = True, 0.0
-            loops.refresh(self.state)
+            self.state.anew[:], self.moved = True, 0.0
+        loops.refresh(self.state)
         self.log_total = loops.find_links(self.state, self.magnitude)
 
 
@@ -328,46 +334,42 @@ def _edges(bins: Dense | Sparse, slots: loops.Slots) -> Search:
 
 def _slots(state: loops.State) -> loops.Slots:
     """Return slots for the factors that are in use."""
-    packed = len(state.s) >= MANY_ROWS
     worse, better = ~state.tail, ~state.lead
-    both = worse & better & packed
+    both = worse & better & (len(state.s) >= MANY_ROWS)
     uses = np.stack([worse & ~both, better & ~both, both], axis=1)
     group, kind = np.nonzero(uses)
     sizes = np.diff(state.starts)
-    first = np.cumsum(sizes[group]) - sizes[group]
-    total = int(sizes[group].sum())
+    ends = np.cumsum(sizes[group])
     return loops.Slots(
         group=group,
         kind=kind,
         unit=np.empty((len(kind), 2)),
+        total=np.empty(len(kind), dtype=np.int64),
         of=np.append(0, np.cumsum(uses.sum(axis=1))),
         groups=np.repeat(np.arange(len(sizes)), sizes),
-        place=first - state.starts[group],
-        values=np.empty(total, dtype=np.int64),
-        total=np.empty(len(kind), dtype=np.int64),
-        first=first,
+        rows=state.picked,
+        start=state.starts[group],
         count=np.empty(len(kind), dtype=np.int64),
-        rows=np.empty(total, dtype=np.uint32),
-        changes=np.empty(total, dtype=np.int64),
+        values=np.empty(ends[-1], dtype=np.int64),
+        first=ends - sizes[group],
     )
 
 
 def _one_slot(m: int) -> loops.Slots:
     """Return a slot of all rows."""
-    zero, values = np.zeros(1, dtype=np.int64), np.empty(m, dtype=np.int64)
+    zero = np.zeros(1, dtype=np.int64)
     return loops.Slots(
         group=zero,
         kind=zero,
         unit=np.empty((1, 2)),
+        total=np.empty(1, dtype=np.int64),
         of=np.array([0, 1]),
         groups=np.zeros(m, dtype=np.int64),
-        place=zero,
-        values=values,
-        total=np.empty(1, dtype=np.int64),
-        first=zero,
-        count=np.array([m]),
         rows=np.arange(m, dtype=np.uint32),
-        changes=values,
+        start=zero,
+        count=np.array([m]),
+        values=np.empty(m, dtype=np.int64),
+        first=zero,
     )
 
 
