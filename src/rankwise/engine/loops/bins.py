@@ -9,9 +9,12 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from rankwise.engine.loops.prefetch import ask_for
+
 WIDTH = 8
 CELLS = 1024
 TILE = 1 << 15
+AHEAD = 32
 
 
 class Dense(NamedTuple):
@@ -73,6 +76,7 @@ def bin_rows(X, order, first, last, edges, starts, codes, missing):
         n = min(few.shape[1], last - begin)
         for i in range(n):
             row = order[begin + i]
+            ask_for(X, order[min(begin + i + AHEAD, last - 1)])
             for f in range(d):
                 few[f, i] = X[row, f]
         for f in range(d):

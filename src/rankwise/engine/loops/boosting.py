@@ -374,13 +374,11 @@ def _add_entries(bins, begin, end, slots, hist):
 
 
 @njit(cache=True, nogil=True)
-def search_groups(
-    bins, first, last, slots, anew, links, magnitude, edge, limit, old, hists, out
-):
+def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit, hists, out):
     """Fill the best cut of the features first to last, from histograms of the groups.
 
-    What the slots say is added to the ``old`` histograms, if there are any, of groups that are not
-    anew. There are new ones for every WIDTH features, or one that serves all in turn.
+    What the slots say is added to ``hists``, which begin with nothing for groups that are anew.
+    There is one for every WIDTH features, or one that serves all in turn.
     """
     n_groups, stride = links.shape[0], hists.shape[3]
     chain, found, low = np.empty((4, stride)), np.empty((2, stride)), np.empty((2, stride))
@@ -389,10 +387,8 @@ def search_groups(
         end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
         hist = hists[b % hists.shape[0]]
         for q in range(hist.shape[0]):
-            if old.shape[0] == 0 or anew[slots.group[q]]:
+            if anew[slots.group[q]]:
                 hist[q] = 0
-            else:
-                hist[q] = old[b, q]
         add_bins(bins, begin, end, slots, hist)
         for f in range(begin, end):
             n_bins = bins.n_bins[f]
@@ -418,7 +414,7 @@ def _judge(plus, minus, n_bins, edge, limit, out):
 
     Z is for the best step, whose size is at most half the logarithm of the limit.
     """
-    most = np.sqrt(limit)
+    most, least = np.sqrt(limit), 1.0 / np.sqrt(limit)
     if edge:
         for p in range(n_bins):
             out[p] = -abs(plus[p] - minus[p])
@@ -426,8 +422,8 @@ def _judge(plus, minus, n_bins, edge, limit, out):
         for p in range(n_bins):
             right, wrong = max(plus[p], 0.0), max(minus[p], 0.0)
             low, high = min(right, wrong), max(right, wrong)
-            z = high / most + low * most if high > limit * low else 2.0 * np.sqrt(right * wrong)
-            out[p] = 1.0 - right - wrong + z
+            capped, free = high * least + low * most, 2.0 * np.sqrt(right * wrong)
+            out[p] = 1.0 - right - wrong + (capped if high > limit * low else free)
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,7 @@ from rankwise.engine.pairs import Pairs
 
 Floats = NDArray[np.float64]
 Kept = NDArray[np.int64] | None
-Search = Callable[[int, int, Kept], tuple[Floats, Kept]]
+Search = Callable[[int, int], tuple[Floats, Kept]]
 
 # Groups that have histograms of their own.
 FEW = 32
@@ -30,6 +30,8 @@ FEW = 32
 MANY_ROWS = 1 << 16
 # Bytes of histograms that may be kept, whatever the size of the bins.
 KEPT = 1 << 24
+# Runs that a team of no use sits out at most.
+LONGEST = 31
 
 
 class Round(NamedTuple):
@@ -49,10 +51,10 @@ class Relation(Protocol):
     log_total: float
     s: Floats
 
-    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
+    def search(self, bins: Dense | Sparse, criterion: str, kept: Kept) -> Search:
         """Return a search of features first to last for the cuts that are best now.
 
-        It also takes what it returned last time for the same features, None at first.
+        It also returns what to keep for next time, if anything.
         """
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
@@ -112,12 +114,12 @@ class Graded:
         self.keep = False
         self._weigh(anew=True)
 
-    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
+    def search(self, bins: Dense | Sparse, criterion: str, kept: Kept) -> Search:
         """Return a search of features; see `Relation`."""
         state, m, n, edge = self.state, len(self.s), len(self.state.y), criterion == "edge"
         stride = int(bins.n_bins.max()) + 1
         if n <= FEW or n * stride <= m:
-            return self._histograms(bins, edge, stride)
+            return self._histograms(bins, edge, stride, kept)
         if edge:
             slots = self.slots = self.slots or _one_slot(m)
             loops.potentials(state, self.magnitude, slots.values)
@@ -125,16 +127,16 @@ class Graded:
         scales = np.empty((2, n, 3))
         loops.lazy_scales(state, self.log_total, scales)
 
-        def dominance(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+        def dominance(first: int, last: int) -> tuple[Floats, Kept]:
             out = np.empty((last - first, 3))
             loops.search_dominance(
                 bins, first, last, state, scales, self.magnitude, self.limit, out
             )
-            return out, kept
+            return out, None
 
         return dominance
 
-    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int) -> Search:
+    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int, kept: Kept) -> Search:
         state = self.state
         if self.slots is None:
             self.slots = _slots(state)
@@ -143,17 +145,22 @@ class Graded:
                 self.keep = size <= max(KEPT, bins.codes.nbytes)
         slots, keep = self.slots, self.keep
         loops.fill_slots(state, slots, not keep)
+        anew = state.anew if keep else np.ones_like(state.anew)
 
-        def histograms(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
-            shape = len(slots.kind), WIDTH, stride
+        def histograms(first: int, last: int) -> tuple[Floats, Kept]:
             out = np.empty((last - first, 3))
-            hists = np.empty((-(-(last - first) // WIDTH) if keep else 1, *shape), dtype=np.int64)
-            old = kept if keep and kept is not None else np.empty((0, *shape), dtype=np.int64)
+            blocks = slice(first // WIDTH, -(-last // WIDTH))
+            if kept is None:
+                n = blocks.stop - blocks.start if keep else 1
+                hists = np.empty((n, len(slots.kind), WIDTH, stride), dtype=np.int64)
+            else:
+                # A part may be searched twice.
+                hists = kept if len(out) == len(bins.n_bins) else kept[blocks].copy()
             loops.search_groups(
-                bins, first, last, slots, state.anew, state.links, self.magnitude, edge,
-                self.limit, old, hists, out,
+                bins, first, last, slots, anew, state.links, self.magnitude, edge, self.limit,
+                hists, out,
             )  # fmt: skip
-            return out, hists
+            return out, hists if keep else None
 
         return histograms
 
@@ -198,19 +205,19 @@ class Listed:
         self.s, self.D = np.zeros(n_rows), np.empty(len(weight))
         self._weigh()
 
-    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
+    def search(self, bins: Dense | Sparse, criterion: str, kept: Kept) -> Search:
         """Return a search of features; see `Relation`."""
         if criterion == "edge":
             slots = _one_slot(len(self.s))
             loops.pair_potentials(self.worse, self.better, self.D, slots.values)
             return _edges(bins, slots)
 
-        def pairs(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+        def pairs(first: int, last: int) -> tuple[Floats, Kept]:
             out = np.empty((last - first, 3))
             loops.search_pairs(
                 bins, first, last, self.worse, self.better, self.D, len(self.s), self.limit, out
             )
-            return out, kept
+            return out, None
 
         return pairs
 
@@ -231,12 +238,14 @@ class Team:
     """Threads that share tasks; never waited for longer than it takes to do their part oneself.
 
     A task may run twice, when another thread has begun it and seems to have been put to sleep; it
-    must give the same result each time.
+    must give the same result each time. After a run in which the others were no help, because
+    their cores are busy, `parts` advises against asking them for a while, longer each time.
     """
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+        self._rest = self._pause = 0
 
     def __enter__(self) -> Self:
         return self
@@ -245,6 +254,11 @@ class Team:
         if self._pool:
             self._pool.shutdown()
 
+    def parts(self, n: int) -> int:
+        """Return into how many of n parts to divide what comes next: all, or one."""
+        self._rest -= 1
+        return 1 if self._pool is None or self._rest >= 0 else n
+
     def run(self, task: Callable[[int], Any], n: int) -> list[Any]:
         """Return task(0), ..., task(n - 1)."""
         if self._pool is None or n == 1:
@@ -252,19 +266,25 @@ class Team:
         results: dict[int, Any] = {}
         todo = iter(range(n))
 
-        def work() -> None:
+        def work() -> int:
+            mine = 0
             for t in todo:
                 results[t] = task(t)
+                mine += 1
+            return mine
 
         others = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
         start = perf_counter()
-        work()
-        patience = (perf_counter() - start) / n
+        mine = work()
+        patience = (perf_counter() - start) / max(mine, 1)
         if len(results) < n:
             wait(others, timeout=2 * patience)
+        helped = mine < n == len(results)
         for t in range(n):
             if t not in results:
                 results[t] = task(t)
+        self._pause = 0 if helped else min(2 * self._pause + 1, LONGEST)
+        self._rest = self._pause
         return [results[t] for t in range(n)]
 
 
@@ -287,23 +307,21 @@ def boost(
         Who searches the features.
     """
     d, m = len(bins.n_bins), len(relation.s)
-    n_tasks = 1 if team.n_threads == 1 else min(-(-d // WIDTH), 16 * team.n_threads)
-    width = WIDTH * -(-d // (WIDTH * n_tasks))
-    firsts = range(0, d, width)
+    n_blocks, kept = -(-d // WIDTH), None
+    n_tasks = min(n_blocks, 16 * team.n_threads)
     h = np.empty(m, dtype=np.uint8)
     cap, at_first = np.log(relation.limit) / 2, relation.log_total
     no_gain = (1.0 if criterion == "loss" else 0.0) - loops.TIE
-    kept: tuple[Kept, ...] = (None,) * len(firsts)
     for _ in range(n_rounds):
-        search = relation.search(bins, criterion)
+        search = relation.search(bins, criterion, kept)
+        width = WIDTH * -(-n_blocks // team.parts(n_tasks))
 
-        def part(
-            t: int, search: Search = search, kept: tuple[Kept, ...] = kept
-        ) -> tuple[Floats, Kept]:
-            return search(firsts[t], min(firsts[t] + width, d), kept[t])
+        def part(t: int, search: Search = search, width: int = width) -> tuple[Floats, Kept]:
+            return search(t * width, min((t + 1) * width, d))
 
-        tables, kept = zip(*team.run(part, len(firsts)), strict=True)
+        tables, hists = zip(*team.run(part, -(-d // width)), strict=True)
         found = np.concatenate(tables)
+        kept = hists[0] if len(hists) == 1 or hists[0] is None else np.concatenate(hists)
         least = found[:, 0].min()
         if least >= no_gain:
             return
@@ -324,10 +342,10 @@ def boost(
 def _edges(bins: Dense | Sparse, slots: loops.Slots) -> Search:
     slots.total[0] = slots.values.sum()
 
-    def edges(first: int, last: int, kept: Kept) -> tuple[Floats, Kept]:
+    def edges(first: int, last: int) -> tuple[Floats, Kept]:
         out = np.empty((last - first, 3))
         loops.search_edges(bins, first, last, slots, out)
-        return out, kept
+        return out, None
 
     return edges
 
