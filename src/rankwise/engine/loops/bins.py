@@ -61,24 +61,30 @@ def _fill_column(bins, f, out):
 
 
 @njit(cache=True, nogil=True)
-def bin_rows(X, order, first, last, edges, starts, codes, missing):
+def take_columns(X, rows, out):
+    """Fill the columns of the given rows."""
+    for i in range(rows.shape[0]):
+        ask_for(X, rows[min(i + AHEAD, rows.shape[0] - 1)])
+        for f in range(X.shape[1]):
+            out[f, i] = X[rows[i], f]
+
+
+@njit(cache=True, nogil=True)
+def bin_rows(X, order, first, last, edges, starts, tables, codes, missing):
     """Fill rows first to last of the codes; row i of them is row ``order[i]`` of X.
 
-    The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity.
+    The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity;
+    ``tables`` are those of `find_tables`.
     Features with a missing value are marked.
     """
     d = X.shape[1]
-    cells, low, scale = _tables(edges, starts, 0, d)
+    cells, low, scale = tables
     # Rows are read whole, and a few at a time stay in the cache.
     few = np.empty((d, max(1, min(last - first, TILE // d))))
     where = np.empty(few.shape[1], dtype=np.int32)
     for begin in range(first, last, few.shape[1]):
         n = min(few.shape[1], last - begin)
-        for i in range(n):
-            row = order[begin + i]
-            ask_for(X, order[min(begin + i + AHEAD, last - 1)])
-            for f in range(d):
-                few[f, i] = X[row, f]
+        take_columns(X, order[begin : begin + n], few)
         for f in range(d):
             mine, out = edges[starts[f] : starts[f + 1]], codes[f // WIDTH, begin : begin + n]
             if _place(few[f, :n], mine, cells[f], low[f], scale[f], where, out[:, f % WIDTH]):
@@ -90,7 +96,7 @@ def bin_columns(values, indptr, edges, starts, codes, zero, missing):
     """Fill the codes of the values of each column, and those of zeros."""
     where = np.empty(max(1, values.shape[0]), dtype=np.int32)
     for f in range(zero.shape[0]):
-        cells, low, scale = _tables(edges, starts, f, f + 1)
+        cells, low, scale = find_tables(edges, starts, f, f + 1)
         entries, mine = slice(indptr[f], indptr[f + 1]), edges[starts[f] : starts[f + 1]]
         missing[f] = _place(
             values[entries], mine, cells[0], low[0], scale[0], where, codes[entries]
@@ -99,7 +105,7 @@ def bin_columns(values, indptr, edges, starts, codes, zero, missing):
 
 
 @njit(cache=True, nogil=True)
-def _tables(edges, starts, first, last):
+def find_tables(edges, starts, first, last):
     """Return where the edges of each of CELLS equal parts of their range begin.
 
     The cell of a value rises with the value, so edges in lower cells are below it. Halves can't

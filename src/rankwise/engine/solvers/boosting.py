@@ -10,13 +10,14 @@ groups of equal target and query up to `FEW`, O(m d log bins) for more, O(P d) f
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.loops import boosting as loops
+from rankwise.engine.loops import cuts, histograms
 from rankwise.engine.loops.bins import WIDTH, Dense, Sparse
 from rankwise.engine.pairs import Pairs
 
@@ -31,7 +32,7 @@ MANY_ROWS = 1 << 16
 # Bytes of histograms that may be kept, whatever the size of the bins.
 KEPT = 1 << 24
 # Runs that a team of no use sits out at most.
-LONGEST = 31
+LONGEST = 63
 
 
 class Round(NamedTuple):
@@ -50,18 +51,19 @@ class Relation(Protocol):
     limit: float
     log_total: float
     s: Floats
+    kept: Kept
 
-    def search(self, bins: Dense | Sparse, criterion: str, kept: Kept) -> Search:
+    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features first to last for the cuts that are best now.
 
-        It also returns what to keep for next time, if anything.
+        It also returns what is to be ``kept`` of them for next time, if anything.
         """
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weight of the pairs that h puts in the right order, and in the wrong one."""
 
-    def move(self, h: NDArray[np.uint8], alpha: float) -> None:
-        """Add alpha h to the scores."""
+    def move(self, alpha: float) -> None:
+        """Add alpha h to the scores, with the h that `sides` was last asked about."""
 
 
 class Graded:
@@ -104,50 +106,49 @@ class Graded:
             logs=np.empty((n, 2)),
             links=np.empty((n, 4)),
             picked=np.empty(m, dtype=np.uint32),
-            count=np.empty(n, dtype=np.int64),
+            n_picked=np.empty(n, dtype=np.int64),
             side=np.empty(n, dtype=np.int64),
             parts=np.empty((n, 2, 2)),
         )
         both = ~lead & ~state.tail & (m >= MANY_ROWS)
-        state.room[:] = np.where(both[:, None], loops.LITTLE_ROOM, loops.ROOM)
-        self.slots: loops.Slots | None = None
+        state.room[:] = np.where(both[:, None], histograms.LITTLE_ROOM, histograms.ROOM)
+        self.slots: histograms.Slots | None = None
+        self.kept: Kept = None
         self.keep = False
         self._weigh(anew=True)
 
-    def search(self, bins: Dense | Sparse, criterion: str, kept: Kept) -> Search:
+    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features; see `Relation`."""
         state, m, n, edge = self.state, len(self.s), len(self.state.y), criterion == "edge"
         stride = int(bins.n_bins.max()) + 1
         if n <= FEW or n * stride <= m:
-            return self._histograms(bins, edge, stride, kept)
+            return self._histograms(bins, edge, stride)
         if edge:
             slots = self.slots = self.slots or _one_slot(m)
             loops.potentials(state, self.magnitude, slots.values)
             return _edges(bins, slots)
         scales = np.empty((2, n, 3))
-        loops.lazy_scales(state, self.log_total, scales)
+        cuts.lazy_scales(state, self.log_total, scales)
 
-        def dominance(first: int, last: int) -> tuple[Floats, Kept]:
+        def search(first: int, last: int) -> tuple[Floats, Kept]:
             out = np.empty((last - first, 3))
-            loops.search_dominance(
-                bins, first, last, state, scales, self.magnitude, self.limit, out
-            )
+            cuts.search_dominance(bins, first, last, state, scales, self.magnitude, self.limit, out)
             return out, None
 
-        return dominance
+        return search
 
-    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int, kept: Kept) -> Search:
-        state = self.state
+    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int) -> Search:
+        state, kept = self.state, self.kept
         if self.slots is None:
             self.slots = _slots(state)
             if isinstance(bins, Dense):
                 size = bins.codes.shape[0] * len(self.slots.kind) * WIDTH * stride * 8
                 self.keep = size <= max(KEPT, bins.codes.nbytes)
         slots, keep = self.slots, self.keep
-        loops.fill_slots(state, slots, not keep)
+        histograms.fill_slots(state, slots, not keep)
         anew = state.anew if keep else np.ones_like(state.anew)
 
-        def histograms(first: int, last: int) -> tuple[Floats, Kept]:
+        def search(first: int, last: int) -> tuple[Floats, Kept]:
             out = np.empty((last - first, 3))
             blocks = slice(first // WIDTH, -(-last // WIDTH))
             if kept is None:
@@ -156,23 +157,23 @@ class Graded:
             else:
                 # A part may be searched twice.
                 hists = kept if len(out) == len(bins.n_bins) else kept[blocks].copy()
-            loops.search_groups(
+            histograms.search_groups(
                 bins, first, last, slots, anew, state.links, self.magnitude, edge, self.limit,
                 hists, out,
             )  # fmt: skip
             return out, hists if keep else None
 
-        return histograms
+        return search
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weights of the pairs that h puts in order, rightly and wrongly."""
         return loops.sides(self.state, h, self.magnitude)
 
-    def move(self, h: NDArray[np.uint8], alpha: float) -> None:
-        """Add alpha h to the scores; h is that of the last `sides`."""
+    def move(self, alpha: float) -> None:
+        """Add alpha h to the scores."""
         self.state.anew[:] = False
         if self.keep:
-            loops.change_slots(self.state, self.slots, alpha)
+            histograms.change_slots(self.state, self.slots, alpha)
         loops.move(self.state, alpha)
         self.moved += abs(alpha)
         self._weigh(anew=self.moved > loops.SPAN)
@@ -203,9 +204,10 @@ class Listed:
         self.order, self.limit = np.arange(n_rows), 2.0 * len(weight)
         self.worse, self.better, self.logs = worse, better, np.log(weight)
         self.s, self.D = np.zeros(n_rows), np.empty(len(weight))
+        self.kept: Kept = None
         self._weigh()
 
-    def search(self, bins: Dense | Sparse, criterion: str, kept: Kept) -> Search:
+    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features; see `Relation`."""
         if criterion == "edge":
             slots = _one_slot(len(self.s))
@@ -214,7 +216,7 @@ class Listed:
 
         def pairs(first: int, last: int) -> tuple[Floats, Kept]:
             out = np.empty((last - first, 3))
-            loops.search_pairs(
+            cuts.search_pairs(
                 bins, first, last, self.worse, self.better, self.D, len(self.s), self.limit, out
             )
             return out, None
@@ -223,11 +225,12 @@ class Listed:
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weights of the pairs that h puts in order, rightly and wrongly."""
+        self.h = h
         return loops.pair_sides(h, self.worse, self.better, self.D)
 
-    def move(self, h: NDArray[np.uint8], alpha: float) -> None:
+    def move(self, alpha: float) -> None:
         """Add alpha h to the scores."""
-        self.s += alpha * h
+        self.s += alpha * self.h
         self._weigh()
 
     def _weigh(self) -> None:
@@ -266,25 +269,24 @@ class Team:
         results: dict[int, Any] = {}
         todo = iter(range(n))
 
-        def work() -> int:
-            mine = 0
+        def work() -> tuple[int, float, float]:
+            start, used, mine = perf_counter(), thread_time(), 0
             for t in todo:
                 results[t] = task(t)
                 mine += 1
-            return mine
+            return mine, perf_counter() - start, thread_time() - used
 
         others = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
-        start = perf_counter()
-        mine = work()
-        patience = (perf_counter() - start) / max(mine, 1)
+        mine, took, used = work()
         if len(results) < n:
-            wait(others, timeout=2 * patience)
-        helped = mine < n == len(results)
+            wait(others, timeout=1.25 * took / max(mine, 1))
+        runs = [(mine, took, used), *(other.result() for other in others if other.done())]
+        awake = all(took < 1.5 * used for mine, took, used in runs if mine)
+        self._pause = 0 if mine < n == len(results) and awake else min(4 * self._pause + 3, LONGEST)
+        self._rest = self._pause
         for t in range(n):
             if t not in results:
                 results[t] = task(t)
-        self._pause = 0 if helped else min(2 * self._pause + 1, LONGEST)
-        self._rest = self._pause
         return [results[t] for t in range(n)]
 
 
@@ -307,25 +309,25 @@ def boost(
         Who searches the features.
     """
     d, m = len(bins.n_bins), len(relation.s)
-    n_blocks, kept = -(-d // WIDTH), None
-    n_tasks = min(n_blocks, 16 * team.n_threads)
+    n_blocks = -(-d // WIDTH)
     h = np.empty(m, dtype=np.uint8)
     cap, at_first = np.log(relation.limit) / 2, relation.log_total
-    no_gain = (1.0 if criterion == "loss" else 0.0) - loops.TIE
+    no_gain = (1.0 if criterion == "loss" else 0.0) - cuts.TIE
     for _ in range(n_rounds):
-        search = relation.search(bins, criterion, kept)
-        width = WIDTH * -(-n_blocks // team.parts(n_tasks))
+        search = relation.search(bins, criterion)
+        width = WIDTH * -(-n_blocks // team.parts(min(n_blocks, 16 * team.n_threads)))
 
         def part(t: int, search: Search = search, width: int = width) -> tuple[Floats, Kept]:
             return search(t * width, min((t + 1) * width, d))
 
         tables, hists = zip(*team.run(part, -(-d // width)), strict=True)
         found = np.concatenate(tables)
-        kept = hists[0] if len(hists) == 1 or hists[0] is None else np.concatenate(hists)
+        whole = len(hists) == 1 or hists[0] is None
+        relation.kept = hists[0] if whole else np.concatenate(hists)
         least = found[:, 0].min()
         if least >= no_gain:
             return
-        feature = int(np.argmax(found[:, 0] <= least + loops.TIE))
+        feature = int(np.argmax(found[:, 0] <= least + cuts.TIE))
         cut, above = int(found[feature, 1]), bool(found[feature, 2])
         n_above = loops.split(bins, feature, cut, above, h)
         plus, minus = relation.sides(h)
@@ -335,22 +337,22 @@ def boost(
             return
         if not bins.missing[feature]:
             above = 2 * n_above > m
-        relation.move(h, alpha)
+        relation.move(alpha)
         yield Round(feature, cut, above, alpha, relation.log_total - at_first)
 
 
-def _edges(bins: Dense | Sparse, slots: loops.Slots) -> Search:
+def _edges(bins: Dense | Sparse, slots: histograms.Slots) -> Search:
     slots.total[0] = slots.values.sum()
 
     def edges(first: int, last: int) -> tuple[Floats, Kept]:
         out = np.empty((last - first, 3))
-        loops.search_edges(bins, first, last, slots, out)
+        histograms.search_edges(bins, first, last, slots, out)
         return out, None
 
     return edges
 
 
-def _slots(state: loops.State) -> loops.Slots:
+def _slots(state: loops.State) -> histograms.Slots:
     """Return slots for the factors that are in use."""
     worse, better = ~state.tail, ~state.lead
     both = worse & better & (len(state.s) >= MANY_ROWS)
@@ -358,7 +360,7 @@ def _slots(state: loops.State) -> loops.Slots:
     group, kind = np.nonzero(uses)
     sizes = np.diff(state.starts)
     ends = np.cumsum(sizes[group])
-    return loops.Slots(
+    return histograms.Slots(
         group=group,
         kind=kind,
         unit=np.empty((len(kind), 2)),
@@ -367,16 +369,16 @@ def _slots(state: loops.State) -> loops.Slots:
         groups=np.repeat(np.arange(len(sizes)), sizes),
         rows=state.picked,
         start=state.starts[group],
-        count=np.empty(len(kind), dtype=np.int64),
+        n_rows=np.empty(len(kind), dtype=np.int64),
         values=np.empty(ends[-1], dtype=np.int64),
         first=ends - sizes[group],
     )
 
 
-def _one_slot(m: int) -> loops.Slots:
+def _one_slot(m: int) -> histograms.Slots:
     """Return a slot of all rows."""
     zero = np.zeros(1, dtype=np.int64)
-    return loops.Slots(
+    return histograms.Slots(
         group=zero,
         kind=zero,
         unit=np.empty((1, 2)),
@@ -385,7 +387,7 @@ def _one_slot(m: int) -> loops.Slots:
         groups=np.zeros(m, dtype=np.int64),
         rows=np.arange(m, dtype=np.uint32),
         start=zero,
-        count=np.array([m]),
+        n_rows=np.array([m]),
         values=np.empty(m, dtype=np.int64),
         first=zero,
     )
