@@ -113,24 +113,29 @@ def test_kept_histograms_are_those_of_all_rows(levels, many_rows, max_bins, monk
     monkeypatch.setattr(boosting, "MANY_ROWS", many_rows)
     m = 400
     X, y, qid, weight = sample(levels, m=m, missing=True)
-    X = np.hstack([X, X[::-1]])
+    X = np.hstack([X, X[::-1], X[:, ::-1]])
     pairs = Pairs(y, qid=qid, sample_weight=weight)
     relation = boosting.Graded(pairs, 1e4)
     state, order = relation.state, relation.order
     with boosting.Team(1) as team:
         bins, _ = binning.bin_features(X, order, None, max_bins, np.random.RandomState(0), team.run)
     random, scores, renewals = np.random.default_rng(0), np.zeros(m), []
-    for _ in range(60):
+    for t in range(60):
         search = relation.search(bins, "loss")
         renewals.append(state.anew.sum())
-        _, relation.kept = search(0, 8)
+        if t % 2:
+            # A part may be searched twice.
+            (_, low), (_, high), _ = (search(*part) for part in [(0, 8), (8, 12), (0, 8)])
+            relation.kept = np.concatenate([low, high])
+        else:
+            _, relation.kept = search(0, 12)
         for q in range(len(relation.slots.kind)):
             rows, values = whole_numbers(relation, q)
             assert relation.slots.total[q] == values.sum()
-            for f in range(8):
+            for f in range(12):
                 expected = np.zeros(relation.kept.shape[3], dtype=np.int64)
-                np.add.at(expected, bins.codes[0, rows, f], values)
-                assert_array_equal(relation.kept[0, q, f], expected)
+                np.add.at(expected, bins.codes[f // 8, rows, f % 8], values)
+                assert_array_equal(relation.kept[f // 8, q, f % 8], expected)
         h = random.uniform(size=m) < random.uniform()
         alpha = random.normal()
         scores += alpha * h
