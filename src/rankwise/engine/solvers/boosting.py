@@ -3,9 +3,10 @@ r"""RankBoost: coordinate descent on the mean of :math:`e^{-(s_j - s_i)}` over p
 A *relation* knows which pairs there are and what they weigh now: `Graded` all pairs of rows with
 :math:`y_j > y_i`, whose weights are never formed, `Listed` given ones. `boost` takes either.
 
-A round costs, for m rows of d features, ``criterion="edge"`` O(m d). ``"loss"`` needs the weight of
-the pairs in the right order apart from that of those in the wrong one: O(m d + d bins k) for k
-groups of equal target and query up to `FEW`, O(m d log bins) for more, O(P d) for P given pairs.
+For d features and k groups of equal target and query, up to `FEW`, a round costs O(n d + d bins k),
+with n rows on the smaller side of the last cut. For more groups of m rows, ``criterion="edge"``
+costs O(m d). ``"loss"`` needs the weight of the pairs in the right order apart from that of those
+in the wrong one: O(m d log bins), and O(P d) for P given pairs.
 """
 
 from collections.abc import Callable, Iterator
