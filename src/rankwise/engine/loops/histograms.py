@@ -152,7 +152,7 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
     There is one for every WIDTH features, or one that serves all in turn.
     """
     n_groups, stride = links.shape[0], hists.shape[3]
-    chain, found, low = np.empty((4, stride)), np.empty((2, stride)), np.empty((2, stride))
+    chain, found, low = np.zeros((4, stride)), np.empty((2, stride)), np.zeros((2, stride))
     z = np.empty(stride)
     for begin in range(first, last, WIDTH):
         end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
@@ -165,16 +165,17 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
             n_bins = bins.n_bins[f]
             out[f - first, 0] = np.inf
             for side in range(1 + bins.missing[f]):
-                chain[:] = 0.0
                 found[:] = 0.0
                 for g in range(n_groups):
+                    tail = True
                     for q in range(slots.of[g], slots.of[g + 1]):
                         cells = hist[q, f - begin]
+                        tail &= slots.kind[q] == BETTER
                         if slots.kind[q] == BOTH:
                             _share_of_halves(cells, slots.total[q], n_bins, side, low)
                         else:
                             _share(cells, slots.total[q], n_bins, side, low[slots.kind[q]])
-                    _follow(links[g], n_bins, magnitude, low, chain, found)
+                    _follow(links[g], n_bins, tail, magnitude, low, chain, found)
                 judge(found[0], found[1], n_bins, edge, limit, z)
                 choose(z, n_bins, side, out[f - first])
 
@@ -187,30 +188,28 @@ def _share(hist, total, n_bins, side, low):
     """
     scale = 1.0 / max(total, 1)
     below = np.int64(0) if side else hist[n_bins]
-    low[0] = below * scale
-    for p in range(1, n_bins):
-        below += hist[p - 1]
+    for p in range(n_bins):
         low[p] = below * scale
+        below += hist[p]
 
 
 @njit(cache=True, nogil=True)
 def _share_of_halves(hist, total, n_bins, side, low):
     """Fill both shares of the group below each cut, from words of two halves."""
-    half = np.int64(HALF - 1)
+    half, a, b = np.int64(HALF - 1), low[0], low[1]
     # The halves are below 2^32 in sum, the upper one without a sign.
     up = 1.0 / max((total >> 32) & half, 1)
     down = 1.0 / max(total & half, 1)
     below = np.int64(0) if side else hist[n_bins]
     for p in range(n_bins):
-        if p > 0:
-            below += hist[p - 1]
-        low[0, p] = ((below >> 32) & half) * up
-        low[1, p] = (below & half) * down
+        a[p] = ((below >> 32) & half) * up
+        b[p] = (below & half) * down
+        below += hist[p]
 
 
 @njit(cache=True, nogil=True)
-def _follow(link, n_bins, magnitude, low, chain, found):
-    """Go one group up the chain with all cuts of a feature."""
+def _follow(link, n_bins, tail, magnitude, low, chain, found):
+    """Go one group up the chain with all cuts of a feature; after a tail a new one begins."""
     r, t, step, c = link[0], link[1], link[2], link[3]
     low0, low1, gap0, gap1 = chain[0], chain[1], chain[2], chain[3]
     plus, minus, a, b = found[0], found[1], low[0], low[1]
@@ -226,9 +225,10 @@ def _follow(link, n_bins, magnitude, low, chain, found):
         for p in range(n_bins):
             plus[p] += c * low0[p] * (1.0 - b[p])
             minus[p] += c * low1[p] * b[p]
-    for p in range(n_bins):
-        low0[p] = r * low0[p] + t * a[p]
-        low1[p] = r * low1[p] + t * (1.0 - a[p])
+    if not tail:
+        for p in range(n_bins):
+            low0[p] = r * low0[p] + t * a[p]
+            low1[p] = r * low1[p] + t * (1.0 - a[p])
 
 
 @njit(cache=True, nogil=True)

@@ -256,7 +256,7 @@ class Team:
 
     def __exit__(self, *_: object) -> None:
         if self._pool:
-            self._pool.shutdown()
+            self._pool.shutdown(wait=False)
 
     def parts(self, n: int) -> int:
         """Return into how many of n parts to divide what comes next: all, or one."""
