@@ -72,11 +72,13 @@ def refresh(state):
             continue
         rows = slice(state.starts[g], state.starts[g + 1])
         s, a = state.s[rows], state.a[rows]
-        top, low = s.max(), s.min()
+        top, low = -np.inf, np.inf
+        for i in range(s.shape[0]):
+            top, low = max(top, s[i]), min(low, s[i])
         state.shift[g, 0], state.shift[g, 1] = state.base[g] + top, -state.base[g] - low
         state.sums[g, 0] = 1.0 if state.tail[g] else _powers(a, s, top, 1.0, state.A[rows])
         state.sums[g, 1] = 1.0 if state.lead[g] else _powers(a, s, low, -1.0, state.B[rows])
-        state.fresh[g] = state.sums[g]
+        state.fresh[g, 0], state.fresh[g, 1] = state.sums[g, 0], state.sums[g, 1]
 
 
 @njit(cache=True, nogil=True)

@@ -51,8 +51,8 @@ def fill_slots(state, slots, all_of_them):
             continue
         n, total = state.starts[g + 1] - start, np.int64(0)
         most = (HALF if kind == BOTH else WIDE) / state.room[g, 1] - n
-        slots.unit[q] = most / state.fresh[g]
-        up, down = slots.unit[q, 0], slots.unit[q, 1]
+        up, down = most / state.fresh[g, 0], most / state.fresh[g, 1]
+        slots.unit[q, 0], slots.unit[q, 1] = up, down
         for t in range(n):
             i = start + t
             state.picked[i] = i
@@ -167,14 +167,14 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
             for side in range(1 + bins.missing[f]):
                 found[:] = 0.0
                 for g in range(n_groups):
-                    tail = True
                     for q in range(slots.of[g], slots.of[g + 1]):
                         cells = hist[q, f - begin]
-                        tail &= slots.kind[q] == BETTER
                         if slots.kind[q] == BOTH:
                             _share_of_halves(cells, slots.total[q], n_bins, side, low)
                         else:
                             _share(cells, slots.total[q], n_bins, side, low[slots.kind[q]])
+                    has = slots.of[g + 1] > slots.of[g]
+                    tail = not has or slots.kind[slots.of[g]] == BETTER
                     _follow(links[g], n_bins, tail, magnitude, low, chain, found)
                 judge(found[0], found[1], n_bins, edge, limit, z)
                 choose(z, n_bins, side, out[f - first])
