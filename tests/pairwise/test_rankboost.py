@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from rankwise.engine import binning
 from rankwise.engine.binning import find_edges
+from rankwise.engine.loops import histograms
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.solvers import boosting
 from rankwise.metrics import exponential_pair_loss, pairwise_misranking_loss
@@ -74,11 +75,15 @@ def test_rounds_of_the_literal_algorithm(levels, missing, queries, weighted, cri
 
 @pytest.mark.parametrize("levels", [2, 5, None])
 @pytest.mark.parametrize("pair_weight", ["uniform", "magnitude"])
+@pytest.mark.parametrize("kept", [0, np.inf])
 @pytest.mark.parametrize(("few", "many_rows"), [(0, np.inf), (np.inf, np.inf), (np.inf, 0)])
-def test_every_way_to_sum_is_the_literal_one(levels, pair_weight, few, many_rows, monkeypatch):
+def test_every_way_to_sum_is_the_literal_one(
+    levels, pair_weight, few, many_rows, kept, monkeypatch
+):
     # Trees, histograms of one sum a word, and of two; the last have 32 bits.
     monkeypatch.setattr(boosting, "FEW", few)
     monkeypatch.setattr(boosting, "MANY_ROWS", many_rows)
+    monkeypatch.setattr(boosting, "KEPT", kept)
     X, y, qid, weight = sample(levels, seed=1, missing=True)
     weights = pair_weights(
         y, one_sided=True, qid=qid, sample_weight=weight, pair_weight=pair_weight
@@ -87,6 +92,118 @@ def test_every_way_to_sum_is_the_literal_one(levels, pair_weight, few, many_rows
         model = RankBoost(8, pair_weight=pair_weight).fit(rows, y, qid=qid, sample_weight=weight)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         assert_same_rounds(model, dense, weights, tie=1e-10 if many_rows else 1e-7)
+
+
+def whole_numbers(relation, q):
+    """Return the rows of slot q and what they have in it."""
+    state, slots = relation.state, relation.slots
+    rows = slice(*state.starts[slots.group[q] :][:2])
+    a, b = np.floor(slots.unit[q] * np.stack([state.A[rows], state.B[rows]], axis=1) + 0.5).T
+    kind = slots.kind[q]
+    if kind == histograms.BOTH:
+        return rows, a.astype(np.int64) * 2**32 + b.astype(np.int64)
+    return rows, (b if kind == histograms.BETTER else a).astype(np.int64)
+
+
+@pytest.mark.parametrize("max_bins", [255, None])
+@pytest.mark.parametrize("many_rows", [0, np.inf])
+@pytest.mark.parametrize("levels", [2, 4])
+def test_kept_histograms_are_those_of_all_rows(levels, many_rows, max_bins, monkeypatch):
+    # Each round adds what it changes; sums that move far are begun anew, one group at a time.
+    monkeypatch.setattr(boosting, "MANY_ROWS", many_rows)
+    m = 400
+    X, y, qid, weight = sample(levels, m=m, missing=True)
+    X = np.hstack([X, X[::-1], X[:, ::-1]])
+    pairs = Pairs(y, qid=qid, sample_weight=weight)
+    relation = boosting.Graded(pairs, 1e4)
+    state, order = relation.state, relation.order
+    with boosting.Team(1) as team:
+        bins, _ = binning.bin_features(X, order, None, max_bins, np.random.RandomState(0), team.run)
+    random, scores, renewals = np.random.default_rng(0), np.zeros(m), []
+    for t in range(60):
+        search = relation.search(bins, "loss")
+        renewals.append(state.anew.sum())
+        if t % 2:
+            # A part may be searched twice.
+            (_, low), (_, high), _ = (search(*part) for part in [(0, 8), (8, 12), (0, 8)])
+            relation.kept = np.concatenate([low, high])
+        else:
+            _, relation.kept = search(0, 12)
+        for q in range(len(relation.slots.kind)):
+            rows, values = whole_numbers(relation, q)
+            assert relation.slots.total[q] == values.sum()
+            for f in range(12):
+                expected = np.zeros(relation.kept.shape[3], dtype=np.int64)
+                np.add.at(expected, bins.codes[f // 8, rows, f % 8], values)
+                assert_array_equal(relation.kept[f // 8, q, f % 8], expected)
+        h = random.uniform(size=m) < random.uniform()
+        alpha = random.normal()
+        scores += alpha * h
+        relation.sides(h.astype(np.uint8))
+        relation.move(alpha)
+        assert_allclose(state.s + np.repeat(state.base, np.diff(state.starts)), scores, atol=1e-12)
+        weights = pair_weights(y, one_sided=True, qid=qid, sample_weight=weight)[order][:, order]
+        total = (weights * np.exp(scores[:, None] - scores[None, :])).sum()
+        assert_allclose(relation.log_total, np.log(total), rtol=1e-12)
+    assert renewals[0] == len(state.y)
+    assert 0 < np.mean(renewals[1:]) < len(state.y) / 2
+
+
+def test_sums_of_what_is_left_stay_precise():
+    # The smaller side has nearly all the weight, and then almost none.
+    y = np.repeat([0, 1], [50, 3])
+    relation = boosting.Graded(Pairs(y), 150)
+    rare, usual = np.arange(53) % 50 == 0, np.ones(53, dtype=np.uint8)
+    scores = np.zeros(53)
+    for h, alpha in [(rare, 34.0), (rare, -34.0), (rare, 30.0), (usual, 3.0), (rare, -30.0)]:
+        s = scores.copy()
+        up, down = np.exp(s[:50]), np.exp(-s[50:])
+        plus = up[~h[:50].astype(bool)].sum() * down[h[50:].astype(bool)].sum()
+        minus = up[h[:50].astype(bool)].sum() * down[~h[50:].astype(bool)].sum()
+        expected = np.array([plus, minus]) / (up.sum() * down.sum())
+        assert_allclose(relation.sides(h.astype(np.uint8)), expected, rtol=1e-9)
+        relation.move(alpha)
+        scores += alpha * h
+
+
+@pytest.mark.parametrize("max_bins", [255, None])
+def test_bins_count_the_edges_below(max_bins):
+    random = np.random.default_rng(0)
+    m = 3_000
+    X = np.column_stack(
+        [
+            random.normal(size=m),
+            np.exp(10 * random.normal(size=m)),
+            random.integers(0, 9, size=m),
+            np.where(random.uniform(size=m) < 0.1, np.nan, random.normal(size=m)),
+            np.full(m, 2.0),
+            np.full(m, np.nan),
+            random.choice([-1.7e308, -1.0, 0.0, 5e-324, 1.7e308], size=m),
+            np.append(np.full(m - 1, 0.5), 1e300),
+            np.sort(random.normal(size=m)),
+            1e-3 * random.standard_cauchy(size=m),
+        ]
+    )
+    order = random.permutation(m)
+    results = []
+    for rows in (X, sparse.csr_array(X)):
+        with boosting.Team(2) as team:
+            bins, edges = binning.bin_features(
+                rows, order, None, max_bins, np.random.RandomState(0), team.run
+            )
+        assert_array_equal(np.flatnonzero(bins.missing), [3, 5])
+        for f in range(X.shape[1]):
+            x = X[order, f]
+            if isinstance(rows, np.ndarray):
+                codes = bins.codes[f // 8, :, f % 8]
+            else:
+                codes = np.full(m, bins.zero[f])
+                entries = slice(bins.indptr[f], bins.indptr[f + 1])
+                codes[bins.rows[entries]] = bins.codes[entries]
+            expected = np.where(np.isnan(x), len(edges[f]) + 1, np.searchsorted(edges[f], x))
+            assert_array_equal(codes, expected)
+        results.append(edges)
+    assert len(results[0][0]) == (254 if max_bins else m - 1)
 
 
 def test_scores_of_any_size_in_every_way(monkeypatch):
@@ -179,8 +296,9 @@ def test_threads_make_no_difference():
     X, y, _, _ = sample(4, m=3_000)
     X = np.hstack([X, np.random.default_rng(1).normal(size=(3_000, 20))])
     for rows in (X, sparse.csr_array(X)):
-        one, two = (RankBoost(20, n_jobs=n).fit(rows, y) for n in (1, 3))
-        assert_array_equal(one.predict(X), two.predict(X))
+        for criterion in ("loss", "edge"):
+            one, two = (RankBoost(20, criterion=criterion, n_jobs=n).fit(rows, y) for n in (1, 3))
+            assert_array_equal(one.predict(X), two.predict(X))
 
 
 def test_a_sleeping_thread_is_not_waited_for():
@@ -196,6 +314,22 @@ def test_a_sleeping_thread_is_not_waited_for():
     with boosting.Team(2) as team:
         for _ in range(5):
             assert team.run(task, 6) == [t * t for t in range(6)]
+        woken.set()
+
+
+def test_a_team_of_no_use_rests():
+    from threading import Event
+
+    woken = Event()
+    with boosting.Team(1) as team:
+        assert [team.parts(6) for _ in range(3)] == [1, 1, 1]
+    with boosting.Team(2) as team:
+        assert team.parts(6) == 6
+        team._pool.submit(woken.wait, 10)
+        for rest in (3, 15, 63, 63):
+            assert team.run(lambda t: t, 6) == list(range(6))
+            assert [team.parts(6) for _ in range(rest)] == [1] * rest
+            assert team.parts(6) == 6
         woken.set()
 
 

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.bins import WIDTH, Dense, Sparse, bin_columns, bin_rows
+from rankwise.engine.loops.bins import (
+    WIDTH,
+    Dense,
+    Sparse,
+    bin_columns,
+    bin_rows,
+    find_tables,
+    take_columns,
+)
 from rankwise.engine.loops.rows import as_rows
 
 Floats = NDArray[np.float64]
@@ -16,7 +24,7 @@ Run = Callable[[Callable[[int], Any], int], list[Any]]
 SAMPLE = 20_000
 LARGEST = 255
 # Rows that are put into bins by one task.
-PART = 1 << 14
+PART = 1 << 11
 
 
 def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> Floats:
@@ -31,15 +39,16 @@ def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> F
     else:
         order = np.argsort(values, kind="stable")
         ordered, weight = values[order], weight[order]
-    n = len(ordered) - int(np.isnan(ordered).sum())
+    n = int(np.searchsorted(ordered, np.nan))
     if n == 0:
         return np.empty(0)
-    last = np.flatnonzero(np.append(ordered[1:n] > ordered[: n - 1], True))
+    rises = np.append(ordered[1:n] > ordered[: n - 1], True)
+    if max_bins is not None and weight is None and n > max_bins and rises.all():
+        return _between(ordered, np.arange(1, max_bins) * n // max_bins - 1)
+    last = np.flatnonzero(rises)
     distinct = ordered[last]
     splits = np.arange(len(distinct) - 1)
-    if max_bins is not None and weight is None and len(distinct) == n > max_bins:
-        splits = np.arange(1, max_bins) * n // max_bins - 1
-    elif max_bins is not None and len(distinct) > max_bins:
+    if max_bins is not None and len(distinct) > max_bins:
         reached = last + 1.0 if weight is None else np.cumsum(weight[:n])[last]
         mass = np.diff(reached, prepend=0.0)
         heavy = mass >= reached[-1] / max_bins
@@ -47,7 +56,12 @@ def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> F
         size = np.where(heavy, 1.0, mass * room)
         place = np.minimum(np.floor(np.cumsum(size) - size / 2), max_bins - 1)
         splits = np.flatnonzero(np.diff(place))
-    low, high = distinct[splits], distinct[splits + 1]
+    return _between(distinct, splits)
+
+
+def _between(values: Floats, splits: NDArray[Any]) -> Floats:
+    """Return edges halfway between values and the next ones."""
+    low, high = values[splits], values[splits + 1]
     middle = 0.5 * low + 0.5 * high
     return np.where((low <= middle) & (middle < high), middle, low)
 
@@ -78,33 +92,35 @@ def bin_features(
         ``run(task, n)`` returns the list of task(0), ..., task(n - 1).
     """
     m, d = X.shape
-    sample, sampled_weight = X, weight
+    rows = np.arange(m)
     if max_bins is not None and m > SAMPLE:
         rows = np.sort(random.permutation(m)[:SAMPLE])
-        sample, sampled_weight = X[rows], None if weight is None else weight[rows]
+    sampled_weight = None if weight is None else weight[rows]
     if isinstance(X, np.ndarray):
-        columns = np.ascontiguousarray(sample.T)
+        columns = np.empty((d, len(rows)))
+        take_columns(as_rows(X), rows, columns)
         edges = run(lambda f: find_edges(columns[f], sampled_weight, max_bins), d)
         joined, bounds = _join(edges)
         n_bins = np.diff(bounds)
         kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
         codes = np.zeros((-(-d // WIDTH), m, WIDTH), dtype=kind)
         missing = np.zeros(d, dtype=np.bool_)
+        tables = find_tables(joined, bounds, 0, d)
 
         def fill(part: int) -> None:
             last = min(PART * (part + 1), m)
-            bin_rows(as_rows(X), order, PART * part, last, joined, bounds, codes, missing)
+            bin_rows(as_rows(X), order, PART * part, last, joined, bounds, tables, codes, missing)
 
         run(fill, -(-m // PART))
         return Dense(codes, n_bins, missing), edges
-    by_column = sample.tocsc()
-    full = np.ones(sample.shape[0]) if sampled_weight is None else sampled_weight
+    by_column = X[rows].tocsc()
+    full = np.ones(len(rows)) if sampled_weight is None else sampled_weight
     total = full.sum()
 
     def edges_of(f: int) -> Floats:
         entries = slice(by_column.indptr[f], by_column.indptr[f + 1])
         values, mass = by_column.data[entries], full[by_column.indices[entries]]
-        if len(values) < sample.shape[0]:
+        if len(values) < len(rows):
             values, mass = np.append(values, 0.0), np.append(mass, total - mass.sum())
         return find_edges(values, mass, max_bins)
 

@@ -62,10 +62,12 @@ class RankBoost(RankerMixin, BaseEstimator):
     errs on no pair has no finite one. Boosting ends early when no base ranker lowers the loss.
 
     The pairs are never formed: their weights are products of a factor of each row. A round takes
-    O(m d) for m rows of d features with ``criterion="edge"``. ``"loss"`` takes O(m d + d bins k)
-    for k groups of equal query and target, up to 32, and O(m d log bins) for more, as with
-    real-valued targets: there "edge" is several times faster. CSR rows take O(entries) in place of
-    O(m d), but for that last case. Memory is a byte an entry, or four with ``max_bins=None``.
+    O(n d + d bins k) for d features, k groups of equal query and target, up to 32, and n rows on
+    the smaller side of the last cut. For more groups, as with real-valued targets,
+    ``criterion="edge"`` takes O(m d) for m rows, and ``"loss"`` O(m d log bins): there "edge" is
+    several times faster. CSR rows take O(entries) in place of O(n d) or O(m d), but for that last
+    case. Memory is a byte an entry, or four with ``max_bins=None``, and at most as much again, or
+    16 MB, for histograms.
 
     Parameters
     ----------

@@ -9,9 +9,12 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from rankwise.engine.loops.prefetch import ask_for
+
 WIDTH = 8
 CELLS = 1024
 TILE = 1 << 15
+AHEAD = 32
 
 
 class Dense(NamedTuple):
@@ -58,40 +61,51 @@ def _fill_column(bins, f, out):
 
 
 @njit(cache=True, nogil=True)
-def bin_rows(X, order, first, last, edges, starts, codes, missing):
+def take_columns(X, rows, out):
+    """Fill the columns of the given rows."""
+    for i in range(rows.shape[0]):
+        ask_for(X, rows[min(i + AHEAD, rows.shape[0] - 1)])
+        for f in range(X.shape[1]):
+            out[f, i] = X[rows[i], f]
+
+
+@njit(cache=True, nogil=True)
+def bin_rows(X, order, first, last, edges, starts, tables, codes, missing):
     """Fill rows first to last of the codes; row i of them is row ``order[i]`` of X.
 
-    The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity.
+    The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity;
+    ``tables`` are those of `find_tables`.
     Features with a missing value are marked.
     """
     d = X.shape[1]
-    cells, low, scale = _tables(edges, starts, 0, d)
+    cells, low, scale = tables
     # Rows are read whole, and a few at a time stay in the cache.
-    few = np.empty((max(1, min(last - first, TILE // d)), d))
-    for begin in range(first, last, few.shape[0]):
-        n = min(few.shape[0], last - begin)
-        for i in range(n):
-            row = order[begin + i]
-            for f in range(d):
-                few[i, f] = X[row, f]
+    few = np.empty((d, max(1, min(last - first, TILE // d))))
+    where = np.empty(few.shape[1], dtype=np.int32)
+    for begin in range(first, last, few.shape[1]):
+        n = min(few.shape[1], last - begin)
+        take_columns(X, order[begin : begin + n], few)
         for f in range(d):
             mine, out = edges[starts[f] : starts[f + 1]], codes[f // WIDTH, begin : begin + n]
-            if _place(few[:n, f], mine, cells[f], low[f], scale[f], out[:, f % WIDTH]):
+            if _place(few[f, :n], mine, cells[f], low[f], scale[f], where, out[:, f % WIDTH]):
                 missing[f] = True
 
 
 @njit(cache=True, nogil=True)
 def bin_columns(values, indptr, edges, starts, codes, zero, missing):
     """Fill the codes of the values of each column, and those of zeros."""
+    where = np.empty(max(1, values.shape[0]), dtype=np.int32)
     for f in range(zero.shape[0]):
-        cells, low, scale = _tables(edges, starts, f, f + 1)
+        cells, low, scale = find_tables(edges, starts, f, f + 1)
         entries, mine = slice(indptr[f], indptr[f + 1]), edges[starts[f] : starts[f + 1]]
-        missing[f] = _place(values[entries], mine, cells[0], low[0], scale[0], codes[entries])
-        _place(np.zeros(1), mine, cells[0], low[0], scale[0], zero[f : f + 1])
+        missing[f] = _place(
+            values[entries], mine, cells[0], low[0], scale[0], where, codes[entries]
+        )
+        _place(np.zeros(1), mine, cells[0], low[0], scale[0], where, zero[f : f + 1])
 
 
 @njit(cache=True, nogil=True)
-def _tables(edges, starts, first, last):
+def find_tables(edges, starts, first, last):
     """Return where the edges of each of CELLS equal parts of their range begin.
 
     The cell of a value rises with the value, so edges in lower cells are below it. Halves can't
@@ -114,30 +128,30 @@ def _tables(edges, starts, first, last):
 
 
 @njit(cache=True, nogil=True)
-def _place(values, edges, cells, low, scale, out):
+def _place(values, edges, cells, low, scale, where, out):
     """Fill the numbers of edges below the values; return whether one is missing."""
-    missing = False
+    n_missing = 0
     for i in range(values.shape[0]):
-        x = values[i]
-        way = (0.5 * x - low) * scale
-        cell = np.uint64(CELLS - 1)
-        if way < CELLS - 1.0:
-            cell = np.uint64(np.int64(way))
-        if way < 0.0:
-            cell = np.uint64(0)
+        way = (0.5 * values[i] - low) * scale
+        way = way if way > 0.0 else 0.0
+        where[i] = np.int32(way if way < CELLS - 1.0 else CELLS - 1.0)
+        n_missing += values[i] != values[i]
+    for i in range(values.shape[0]):
+        x, cell = values[i], np.uint32(where[i])
         left = np.uint64(cells[cell])
         # Most cells have one edge or none: no branch that can't be foreseen.
         left += np.uint64(edges[left] < x)
         if edges[left] < x:
-            right = np.uint64(cells[cell + np.uint64(1)])
+            right = np.uint64(cells[cell + np.uint32(1)])
             while left < right:
                 middle = (left + right) >> np.uint64(1)
                 if edges[middle] < x:
                     left = middle + np.uint64(1)
                 else:
                     right = middle
-        if np.isnan(x):
-            missing = True
-            left = np.uint64(edges.shape[0])
         out[i] = left
-    return missing
+    if n_missing:
+        for i in range(values.shape[0]):
+            if np.isnan(values[i]):
+                out[i] = edges.shape[0]
+    return n_missing > 0

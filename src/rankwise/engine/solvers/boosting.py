@@ -3,32 +3,37 @@ r"""RankBoost: coordinate descent on the mean of :math:`e^{-(s_j - s_i)}` over p
 A *relation* knows which pairs there are and what they weigh now: `Graded` all pairs of rows with
 :math:`y_j > y_i`, whose weights are never formed, `Listed` given ones. `boost` takes either.
 
-A round costs, for m rows of d features, ``criterion="edge"`` O(m d). ``"loss"`` needs the weight of
-the pairs in the right order apart from that of those in the wrong one: O(m d + d bins k) for k
-groups of equal target and query up to `FEW`, O(m d log bins) for more, O(P d) for P given pairs.
+For d features and k groups of equal target and query, up to `FEW`, a round costs O(n d + d bins k),
+with n rows on the smaller side of the last cut. For more groups of m rows, ``criterion="edge"``
+costs O(m d). ``"loss"`` needs the weight of the pairs in the right order apart from that of those
+in the wrong one: O(m d log bins), and O(P d) for P given pairs.
 """
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.loops import boosting as loops
+from rankwise.engine.loops import cuts, histograms
 from rankwise.engine.loops.bins import WIDTH, Dense, Sparse
 from rankwise.engine.pairs import Pairs
 
 Floats = NDArray[np.float64]
-Search = Callable[[int, int, Floats], None]
+Kept = NDArray[np.int64] | None
+Search = Callable[[int, int], tuple[Floats, Kept]]
 
 # Groups that have histograms of their own.
 FEW = 32
 # Rows from which both sums of a row share a word; fewer rows are summed in 61 bits.
 MANY_ROWS = 1 << 16
-
-_NONE = np.empty(0, dtype=np.int64)
+# Bytes of histograms that may be kept, whatever the size of the bins.
+KEPT = 1 << 24
+# Runs that a team of no use sits out at most.
+LONGEST = 63
 
 
 class Round(NamedTuple):
@@ -47,15 +52,19 @@ class Relation(Protocol):
     limit: float
     log_total: float
     s: Floats
+    kept: Kept
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
-        """Return a search of features first to last for the cuts that are best now."""
+        """Return a search of features first to last for the cuts that are best now.
+
+        It also returns what is to be ``kept`` of them for next time, if anything.
+        """
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weight of the pairs that h puts in the right order, and in the wrong one."""
 
-    def move(self, h: NDArray[np.uint8], alpha: float) -> None:
-        """Add alpha h to the scores."""
+    def move(self, alpha: float) -> None:
+        """Add alpha h to the scores, with the h that `sides` was last asked about."""
 
 
 class Graded:
@@ -76,76 +85,105 @@ class Graded:
         first = np.append(True, layout.y[1:] != layout.y[:-1])
         opening = np.zeros(m, dtype=np.bool_)
         opening[layout.starts[:-1]] = True
-        self.starts = np.append(np.flatnonzero(first | opening), m)
-        self.lead = opening[self.starts[:-1]]
-        self.tail = np.append(self.lead[1:], True)
+        starts = np.append(np.flatnonzero(first | opening), m)
+        lead = opening[starts[:-1]]
         scaled = layout.y / max(np.abs(layout.y).max(), 1.0)
-        self.y = (scaled - scaled[_opener(opening)])[self.starts[:-1]]
-        self.a, self.s = layout.a, np.zeros(m)
-        self.A, self.B = np.empty(m), np.empty(m)
-        n = len(self.y)
-        self.shift, self.sums, self.logs = np.empty((n, 2)), np.empty((n, 2)), np.empty((n, 2))
-        self.links = np.empty((n, 4))
-        self.packed = m >= MANY_ROWS and not (self.lead | self.tail).all()
-        self.values = np.zeros((1 if self.packed else 2, m), dtype=np.int64)
-        self.moved = 0.0
+        n, self.s = len(lead), np.zeros(m)
+        self.state = state = loops.State(
+            starts=starts,
+            lead=lead,
+            tail=np.append(lead[1:], True),
+            y=(scaled - scaled[_opener(opening)])[starts[:-1]],
+            a=layout.a,
+            s=self.s,
+            base=np.zeros(n),
+            A=np.empty(m),
+            B=np.empty(m),
+            shift=np.empty((n, 2)),
+            sums=np.empty((n, 2)),
+            fresh=np.empty((n, 2)),
+            anew=np.empty(n, dtype=np.bool_),
+            room=np.empty((n, 2)),
+            logs=np.empty((n, 2)),
+            links=np.empty((n, 4)),
+            picked=np.empty(m, dtype=np.uint32),
+            n_picked=np.empty(n, dtype=np.int64),
+            side=np.empty(n, dtype=np.int64),
+            parts=np.empty((n, 2, 2)),
+        )
+        both = ~lead & ~state.tail & (m >= MANY_ROWS)
+        state.room[:] = np.where(both[:, None], histograms.LITTLE_ROOM, histograms.ROOM)
+        self.slots: histograms.Slots | None = None
+        self.kept: Kept = None
+        self.keep = False
         self._weigh(anew=True)
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features; see `Relation`."""
-        m, n = len(self.s), len(self.y)
-        weights = self.starts, self.A, self.B, self.sums
-        if criterion == "edge":
-            loops.potentials(*weights, self.links, self.magnitude, self.values[0])
-            return _edges(bins, self.values[0])
-        if n > FEW and n * int(bins.n_bins.max()) > m:
-            scales = np.empty((2, n, 3))
-            loops.lazy_scales(self.logs, self.lead, self.tail, self.log_total, scales)
+        state, m, n, edge = self.state, len(self.s), len(self.state.y), criterion == "edge"
+        stride = int(bins.n_bins.max()) + 1
+        if n <= FEW or n * stride <= m:
+            return self._histograms(bins, edge, stride)
+        if edge:
+            slots = self.slots = self.slots or _one_slot(m)
+            loops.potentials(state, self.magnitude, slots.values)
+            return _edges(bins, slots)
+        scales = np.empty((2, n, 3))
+        cuts.lazy_scales(state, self.log_total, scales)
 
-            def dominance(first: int, last: int, out: Floats) -> None:
-                loops.search_dominance(
-                    bins, first, last, self.y, self.starts, self.lead, self.tail, self.A, self.B,
-                    self.sums, scales, self.magnitude, self.limit, out,
-                )  # fmt: skip
+        def search(first: int, last: int) -> tuple[Floats, Kept]:
+            out = np.empty((last - first, 3))
+            cuts.search_dominance(bins, first, last, state, scales, self.magnitude, self.limit, out)
+            return out, None
 
-            return dominance
-        packed, values = self.packed, self.values
-        loops.shares(*weights, self.lead, self.tail, values, packed)
-        skip = np.zeros((1, n), dtype=np.bool_) if packed else np.stack([self.tail, self.lead])
-        groups, totals = _NONE, np.empty((len(values), n), dtype=np.int64)
-        if isinstance(bins, Sparse):
-            groups = np.repeat(np.arange(n), np.diff(self.starts))
-            for plane, total in zip(values, totals, strict=True):
-                loops.group_totals(plane, self.starts, total)
+        return search
 
-        def histograms(first: int, last: int, out: Floats) -> None:
-            loops.search_groups(
-                bins, first, last, values, self.starts, skip, groups, totals, self.links, packed,
-                self.magnitude, self.limit, out,
+    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int) -> Search:
+        state, kept = self.state, self.kept
+        if self.slots is None:
+            self.slots = _slots(state)
+            if isinstance(bins, Dense):
+                size = bins.codes.shape[0] * len(self.slots.kind) * WIDTH * stride * 8
+                self.keep = size <= max(KEPT, bins.codes.nbytes)
+        slots, keep = self.slots, self.keep
+        histograms.fill_slots(state, slots, not keep)
+        anew = state.anew if keep else np.ones_like(state.anew)
+
+        def search(first: int, last: int) -> tuple[Floats, Kept]:
+            out = np.empty((last - first, 3))
+            blocks = slice(first // WIDTH, -(-last // WIDTH))
+            if kept is None:
+                n = blocks.stop - blocks.start if keep else 1
+                hists = np.empty((n, len(slots.kind), WIDTH, stride), dtype=np.int64)
+            else:
+                # A part may be searched twice.
+                hists = kept if len(out) == len(bins.n_bins) else kept[blocks].copy()
+            histograms.search_groups(
+                bins, first, last, slots, anew, state.links, self.magnitude, edge, self.limit,
+                hists, out,
             )  # fmt: skip
+            return out, hists if keep else None
 
-        return histograms
+        return search
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weights of the pairs that h puts in order, rightly and wrongly."""
-        return loops.sides(
-            h, self.starts, self.lead, self.tail, self.A, self.B, self.sums, self.links,
-            self.magnitude,
-        )  # fmt: skip
+        return loops.sides(self.state, h, self.magnitude)
 
-    def move(self, h: NDArray[np.uint8], alpha: float) -> None:
+    def move(self, alpha: float) -> None:
         """Add alpha h to the scores."""
-        loops.move(h, alpha, self.starts, self.lead, self.tail, self.s, self.A, self.B, self.sums)
+        self.state.anew[:] = False
+        if self.keep:
+            histograms.change_slots(self.state, self.slots, alpha)
+        loops.move(self.state, alpha)
         self.moved += abs(alpha)
         self._weigh(anew=self.moved > loops.SPAN)
 
     def _weigh(self, *, anew: bool) -> None:
         if anew:
-            self.moved = 0.0
-            loops.refresh(self.s, self.a, self.starts, self.A, self.B, self.shift, self.sums)
-        self.log_total = loops.find_links(
-            self.y, self.lead, self.shift, self.sums, self.magnitude, self.links, self.logs
-        )
+            self.state.anew[:], self.moved = True, 0.0
+        loops.refresh(self.state)
+        self.log_total = loops.find_links(self.state, self.magnitude)
 
 
 class Listed:
@@ -167,29 +205,33 @@ class Listed:
         self.order, self.limit = np.arange(n_rows), 2.0 * len(weight)
         self.worse, self.better, self.logs = worse, better, np.log(weight)
         self.s, self.D = np.zeros(n_rows), np.empty(len(weight))
+        self.kept: Kept = None
         self._weigh()
 
     def search(self, bins: Dense | Sparse, criterion: str) -> Search:
         """Return a search of features; see `Relation`."""
         if criterion == "edge":
-            values = np.empty(len(self.s), dtype=np.int64)
-            loops.pair_potentials(self.worse, self.better, self.D, values)
-            return _edges(bins, values)
+            slots = _one_slot(len(self.s))
+            loops.pair_potentials(self.worse, self.better, self.D, slots.values)
+            return _edges(bins, slots)
 
-        def pairs(first: int, last: int, out: Floats) -> None:
-            loops.search_pairs(
+        def pairs(first: int, last: int) -> tuple[Floats, Kept]:
+            out = np.empty((last - first, 3))
+            cuts.search_pairs(
                 bins, first, last, self.worse, self.better, self.D, len(self.s), self.limit, out
             )
+            return out, None
 
         return pairs
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weights of the pairs that h puts in order, rightly and wrongly."""
+        self.h = h
         return loops.pair_sides(h, self.worse, self.better, self.D)
 
-    def move(self, h: NDArray[np.uint8], alpha: float) -> None:
+    def move(self, alpha: float) -> None:
         """Add alpha h to the scores."""
-        self.s += alpha * h
+        self.s += alpha * self.h
         self._weigh()
 
     def _weigh(self) -> None:
@@ -200,19 +242,26 @@ class Team:
     """Threads that share tasks; never waited for longer than it takes to do their part oneself.
 
     A task may run twice, when another thread has begun it and seems to have been put to sleep; it
-    must give the same result each time.
+    must give the same result each time. After a run in which the others were no help, because
+    their cores are busy, `parts` advises against asking them for a while, longer each time.
     """
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+        self._rest = self._pause = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool:
-            self._pool.shutdown()
+            self._pool.shutdown(wait=False)
+
+    def parts(self, n: int) -> int:
+        """Return into how many of n parts to divide what comes next: all, or one."""
+        self._rest -= 1
+        return 1 if self._pool is None or self._rest >= 0 else n
 
     def run(self, task: Callable[[int], Any], n: int) -> list[Any]:
         """Return task(0), ..., task(n - 1)."""
@@ -221,16 +270,21 @@ class Team:
         results: dict[int, Any] = {}
         todo = iter(range(n))
 
-        def work() -> None:
+        def work() -> tuple[int, float, float]:
+            start, used, mine = perf_counter(), thread_time(), 0
             for t in todo:
                 results[t] = task(t)
+                mine += 1
+            return mine, perf_counter() - start, thread_time() - used
 
         others = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
-        start = perf_counter()
-        work()
-        patience = (perf_counter() - start) / n
+        mine, took, used = work()
         if len(results) < n:
-            wait(others, timeout=2 * patience)
+            wait(others, timeout=1.25 * took / max(mine, 1))
+        runs = [(mine, took, used), *(other.result() for other in others if other.done())]
+        awake = all(took < 1.5 * used for mine, took, used in runs if mine)
+        self._pause = 0 if mine < n == len(results) and awake else min(4 * self._pause + 3, LONGEST)
+        self._rest = self._pause
         for t in range(n):
             if t not in results:
                 results[t] = task(t)
@@ -256,26 +310,25 @@ def boost(
         Who searches the features.
     """
     d, m = len(bins.n_bins), len(relation.s)
-    n_tasks = 1 if team.n_threads == 1 else min(-(-d // WIDTH), 16 * team.n_threads)
-    width = WIDTH * -(-d // (WIDTH * n_tasks))
-    firsts = range(0, d, width)
+    n_blocks = -(-d // WIDTH)
     h = np.empty(m, dtype=np.uint8)
     cap, at_first = np.log(relation.limit) / 2, relation.log_total
-    no_gain = (1.0 if criterion == "loss" else 0.0) - loops.TIE
+    no_gain = (1.0 if criterion == "loss" else 0.0) - cuts.TIE
     for _ in range(n_rounds):
         search = relation.search(bins, criterion)
+        width = WIDTH * -(-n_blocks // team.parts(min(n_blocks, 16 * team.n_threads)))
 
-        def part(t: int, search: Search = search) -> Floats:
-            first = firsts[t]
-            out = np.empty((min(first + width, d) - first, 3))
-            search(first, first + len(out), out)
-            return out
+        def part(t: int, search: Search = search, width: int = width) -> tuple[Floats, Kept]:
+            return search(t * width, min((t + 1) * width, d))
 
-        found = np.concatenate(team.run(part, len(firsts)))
+        tables, hists = zip(*team.run(part, -(-d // width)), strict=True)
+        found = np.concatenate(tables)
+        whole = len(hists) == 1 or hists[0] is None
+        relation.kept = hists[0] if whole else np.concatenate(hists)
         least = found[:, 0].min()
         if least >= no_gain:
             return
-        feature = int(np.argmax(found[:, 0] <= least + loops.TIE))
+        feature = int(np.argmax(found[:, 0] <= least + cuts.TIE))
         cut, above = int(found[feature, 1]), bool(found[feature, 2])
         n_above = loops.split(bins, feature, cut, above, h)
         plus, minus = relation.sides(h)
@@ -285,19 +338,60 @@ def boost(
             return
         if not bins.missing[feature]:
             above = 2 * n_above > m
-        relation.move(h, alpha)
+        relation.move(alpha)
         yield Round(feature, cut, above, alpha, relation.log_total - at_first)
 
 
-def _edges(bins: Dense | Sparse, values: NDArray[np.int64]) -> Search:
-    starts, skip = np.array([0, len(values)]), np.zeros(1, dtype=np.bool_)
-    groups = np.zeros(len(values) if isinstance(bins, Sparse) else 0, dtype=np.int64)
-    totals = values.sum(keepdims=True)
+def _edges(bins: Dense | Sparse, slots: histograms.Slots) -> Search:
+    slots.total[0] = slots.values.sum()
 
-    def edges(first: int, last: int, out: Floats) -> None:
-        loops.search_edges(bins, first, last, values, starts, skip, groups, totals, out)
+    def edges(first: int, last: int) -> tuple[Floats, Kept]:
+        out = np.empty((last - first, 3))
+        histograms.search_edges(bins, first, last, slots, out)
+        return out, None
 
     return edges
+
+
+def _slots(state: loops.State) -> histograms.Slots:
+    """Return slots for the factors that are in use."""
+    worse, better = ~state.tail, ~state.lead
+    both = worse & better & (len(state.s) >= MANY_ROWS)
+    uses = np.stack([worse & ~both, better & ~both, both], axis=1)
+    group, kind = np.nonzero(uses)
+    sizes = np.diff(state.starts)
+    ends = np.cumsum(sizes[group])
+    return histograms.Slots(
+        group=group,
+        kind=kind,
+        unit=np.empty((len(kind), 2)),
+        total=np.empty(len(kind), dtype=np.int64),
+        of=np.append(0, np.cumsum(uses.sum(axis=1))),
+        groups=np.repeat(np.arange(len(sizes)), sizes),
+        rows=state.picked,
+        start=state.starts[group],
+        n_rows=np.empty(len(kind), dtype=np.int64),
+        values=np.empty(ends[-1], dtype=np.int64),
+        first=ends - sizes[group],
+    )
+
+
+def _one_slot(m: int) -> histograms.Slots:
+    """Return a slot of all rows."""
+    zero = np.zeros(1, dtype=np.int64)
+    return histograms.Slots(
+        group=zero,
+        kind=zero,
+        unit=np.empty((1, 2)),
+        total=np.empty(1, dtype=np.int64),
+        of=np.array([0, 1]),
+        groups=np.zeros(m, dtype=np.int64),
+        rows=np.arange(m, dtype=np.uint32),
+        start=zero,
+        n_rows=np.array([m]),
+        values=np.empty(m, dtype=np.int64),
+        first=zero,
+    )
 
 
 def _opener(opening: NDArray[np.bool_]) -> NDArray[np.int64]:

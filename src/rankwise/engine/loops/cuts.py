@@ -1,0 +1,187 @@
+"""The best cut of a feature: the choice, and two ways to find what each cut is worth.
+
+One is for many groups, by trees over the bins, the other for given pairs. For few groups see
+`histograms`.
+"""
+
+import numpy as np
+from numba import njit
+
+from rankwise.engine.loops.bins import fill_column
+from rankwise.engine.loops.boosting import SPAN
+
+# A choice must be better than one before it by more than the noise of sums.
+TIE = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def judge(plus, minus, n_bins, edge, limit, out):
+    """Fill what each cut is to be judged by, less is better: -|plus - minus|, or Z.
+
+    Z is for the best step, whose size is at most half the logarithm of the limit.
+    """
+    most, least = np.sqrt(limit), 1.0 / np.sqrt(limit)
+    if edge:
+        for p in range(n_bins):
+            out[p] = -abs(plus[p] - minus[p])
+    else:
+        for p in range(n_bins):
+            right, wrong = max(plus[p], 0.0), max(minus[p], 0.0)
+            low, high = min(right, wrong), max(right, wrong)
+            capped, free = high * least + low * most, 2.0 * np.sqrt(right * wrong)
+            out[p] = 1.0 - right - wrong + (capped if high > limit * low else free)
+
+
+@njit(cache=True, nogil=True)
+def choose(values, n_bins, side, best):
+    """Let ``best`` be (value, position of the cut, side of the missing) if one here is better."""
+    for p in range(n_bins):
+        if values[p] < best[0] - TIE:
+            best[0], best[1], best[2] = values[p], p, side
+
+
+@njit(cache=True, nogil=True)
+def lazy_scales(state, total, scales):
+    """Fill the scales by which trees over the bins are filled and read, walking up and down.
+
+    A tree holds factors in units of e^c, and c moves only when a factor exceeds it by SPAN:
+    ``scales[way, g]`` is (what the tree is multiplied by before group g goes in, factor of what
+    goes in, factor of what is read before).
+    """
+    logs, n = state.logs, state.y.shape[0]
+    for way in range(2):
+        c = 0.0
+        for step in range(n):
+            g = step if way == 0 else n - 1 - step
+            mine = logs[g, way]
+            if state.lead[g] if way == 0 else state.tail[g]:
+                c = mine
+            scales[way, g, 2] = np.exp(logs[g, 1 - way] + c - total)
+            scales[way, g, 0] = 1.0
+            if mine > c + SPAN:
+                scales[way, g, 0] = np.exp(c - mine)
+                c = mine
+            scales[way, g, 1] = np.exp(mine - c)
+
+
+@njit(cache=True, nogil=True)
+def search_dominance(bins, first, last, state, scales, magnitude, limit, out):
+    """Fill the best cut of the features first to last, whatever the number of groups.
+
+    A walk up the targets keeps a tree of the worse rows over the bins, one down a tree of the
+    better ones; each row then says where the pairs that it is in begin or cease to be split.
+    """
+    stride = bins.n_bins.max() + 2
+    column = np.empty(state.s.shape[0], dtype=np.int64)
+    tree, found, z = np.zeros((2, stride + 1)), np.empty((2, stride)), np.empty(stride)
+    for f in range(first, last):
+        out[f - first, 0] = np.inf
+        n_bins = bins.n_bins[f]
+        for side in range(1 + bins.missing[f]):
+            fill_column(bins, f, column)
+            place_missing(column, n_bins, side)
+            found[:] = 0.0
+            _walk(column, state, 0, scales[0], magnitude, tree, found)
+            _walk(column, state, 1, scales[1], magnitude, tree, found)
+            for p in range(1, n_bins):
+                found[0, p] += found[0, p - 1]
+                found[1, p] += found[1, p - 1]
+            judge(found[0], found[1], n_bins, False, limit, z)
+            choose(z, n_bins, side, out[f - first])
+
+
+@njit(cache=True, nogil=True)
+def place_missing(column, n_bins, side):
+    """Make room for missing values: before the first bin, or after the last."""
+    for i in range(column.shape[0]):
+        column[i] = column[i] + 1 if column[i] < n_bins else (n_bins + 1) * side
+
+
+@njit(cache=True, nogil=True)
+def _walk(column, state, way, scales, magnitude, tree, found):
+    """Add to ``found`` where pairs begin (the way down) or cease (the way up) to be split."""
+    y, starts, sums, n, size = state.y, state.starts, state.sums, state.y.shape[0], tree.shape[1]
+    resets = state.lead if way == 0 else state.tail
+    kept, asked = (state.A, state.B) if way == 0 else (state.B, state.A)
+    whole = moment = 0.0
+    begun = 0 if way == 0 else starts[n]
+    tree[:] = 0.0
+    for step in range(n):
+        g = step if way == 0 else n - 1 - step
+        rescale, into, out = scales[g, 0], scales[g, 1], scales[g, 2]
+        if resets[g]:
+            now = starts[g] if way == 0 else starts[g + 1]
+            for i in range(min(begun, now), max(begun, now)):
+                p = column[i] + 1
+                while p < size and (tree[0, p] != 0.0 or tree[1, p] != 0.0):
+                    tree[0, p] = tree[1, p] = 0.0
+                    p += p & -p
+            whole = moment = 0.0
+            begun = now
+        else:
+            for i in range(starts[g], starts[g + 1]):
+                bin_ = column[i]
+                below, upto = _prefix(tree, bin_), _prefix(tree, bin_ + 1)
+                if magnitude:
+                    lower = y[g] * below[0] - below[1]
+                    higher = y[g] * (whole - upto[0]) - (moment - upto[1])
+                else:
+                    lower, higher = below[0], whole - upto[0]
+                value = asked[i] / sums[g, 1 - way] * out
+                if way == 0:
+                    found[0, bin_] -= value * lower
+                    found[1, bin_] += value * higher
+                else:
+                    sign = -1.0 if magnitude else 1.0
+                    found[0, bin_] += value * higher * sign
+                    found[1, bin_] -= value * lower * sign
+        if rescale != 1.0:
+            tree *= rescale
+            whole *= rescale
+            moment *= rescale
+        for i in range(starts[g], starts[g + 1]):
+            value = kept[i] / sums[g, way] * into
+            whole += value
+            moment += value * y[g]
+            p = column[i] + 1
+            while p < size:
+                tree[0, p] += value
+                tree[1, p] += value * y[g]
+                p += p & -p
+
+
+@njit(cache=True, nogil=True)
+def _prefix(tree, p):
+    value = moment = 0.0
+    while p > 0:
+        value += tree[0, p]
+        moment += tree[1, p]
+        p &= p - 1
+    return value, moment
+
+
+@njit(cache=True, nogil=True)
+def search_pairs(bins, first, last, worse, better, D, n_rows, limit, out):
+    """Fill the best cut of the features first to last, for given pairs."""
+    column = np.empty(n_rows, dtype=np.int64)
+    found, z = np.empty((2, bins.n_bins.max() + 2)), np.empty(bins.n_bins.max())
+    for f in range(first, last):
+        out[f - first, 0] = np.inf
+        n_bins = bins.n_bins[f]
+        for side in range(1 + bins.missing[f]):
+            fill_column(bins, f, column)
+            place_missing(column, n_bins, side)
+            found[:] = 0.0
+            for p in range(D.shape[0]):
+                i, j = column[worse[p]], column[better[p]]
+                if i < j:
+                    found[0, i] += D[p]
+                    found[0, j] -= D[p]
+                elif j < i:
+                    found[1, j] += D[p]
+                    found[1, i] -= D[p]
+            for p in range(1, n_bins):
+                found[0, p] += found[0, p - 1]
+                found[1, p] += found[1, p - 1]
+            judge(found[0], found[1], n_bins, False, limit, z)
+            choose(z, n_bins, side, out[f - first])

@@ -1,0 +1,252 @@
+"""The best cut of a feature by histograms of the groups.
+
+They are of whole numbers: exact in any order, so they can be kept from round to round, and the
+changes of the rows that change are all that is added.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from rankwise.engine.loops.bins import WIDTH
+from rankwise.engine.loops.boosting import WIDE
+from rankwise.engine.loops.cuts import choose, judge
+
+HALF = 2.0**32
+# What a histogram is of: the factors a e^s of a group, those a e^-s, or both in one word.
+WORSE, BETTER, BOTH = 0, 1, 2
+# Least and most of what the sum of a group may be, of a fresh one, and if both share a word.
+ROOM, LITTLE_ROOM = (1 / 16, 16.0), (1 / 4, 2.0)
+
+
+class Slots(NamedTuple):
+    """What histograms are of: one ``kind`` of a ``group`` each, in whole numbers.
+
+    Slot q adds ``values[first[q] + t]`` for each row ``rows[start[q] + t]``, ``n_rows[q]`` times:
+    all rows and what they have, or those that change, and by how much. ``total[q]`` is the sum of
+    what all have. Group g has the slots ``of[g]`` to ``of[g + 1]``, row i the group ``groups[i]``.
+    """
+
+    group: np.ndarray
+    kind: np.ndarray
+    unit: np.ndarray
+    total: np.ndarray
+    of: np.ndarray
+    groups: np.ndarray
+    rows: np.ndarray
+    start: np.ndarray
+    n_rows: np.ndarray
+    values: np.ndarray
+    first: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def fill_slots(state, slots, all_of_them):
+    """Fill the slots of groups that are anew, or all, with all rows."""
+    for q in range(slots.kind.shape[0]):
+        g, kind, start, first = slots.group[q], slots.kind[q], slots.start[q], slots.first[q]
+        if not (all_of_them or state.anew[g]):
+            continue
+        n, total = state.starts[g + 1] - start, np.int64(0)
+        most = (HALF if kind == BOTH else WIDE) / state.room[g, 1] - n
+        up, down = most / state.fresh[g, 0], most / state.fresh[g, 1]
+        slots.unit[q, 0], slots.unit[q, 1] = up, down
+        for t in range(n):
+            i = start + t
+            state.picked[i] = i
+            value = _whole(kind, up * state.A[i], down * state.B[i])
+            slots.values[first + t] = value
+            total += value
+        slots.n_rows[q], slots.total[q] = n, total
+
+
+@njit(cache=True, nogil=True)
+def change_slots(state, slots, alpha):
+    """Fill the slots with what `move` will change."""
+    for q in range(slots.kind.shape[0]):
+        g, kind, start, first = slots.group[q], slots.kind[q], slots.start[q], slots.first[q]
+        n, total = state.n_picked[g], np.int64(0)
+        step = alpha if state.side[g] else -alpha
+        up, down, more, less = slots.unit[q, 0], slots.unit[q, 1], np.exp(step), np.exp(-step)
+        for t in range(n):
+            i = state.picked[start + t]
+            a, b = state.A[i], state.B[i]
+            change = _whole(kind, up * (a * more), down * (b * less))
+            change -= _whole(kind, up * a, down * b)
+            slots.values[first + t] = change
+            total += change
+        slots.n_rows[q] = n
+        slots.total[q] += total
+
+
+@njit(cache=True, nogil=True)
+def _whole(kind, a, b):
+    if kind == BOTH:
+        return (np.int64(a + 0.5) << 32) + np.int64(b + 0.5)
+    return np.int64((a if kind == WORSE else b) + 0.5)
+
+
+def add_bins(bins, begin, end, slots, hist):  # pragma: no cover
+    """Add what the slots say to the bins of features begin to end."""
+    raise TypeError("add_bins runs in compiled code only")
+
+
+@overload(add_bins)
+def _add_bins(bins, begin, end, slots, hist):
+    if not (isinstance(bins.types[0], types.Array) and bins.types[0].ndim == 3):
+        return _add_entries
+    if bins.types[0].dtype.bitwidth == 8:
+        return _add_words
+    return _add_codes
+
+
+def _add_words(bins, begin, end, slots, hist):
+    # The bins of a row are one word.
+    words, byte = bins.codes[begin // WIDTH].view(np.uint64)[:, 0], np.uint64(255)
+    for q in range(slots.kind.shape[0]):
+        rows = slots.rows[slots.start[q] : slots.start[q] + slots.n_rows[q]]
+        values = slots.values[slots.first[q] : slots.first[q] + slots.n_rows[q]]
+        cells = hist[q]
+        if 2 * (end - begin) > WIDTH:
+            for t in range(rows.shape[0]):
+                word, value = words[rows[t]], values[t]
+                for k in range(WIDTH):
+                    cells[k, (word >> np.uint64(8 * k)) & byte] += value
+        else:
+            for t in range(rows.shape[0]):
+                word, value = words[rows[t]], values[t]
+                for k in range(WIDTH // 2):
+                    cells[k, (word >> np.uint64(8 * k)) & byte] += value
+
+
+def _add_codes(bins, begin, end, slots, hist):
+    block = bins.codes[begin // WIDTH]
+    for q in range(slots.kind.shape[0]):
+        for t in range(slots.n_rows[q]):
+            codes, value = block[slots.rows[slots.start[q] + t]], slots.values[slots.first[q] + t]
+            for k in range(end - begin):
+                hist[q, k, codes[k]] += value
+
+
+def _add_entries(bins, begin, end, slots, hist):
+    for f in range(begin, end):
+        cells, zero = hist[:, f - begin], bins.zero[f]
+        for q in range(slots.kind.shape[0]):
+            cells[q, zero] += slots.total[q]
+        for p in range(bins.indptr[f], bins.indptr[f + 1]):
+            i = bins.rows[p]
+            g = slots.groups[i]
+            for q in range(slots.of[g], slots.of[g + 1]):
+                value = slots.values[slots.first[q] + i - slots.start[q]]
+                cells[q, bins.codes[p]] += value
+                cells[q, zero] -= value
+
+
+@njit(cache=True, nogil=True)
+def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit, hists, out):
+    """Fill the best cut of the features first to last, from histograms of the groups.
+
+    What the slots say is added to ``hists``, which begin with nothing for groups that are anew.
+    There is one for every WIDTH features, or one that serves all in turn.
+    """
+    n_groups, stride = links.shape[0], hists.shape[3]
+    chain, found, low = np.zeros((4, stride)), np.empty((2, stride)), np.zeros((2, stride))
+    z = np.empty(stride)
+    for begin in range(first, last, WIDTH):
+        end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
+        hist = hists[b % hists.shape[0]]
+        for q in range(hist.shape[0]):
+            if anew[slots.group[q]]:
+                hist[q] = 0
+        add_bins(bins, begin, end, slots, hist)
+        for f in range(begin, end):
+            n_bins = bins.n_bins[f]
+            out[f - first, 0] = np.inf
+            for side in range(1 + bins.missing[f]):
+                found[:] = 0.0
+                for g in range(n_groups):
+                    for q in range(slots.of[g], slots.of[g + 1]):
+                        cells = hist[q, f - begin]
+                        if slots.kind[q] == BOTH:
+                            _share_of_halves(cells, slots.total[q], n_bins, side, low)
+                        else:
+                            _share(cells, slots.total[q], n_bins, side, low[slots.kind[q]])
+                    has = slots.of[g + 1] > slots.of[g]
+                    tail = not has or slots.kind[slots.of[g]] == BETTER
+                    _follow(links[g], n_bins, tail, magnitude, low, chain, found)
+                judge(found[0], found[1], n_bins, edge, limit, z)
+                choose(z, n_bins, side, out[f - first])
+
+
+@njit(cache=True, nogil=True)
+def _share(hist, total, n_bins, side, low):
+    """Fill the share of the group below each cut.
+
+    Cut p has the bins below p on the low side; missing values are there too if ``side`` is 0.
+    """
+    scale = 1.0 / max(total, 1)
+    below = np.int64(0) if side else hist[n_bins]
+    for p in range(n_bins):
+        low[p] = below * scale
+        below += hist[p]
+
+
+@njit(cache=True, nogil=True)
+def _share_of_halves(hist, total, n_bins, side, low):
+    """Fill both shares of the group below each cut, from words of two halves."""
+    half, a, b = np.int64(HALF - 1), low[0], low[1]
+    # The halves are below 2^32 in sum, the upper one without a sign.
+    up = 1.0 / max((total >> 32) & half, 1)
+    down = 1.0 / max(total & half, 1)
+    below = np.int64(0) if side else hist[n_bins]
+    for p in range(n_bins):
+        a[p] = ((below >> 32) & half) * up
+        b[p] = (below & half) * down
+        below += hist[p]
+
+
+@njit(cache=True, nogil=True)
+def _follow(link, n_bins, tail, magnitude, low, chain, found):
+    """Go one group up the chain with all cuts of a feature; after a tail a new one begins."""
+    r, t, step, c = link[0], link[1], link[2], link[3]
+    low0, low1, gap0, gap1 = chain[0], chain[1], chain[2], chain[3]
+    plus, minus, a, b = found[0], found[1], low[0], low[1]
+    if magnitude:
+        for p in range(n_bins):
+            gap0[p] += step * low0[p]
+            gap1[p] += step * low1[p]
+            plus[p] += c * gap0[p] * (1.0 - b[p])
+            minus[p] += c * gap1[p] * b[p]
+            gap0[p] *= r
+            gap1[p] *= r
+    elif c > 0.0:
+        for p in range(n_bins):
+            plus[p] += c * low0[p] * (1.0 - b[p])
+            minus[p] += c * low1[p] * b[p]
+    if not tail:
+        for p in range(n_bins):
+            low0[p] = r * low0[p] + t * a[p]
+            low1[p] = r * low1[p] + t * (1.0 - a[p])
+
+
+@njit(cache=True, nogil=True)
+def search_edges(bins, first, last, slots, out):
+    """Fill the best cut of the features first to last by its edge, from potentials."""
+    hist = np.empty((1, WIDTH, bins.n_bins.max() + 1), dtype=np.int64)
+    values = np.empty(bins.n_bins.max())
+    for begin in range(first, last, WIDTH):
+        end = min(begin + WIDTH, last)
+        hist[:] = 0
+        add_bins(bins, begin, end, slots, hist)
+        for f in range(begin, end):
+            cells, n_bins = hist[0, f - begin], bins.n_bins[f]
+            out[f - first, 0] = np.inf
+            for side in range(1 + bins.missing[f]):
+                low = np.int64(0)
+                for p in range(n_bins):
+                    if p > 0 or side == 0:
+                        low += cells[n_bins if p == 0 else p - 1]
+                    values[p] = -abs(low / WIDE)
+                choose(values, n_bins, side, out[f - first])
