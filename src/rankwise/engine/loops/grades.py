@@ -31,9 +31,12 @@ def find_grades(y, levels, codes):
         if k == 0 or levels[code] != y[i]:
             if k == levels.shape[0]:
                 return 0
-            levels[k] = y[i]
+            g = k
+            while g > 0 and levels[g - 1] > y[i]:
+                levels[g] = levels[g - 1]
+                g -= 1
+            levels[g] = y[i]
             k += 1
-            levels[:k].sort()
             outdated = i + 1
     for i in range(outdated):
         codes[i] = _code(y[i], levels, k)

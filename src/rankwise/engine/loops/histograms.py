@@ -153,7 +153,7 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
     """
     n_groups, stride = links.shape[0], hists.shape[3]
     chain, found, low = np.zeros((4, stride)), np.empty((2, stride)), np.zeros((2, stride))
-    z = np.empty(stride)
+    z, below = np.empty(stride), np.empty(stride, dtype=np.int64)
     for begin in range(first, last, WIDTH):
         end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
         hist = hists[b % hists.shape[0]]
@@ -169,10 +169,11 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
                 for g in range(n_groups):
                     for q in range(slots.of[g], slots.of[g + 1]):
                         cells = hist[q, f - begin]
+                        _below(cells, n_bins, side, below)
                         if slots.kind[q] == BOTH:
-                            _share_of_halves(cells, slots.total[q], n_bins, side, low)
+                            _halves(below, slots.total[q], n_bins, low)
                         else:
-                            _share(cells, slots.total[q], n_bins, side, low[slots.kind[q]])
+                            low[slots.kind[q], :n_bins] = below[:n_bins] / max(slots.total[q], 1)
                     has = slots.of[g + 1] > slots.of[g]
                     tail = not has or slots.kind[slots.of[g]] == BETTER
                     _follow(links[g], n_bins, tail, magnitude, low, chain, found)
@@ -181,30 +182,27 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
 
 
 @njit(cache=True, nogil=True)
-def _share(hist, total, n_bins, side, low):
-    """Fill the share of the group below each cut.
+def _below(hist, n_bins, side, below):
+    """Fill the sum of the group below each cut.
 
     Cut p has the bins below p on the low side; missing values are there too if ``side`` is 0.
     """
-    scale = 1.0 / max(total, 1)
-    below = np.int64(0) if side else hist[n_bins]
+    total = np.int64(0) if side else hist[n_bins]
     for p in range(n_bins):
-        low[p] = below * scale
-        below += hist[p]
+        below[p] = total
+        total += hist[p]
 
 
 @njit(cache=True, nogil=True)
-def _share_of_halves(hist, total, n_bins, side, low):
+def _halves(below, total, n_bins, low):
     """Fill both shares of the group below each cut, from words of two halves."""
     half, a, b = np.int64(HALF - 1), low[0], low[1]
     # The halves are below 2^32 in sum, the upper one without a sign.
     up = 1.0 / max((total >> 32) & half, 1)
     down = 1.0 / max(total & half, 1)
-    below = np.int64(0) if side else hist[n_bins]
     for p in range(n_bins):
-        a[p] = ((below >> 32) & half) * up
-        b[p] = (below & half) * down
-        below += hist[p]
+        a[p] = ((below[p] >> 32) & half) * up
+        b[p] = (below[p] & half) * down
 
 
 @njit(cache=True, nogil=True)

@@ -282,7 +282,7 @@ class Team:
         if len(results) < n:
             wait(others, timeout=1.25 * took / max(mine, 1))
         runs = [(mine, took, used), *(other.result() for other in others if other.done())]
-        awake = all(took < 1.5 * used for mine, took, used in runs if mine)
+        awake = all(took < 3 * used for mine, took, used in runs if mine)
         self._pause = 0 if mine < n == len(results) and awake else min(4 * self._pause + 3, LONGEST)
         self._rest = self._pause
         for t in range(n):
@@ -311,12 +311,14 @@ def boost(
     """
     d, m = len(bins.n_bins), len(relation.s)
     n_blocks = -(-d // WIDTH)
+    # Few calls of many blocks, but enough of them to make up for threads that lag behind.
+    n_parts = min(max(n_blocks // 2, team.n_threads), 16 * team.n_threads)
     h = np.empty(m, dtype=np.uint8)
     cap, at_first = np.log(relation.limit) / 2, relation.log_total
     no_gain = (1.0 if criterion == "loss" else 0.0) - cuts.TIE
     for _ in range(n_rounds):
         search = relation.search(bins, criterion)
-        width = WIDTH * -(-n_blocks // team.parts(min(n_blocks, 16 * team.n_threads)))
+        width = WIDTH * -(-n_blocks // team.parts(min(n_blocks, n_parts)))
 
         def part(t: int, search: Search = search, width: int = width) -> tuple[Floats, Kept]:
             return search(t * width, min((t + 1) * width, d))
