@@ -145,9 +145,11 @@ class EpsilonInsensitiveLoss(PairLoss):
         return Curvature(sums, self.pairs.weight, 2 / self.pairs.two_sided_weight)
 
     def _sorted(self, s: Floats) -> tuple[NDArray[Any], Floats, NDArray[np.int64], Floats]:
-        layout = self.pairs.by_query
-        rows, r = sorted_rows(self.pairs.group(s) - layout.y, layout.starts)
-        return layout.rows[rows], r, layout.starts, layout.a[rows]
+        pairs, starts = self.pairs, self.pairs.starts
+        rows, r = sorted_rows(pairs.group(s - pairs.y), starts)
+        if not pairs.grouped:
+            rows = pairs.by_query.rows[rows]
+        return rows, r, starts, pairs.weight[rows] if pairs.weighted else pairs.weight
 
 
 class MagnitudeLoss(EpsilonInsensitiveLoss):
