@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
+from scipy.linalg import eigh, lapack
 
 from rankwise.engine.loops.left_out import block_errors, centre, left_out_differences
 from rankwise.engine.queries import group_rows
@@ -237,11 +237,11 @@ def left_out_path(
     residuals = U @ (filters * (U.T @ target)[:, None])
     if not complete:
         diagonals, residuals = 1.0 - diagonals, target[:, None] - residuals
-    sums = np.zeros((len(Cs), 4))
+    sums, single, roots = np.zeros((len(Cs), 4)), U.astype(np.float32), np.sqrt(filters)
     for k, C in enumerate(Cs):
         null = sample.null[order] / np.sqrt(1.0 + C * lift)
         diagonal = np.maximum(diagonals[:, k] - null * null, 0.0)
-        V = (U * np.sqrt(filters[:, k])).astype(np.float32)
+        V = single * roots[:, k].astype(np.float32)
         for start, stop in pairwise(starts.tolist()):
             query = slice(start, stop)
             for first in range(start, stop, _ROWS):
@@ -327,7 +327,8 @@ def _factor(matrix: Matrix) -> tuple[Matrix, bool]:
 
 def _spectrum(matrix: Matrix) -> tuple[Vector, Matrix]:
     """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal."""
-    values, U = np.linalg.eigh(matrix)
+    driver = "evd" if len(matrix) > 1 else "ev"  # which SciPy 1.11 fails to call with one
+    values, U = eigh(matrix.T, lower=False, driver=driver, overwrite_a=True, check_finite=False)
     if values[0] < -_INDEFINITE * max(values[-1], -values[0]):
         raise ValueError(
             f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
