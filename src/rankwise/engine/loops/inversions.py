@@ -35,21 +35,6 @@ def _byte(word, n):
 
 
 @njit(cache=True, nogil=True)
-def deal(s, grades, n_grades, out):
-    """Write s grade by grade to ``out``, and return where each grade starts."""
-    starts = np.zeros(n_grades + 1, dtype=np.int64)
-    for grade in grades:
-        starts[grade + 1] += 1
-    for g in range(n_grades):
-        starts[g + 1] += starts[g]
-    place = starts[:-1].copy()
-    for i in range(s.shape[0]):
-        out[place[grades[i]]] = s[i]
-        place[grades[i]] += 1
-    return starts
-
-
-@njit(cache=True, nogil=True)
 def grade_inversions(grades, n_grades, starts):
     """Return how many pairs of a segment have the higher of two grades first.
 

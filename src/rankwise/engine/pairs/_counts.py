@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rankwise.engine.loops.dominance import comparable_weights
 from rankwise.engine.loops.inversions import (
     count_inversions,
-    deal,
     equal_pairs,
     grade_inversions,
     part_ties,
@@ -142,9 +141,5 @@ class Placements(NamedTuple):
 
 def count_placements(positive: NDArray[np.bool_], s: Floats) -> Placements:
     """Place the rows of each class among those of the other: sort both, and merge them twice."""
-    scores = np.empty_like(s)
-    n_neg = int(deal(s, positive.view(np.uint8), 2, scores)[1])
-    neg, pos = scores[:n_neg], scores[n_neg:]
-    neg.sort()
-    pos.sort()
-    return Placements(len(pos), n_neg, *placement_sums(pos, neg))
+    pos, neg = np.sort(s[positive]), np.sort(s[~positive])
+    return Placements(len(pos), len(neg), *placement_sums(pos, neg))
