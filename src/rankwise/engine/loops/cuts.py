@@ -78,23 +78,30 @@ def search_dominance(bins, first, last, state, scales, magnitude, limit, out):
         out[f - first, 0] = np.inf
         n_bins = bins.n_bins[f]
         for side in range(1 + bins.missing[f]):
-            fill_column(bins, f, column)
-            place_missing(column, n_bins, side)
-            found[:] = 0.0
+            _begin(bins, f, side, column, found)
             _walk(column, state, 0, scales[0], magnitude, tree, found)
             _walk(column, state, 1, scales[1], magnitude, tree, found)
-            for p in range(1, n_bins):
-                found[0, p] += found[0, p - 1]
-                found[1, p] += found[1, p - 1]
-            judge(found[0], found[1], n_bins, False, limit, z)
-            choose(z, n_bins, side, out[f - first])
+            _end(found, n_bins, side, limit, z, out[f - first])
 
 
 @njit(cache=True, nogil=True)
-def place_missing(column, n_bins, side):
-    """Make room for missing values: before the first bin, or after the last."""
+def _begin(bins, f, side, column, found):
+    """Fill the bins of a feature, missing values before the first or after the last of them."""
+    fill_column(bins, f, column)
+    n_bins = bins.n_bins[f]
     for i in range(column.shape[0]):
         column[i] = column[i] + 1 if column[i] < n_bins else (n_bins + 1) * side
+    found[:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _end(found, n_bins, side, limit, z, best):
+    """Sum up what begins or ceases to be split at each bin, and take the best cut."""
+    for p in range(1, n_bins):
+        found[0, p] += found[0, p - 1]
+        found[1, p] += found[1, p - 1]
+    judge(found[0], found[1], n_bins, False, limit, z)
+    choose(z, n_bins, side, best)
 
 
 @njit(cache=True, nogil=True)
@@ -169,9 +176,7 @@ def search_pairs(bins, first, last, worse, better, D, n_rows, limit, out):
         out[f - first, 0] = np.inf
         n_bins = bins.n_bins[f]
         for side in range(1 + bins.missing[f]):
-            fill_column(bins, f, column)
-            place_missing(column, n_bins, side)
-            found[:] = 0.0
+            _begin(bins, f, side, column, found)
             for p in range(D.shape[0]):
                 i, j = column[worse[p]], column[better[p]]
                 if i < j:
@@ -180,8 +185,4 @@ def search_pairs(bins, first, last, worse, better, D, n_rows, limit, out):
                 elif j < i:
                     found[1, j] += D[p]
                     found[1, i] -= D[p]
-            for p in range(1, n_bins):
-                found[0, p] += found[0, p - 1]
-                found[1, p] += found[1, p - 1]
-            judge(found[0], found[1], n_bins, False, limit, z)
-            choose(z, n_bins, side, out[f - first])
+            _end(found, n_bins, side, limit, z, out[f - first])
