@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rankwise.engine.kernels import Kernel
+from rankwise.engine.solvers.ridge import _shared
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.model_selection import leave_pair_out
 
@@ -19,8 +20,8 @@ def rows(m=40, d=3, seed=0):
     return X, np.round(2 * X[:, 0] + random.normal(size=m)) + 20
 
 
-def errors(model, X, y, scoring, **given):
-    return [getattr(leave_pair_out(model.set_params(C=C), X, y, **given), scoring) for C in CS]
+def errors(model, X, y, scoring, Cs=CS, **given):
+    return [getattr(leave_pair_out(model.set_params(C=C), X, y, **given), scoring) for C in Cs]
 
 
 QID = np.random.default_rng(1).integers(0, 12, size=40)
@@ -69,11 +70,36 @@ def test_kernel_errors(qid, scoring):
     assert model.best_estimator_.get_params()["gamma"] == model.gamma_
 
 
-def test_single_precision_is_enough():
-    X, y = rows(m=300, d=10)
-    model = MPRankCV(CS, kernel="rbf").fit(X, y)
-    expected = errors(MPRank(kernel="rbf"), X, y, "msd")
+@pytest.mark.parametrize("d", [2, 10, 200])
+@pytest.mark.parametrize("Cs", [CS, np.geomspace(1e-2, 1e5, 20)])
+def test_single_precision_is_enough(d, Cs):
+    X, y = rows(m=300, d=d)
+    model = MPRankCV(Cs, kernel="rbf").fit(X, y)
+    expected = errors(MPRank(kernel="rbf"), X, y, "msd", Cs)
     assert_allclose(model.lpo_errors_[0], expected, rtol=1e-8)
+
+
+def parts(filters):
+    return list(_shared(filters, np.arange(len(filters))))
+
+
+@pytest.mark.parametrize("lowest", [1e-16, 1e-6, 1e-4, 5e-4])
+@pytest.mark.parametrize("n", [1, 7, 300])
+@pytest.mark.parametrize("shrinks", [True, False])
+def test_filters_that_share_shapes_lose_nothing_that_matters(shrinks, n, lowest):
+    strength = np.outer(np.geomspace(1e-1, 1e5, 20), np.geomspace(lowest, 4e-3, n))
+    filters = (1.0 if shrinks else strength) / (1.0 + strength)
+    found = parts(filters)
+    assert np.concatenate([part.columns for part in found]).tolist() == list(range(20))
+    assert sum(len(part.shapes) for part in found) <= (11 if lowest >= 5e-4 else 20)
+    for part in found:
+        again = part.scale * (part.mix.astype(float) @ part.shapes)
+        assert_allclose(again, filters[part.columns], rtol=1e-6)
+
+
+def test_no_filters_are_shared_by_an_empty_spectrum():
+    (part,) = parts(np.empty((3, 0)))
+    assert part.columns.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

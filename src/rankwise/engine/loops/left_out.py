@@ -10,7 +10,7 @@ from numba import njit
 SINGULAR = 1e-13
 NEARLY = 1e-3
 # The relative error of matrix entries in single precision, generously.
-SINGLE = 1e-6
+SINGLE = 4e-6
 _TILE = 64
 
 

@@ -37,6 +37,10 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 _ROWS = 512
+_FEW_ROWS = 64
+# What may be lost of an entry that is a mixture, as by rounding it to single precision, and how
+# much larger the terms of the mixture may be.
+_LOST, _CANCELLED = 2.0**-24, 8.0
 # An eigenvalue this far below 0, as a share of the largest, is no rounding.
 _INDEFINITE = 1e-6
 _EPS = float(np.finfo(np.float64).eps)
@@ -208,8 +212,9 @@ def left_out_path(
     """Return the mean squared error and the misranking of the left-out pairs for each C.
 
     Off-diagonal entries are computed in single precision, where the sum over the pairs forgets
-    the rounding, and anew in double precision for blocks that are nearly singular: a matrix
-    product in single precision and a loop over the pairs for each C.
+    the rounding, and anew in double precision for blocks that are nearly singular: at most a matrix
+    product in single precision and a loop over the pairs for each C, and fewer products where the
+    spectrum is narrow, since the values of C then see nearly the same of it.
 
     Parameters
     ----------
@@ -230,45 +235,90 @@ def left_out_path(
     target = sample.centred(y)[order] / scale
     U, y, weight = U[order], y[order], sample.weight[order]
     complete = lift > 0
-    shrunk = 1.0 / (1.0 + np.outer(values, Cs))
-    filters = shrunk if complete else np.outer(values, Cs) * shrunk
+    shrunk = 1.0 / (1.0 + np.outer(Cs, values))
+    filters = shrunk if complete else np.outer(Cs, values) * shrunk
     sign = 1.0 if complete else -1.0
-    diagonals = (U * U) @ filters
-    residuals = U @ (filters * (U.T @ target)[:, None])
+    diagonals = filters @ (U * U).T
+    residuals = (filters * (U.T @ target)) @ U.T
+    null = np.zeros_like(y) if complete else sample.null[order]
     if not complete:
-        diagonals, residuals = 1.0 - diagonals, target[:, None] - residuals
-    sums, single, roots = np.zeros((len(Cs), 4)), U.astype(np.float32), np.sqrt(filters)
-    for k, C in enumerate(Cs):
-        null = sample.null[order] / np.sqrt(1.0 + C * lift)
-        diagonal = np.maximum(diagonals[:, k] - null * null, 0.0)
-        V = single * roots[:, k].astype(np.float32)
+        diagonals, residuals = 1.0 - null * null - diagonals, target - residuals
+    np.maximum(diagonals, 0.0, out=diagonals)
+    sums = np.zeros((len(Cs), 4))
+    for shared in _shared(filters, np.arange(len(Cs))):
+        V = (U * np.sqrt(shared.scale)).astype(np.float32)
         for start, stop in pairwise(starts.tolist()):
             query = slice(start, stop)
-            for first in range(start, stop, _ROWS):
-                last = min(first + _ROWS, stop)
-                block_errors(
-                    V[first:last] @ V[start:last].T,
-                    sign,
-                    first - start,
-                    diagonal[query],
-                    null[query],
-                    np.ascontiguousarray(residuals[query, k]),
-                    scale[query],
-                    y[query],
-                    weight[query],
-                    U[query],
-                    np.ascontiguousarray(filters[:, k]),
-                    _rounding(C, lift),
-                    sums[k],
-                )
+            for first in range(start, stop, _FEW_ROWS):
+                last = min(first + _FEW_ROWS, stop)
+                parts = V[first:last] * shared.shapes[:, None]
+                parts = parts.reshape(-1, V.shape[1]) @ V[start:last].T
+                entries = shared.mix @ parts.reshape(len(shared.shapes), -1)
+                for k, J in zip(shared.columns, entries, strict=True):
+                    block_errors(
+                        J.reshape(last - first, last - start),
+                        sign,
+                        first - start,
+                        diagonals[k, query],
+                        null[query],
+                        residuals[k, query],
+                        scale[query],
+                        y[query],
+                        weight[query],
+                        U[query],
+                        filters[k],
+                        _rounding(Cs[k], lift),
+                        sums[k],
+                    )
     with np.errstate(invalid="ignore"):
         return sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 3]
 
 
+class _Shared(NamedTuple):
+    """Filters as mixtures of fewer: ``filters[columns]`` is nearly ``scale * (mix @ shapes)``."""
+
+    columns: NDArray[np.int64]
+    scale: Vector
+    shapes: NDArray[np.float32]
+    mix: NDArray[np.float32]
+
+
+def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[_Shared]:
+    """Yield the filters of all values of C, positive and a row each, in parts that share shapes.
+
+    A part must lose next to nothing of any entry, and have no entry that is a small difference of
+    large ones; else its halves are tried.
+    """
+    mine = filters[columns]
+    if len(columns) == 1 or not mine.size:
+        shapes, mix = np.ones((1, mine.shape[1])), np.ones((len(columns), 1))
+        yield _Shared(columns, mine[0], shapes.astype(np.float32), mix.astype(np.float32))
+        return
+    scale = np.exp(np.log(mine).mean(axis=0))
+    size = np.exp(np.log(mine / scale).mean(axis=1))[:, None]
+    even = mine / scale / size
+    mix, lengths, shapes = np.linalg.svd(even, full_matrices=False)
+    mix *= lengths
+    for n in range(1, len(columns)):
+        lost = np.abs(mix[:, n:] @ shapes[n:]) / even
+        cancelled = np.abs(mix[:, :n]) @ np.abs(shapes[:n]) / even
+        if lost.max() <= _LOST and cancelled.max() <= _CANCELLED:
+            kept = shapes[:n].astype(np.float32), (size * mix[:, :n]).astype(np.float32)
+            yield _Shared(columns, scale, *kept)
+            return
+    for half in np.array_split(columns, 2):
+        yield from _shared(filters, half)
+
+
 def dual_basis(K: Matrix, sample: Sample) -> tuple[Vector, Matrix, float]:
-    """Return eigenvalues and vectors of the centred Gram matrix, which serve every C; O(m^3)."""
+    """Return eigenvalues and vectors of the centred Gram matrix, which serve every C; O(m^3).
+
+    Those along the means of the queries are the largest, by the lift, and left out.
+    """
     J, _, lift = _centred(K, sample, 0.0, lifted=True)
-    return *_spectrum(J), lift
+    values, U = _spectrum(J)
+    rest = len(values) - len(sample.totals)
+    return values[:rest], U[:, :rest], lift
 
 
 def primal_basis(X: Any, y: Vector, sample: Sample) -> tuple[Vector, Matrix, float]:
@@ -287,13 +337,14 @@ def _centred(
     """Centre and scale K below the diagonal, in place; return it, the means and the lift.
 
     Along the means of the queries the matrix is null. Its inverse would be the ridge's there, far
-    more than elsewhere if C is large, and would hide the rest. Lifted, it has the trace there.
+    more than elsewhere if C is large, and would hide the rest. Lifted, it has twice the trace
+    there, above all else.
     """
     means = sample.means(K)
     grand = sample.means(np.ascontiguousarray(means.T))
     rows = np.arange(len(sample.codes))
     diagonal = K[rows, rows] - 2 * means[sample.codes, rows] + grand[sample.codes, sample.codes]
-    lift = float(np.maximum(diagonal, 0.0) @ sample.cost) if lifted else 0.0
+    lift = 2.0 * float(np.maximum(diagonal, 0.0) @ sample.cost) if lifted else 0.0
     lift = 1.0 if lifted and lift == 0 else lift
     null = np.sqrt(lift) * sample.null
     centre(K, sample.codes, means, grand, np.sqrt(sample.cost), null, ridge, False)
