@@ -1,6 +1,8 @@
 """RankBoost against the algorithm on the pairs themselves, and the lecture's facts about it."""
 
+import threading
 from itertools import product
+from time import sleep
 
 import numpy as np
 import pytest
@@ -9,10 +11,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from rankwise.engine import binning
+from rankwise.engine import team as team_module
 from rankwise.engine.binning import find_edges
-from rankwise.engine.loops import histograms
+from rankwise.engine.loops import histograms, meeting, rounds
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.solvers import boosting
+from rankwise.engine.team import Team
 from rankwise.metrics import exponential_pair_loss, pairwise_misranking_loss
 from rankwise.pairwise import RankBoost
 from rankwise.testing.oracles import adaboost, pair_weights, rankboost
@@ -94,9 +98,8 @@ def test_every_way_to_sum_is_the_literal_one(
         assert_same_rounds(model, dense, weights, tie=1e-10 if many_rows else 1e-7)
 
 
-def whole_numbers(relation, q):
+def whole_numbers(state, slots, q):
     """Return the rows of slot q and what they have in it."""
-    state, slots = relation.state, relation.slots
     rows = slice(*state.starts[slots.group[q] :][:2])
     a, b = np.floor(slots.unit[q] * np.stack([state.A[rows], state.B[rows]], axis=1) + 0.5).T
     kind = slots.kind[q]
@@ -111,36 +114,44 @@ def whole_numbers(relation, q):
 def test_kept_histograms_are_those_of_all_rows(levels, many_rows, max_bins, monkeypatch):
     # Each round adds what it changes; sums that move far are begun anew, one group at a time.
     monkeypatch.setattr(boosting, "MANY_ROWS", many_rows)
+    monkeypatch.setattr(boosting, "PART", 30)
     m = 400
     X, y, qid, weight = sample(levels, m=m, missing=True)
     X = np.hstack([X, X[::-1], X[:, ::-1]])
     pairs = Pairs(y, qid=qid, sample_weight=weight)
     relation = boosting.Graded(pairs, 1e4)
-    state, order = relation.state, relation.order
-    with boosting.Team(1) as team:
+    state, order, slots = relation.state, relation.order, boosting._slots(relation.state)
+    n_parts = len(state.group)
+    assert n_parts > len(state.y)
+    with Team(1) as team:
         bins, _ = binning.bin_features(X, order, None, max_bins, np.random.RandomState(0), team.run)
+    stride = int(bins.n_bins.max()) + 1
+    hists = np.empty((2, len(slots.kind), 8, stride), dtype=np.int64)
+    histograms.fill_slots(state, slots, True)
     random, scores, renewals = np.random.default_rng(0), np.zeros(m), []
-    for t in range(60):
-        search = relation.search(bins, "loss")
+    for _ in range(60):
         renewals.append(state.anew.sum())
-        if t % 2:
-            # A part may be searched twice.
-            (_, low), (_, high), _ = (search(*part) for part in [(0, 8), (8, 12), (0, 8)])
-            relation.kept = np.concatenate([low, high])
-        else:
-            _, relation.kept = search(0, 12)
-        for q in range(len(relation.slots.kind)):
-            rows, values = whole_numbers(relation, q)
-            assert relation.slots.total[q] == values.sum()
+        for b, (first, last) in enumerate([(0, 8), (8, 12)]):
+            histograms.search_groups(
+                bins, first, last, slots, state.links, False, False, 1e4, hists[b : b + 1],
+                np.zeros((histograms.SCRATCH, stride)), np.empty((last - first, 3)),
+            )  # fmt: skip
+        for q in range(len(slots.kind)):
+            rows, values = whole_numbers(state, slots, q)
+            assert slots.total[q] == values.sum()
             for f in range(12):
-                expected = np.zeros(relation.kept.shape[3], dtype=np.int64)
+                expected = np.zeros(stride, dtype=np.int64)
                 np.add.at(expected, bins.codes[f // 8, rows, f % 8], values)
-                assert_array_equal(relation.kept[f // 8, q, f % 8], expected)
+                assert_array_equal(hists[f // 8, q, f % 8], expected)
         h = random.uniform(size=m) < random.uniform()
         alpha = random.normal()
         scores += alpha * h
         relation.sides(h.astype(np.uint8))
+        shared = random.integers(n_parts)
+        for first, last in [(shared, n_parts), (0, shared)]:
+            histograms.change_slots(state, slots, alpha, first, last)
         relation.move(alpha)
+        histograms.settle_slots(state, slots, True)
         assert_allclose(state.s + np.repeat(state.base, np.diff(state.starts)), scores, atol=1e-12)
         weights = pair_weights(y, one_sided=True, qid=qid, sample_weight=weight)[order][:, order]
         total = (weights * np.exp(scores[:, None] - scores[None, :])).sum()
@@ -187,7 +198,7 @@ def test_bins_count_the_edges_below(max_bins):
     order = random.permutation(m)
     results = []
     for rows in (X, sparse.csr_array(X)):
-        with boosting.Team(2) as team:
+        with Team(2) as team:
             bins, edges = binning.bin_features(
                 rows, order, None, max_bins, np.random.RandomState(0), team.run
             )
@@ -217,9 +228,9 @@ def test_scores_of_any_size_in_every_way(monkeypatch):
         monkeypatch.setattr(boosting, "FEW", few)
         relation = boosting.Graded(Pairs(y, qid=qid), 100)
         relation.s[:] = start[relation.order]
-        relation._weigh(anew=True)
+        relation.weigh()
         assert_allclose(relation.log_total, np.log(D.sum()))
-        with boosting.Team(1) as team:
+        with Team(1) as team:
             bins, _ = binning.bin_features(
                 X, relation.order, None, 255, np.random.RandomState(0), team.run
             )
@@ -292,44 +303,97 @@ def test_wide_sparse_rows_stay_sparse():
     assert peak < 5_000 * 10_000 / 4
 
 
-def test_threads_make_no_difference():
-    X, y, _, _ = sample(4, m=3_000)
-    X = np.hstack([X, np.random.default_rng(1).normal(size=(3_000, 20))])
+@pytest.fixture
+def present(monkeypatch):
+    """Let all threads of a team help, on whatever machine; list the sizes of the teams."""
+    sizes, take_rounds = [], rounds.take_rounds
+
+    def watched(*job):
+        found = take_rounds(*job)
+        sizes.append(found[-2])
+        return found
+
+    monkeypatch.setattr(meeting, "USUAL_PATIENCE", 10**12)
+    monkeypatch.setattr(meeting, "USUAL_STAY", 10**12)
+    monkeypatch.setattr(team_module, "WAKING", 60.0)
+    monkeypatch.setattr(Team, "_learn", lambda *_: None)
+    monkeypatch.setattr(rounds, "take_rounds", watched)
+    return sizes
+
+
+@pytest.mark.parametrize("criterion", ["loss", "edge"])
+@pytest.mark.parametrize("levels", [2, 4, None])
+@pytest.mark.parametrize("d", [1, 4, 24])
+def test_threads_make_no_difference(d, levels, criterion, present):
+    X, y, qid, _ = sample(levels, m=5_000, missing=True)
+    X = np.hstack([X, np.random.default_rng(1).normal(size=(len(y), 20))])[:, :d]
     for rows in (X, sparse.csr_array(X)):
-        for criterion in ("loss", "edge"):
-            one, two = (RankBoost(20, criterion=criterion, n_jobs=n).fit(rows, y) for n in (1, 3))
-            assert_array_equal(one.predict(X), two.predict(X))
+        one = RankBoost(4, criterion=criterion).fit(rows, y, qid=qid)
+        present.clear()
+        three = RankBoost(4, criterion=criterion, n_jobs=3).fit(rows, y, qid=qid)
+        assert (3 in present) == (levels is not None)
+        assert_array_equal(one.predict(X), three.predict(X))
+        assert_array_equal(one.train_loss_, three.train_loss_)
+
+
+@pytest.mark.usefixtures("present")
+def test_rounds_that_keep_nothing_are_the_same(monkeypatch):
+    X, y, qid, _ = sample(4, m=5_000, missing=True)
+    expected = RankBoost(10).fit(X, y, qid=qid)
+    monkeypatch.setattr(boosting, "KEPT", 0)
+    big = np.hstack([X, np.zeros((len(y), 1))])
+    for n_jobs in (1, 3):
+        model = RankBoost(10, max_bins=255, n_jobs=n_jobs).fit(big, y, qid=qid)
+        assert_allclose(model.train_loss_, expected.train_loss_)
+
+
+@pytest.mark.usefixtures("present")
+def test_helpers_leave_when_a_fit_is_broken_off():
+    X, y, _, _ = sample(2, m=5_000)
+    before = threading.active_count()
+    relation = boosting.Graded(Pairs(y), 1e4)
+    with Team(3) as team:
+        bins, _ = binning.bin_features(
+            X, relation.order, None, 255, np.random.RandomState(0), team.run
+        )
+        taken = boosting.boost(bins, relation, 10, "loss", team)
+        next(taken)
+        taken.close()
+    for _ in range(1_000):
+        if threading.active_count() == before:
+            break
+        sleep(0.01)
+    assert threading.active_count() == before
 
 
 def test_a_sleeping_thread_is_not_waited_for():
-    from threading import Event, current_thread, main_thread
-
-    woken = Event()
+    woken = threading.Event()
 
     def task(t):
-        if t == 0 and current_thread() is not main_thread():
+        if t == 0 and threading.current_thread() is not threading.main_thread():
             woken.wait(10)
         return t * t
 
-    with boosting.Team(2) as team:
+    with Team(2) as team:
         for _ in range(5):
             assert team.run(task, 6) == [t * t for t in range(6)]
         woken.set()
 
 
 def test_a_team_of_no_use_rests():
-    from threading import Event
-
-    woken = Event()
-    with boosting.Team(1) as team:
+    woken = threading.Event()
+    with Team(1) as team:
         assert [team.parts(6) for _ in range(3)] == [1, 1, 1]
-    with boosting.Team(2) as team:
+    with Team(2) as team:
         assert team.parts(6) == 6
         team._pool.submit(woken.wait, 10)
-        for rest in (3, 15, 63, 63):
+        for rest in (15, 75, 255, 255):
             assert team.run(lambda t: t, 6) == list(range(6))
             assert [team.parts(6) for _ in range(rest)] == [1] * rest
             assert team.parts(6) == 6
+        team._learn(1.0)
+        team._learn(-0.001)
+        assert team.parts(6) == 6
         woken.set()
 
 
@@ -337,7 +401,7 @@ def test_an_error_in_a_thread_is_raised():
     def task(t):
         raise ZeroDivisionError(t)
 
-    with boosting.Team(2) as team, pytest.raises(ZeroDivisionError):
+    with Team(2) as team, pytest.raises(ZeroDivisionError):
         team.run(task, 4)
 
 
@@ -393,7 +457,7 @@ def test_bins_come_close_to_every_cut():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_edges(weighted):
     weight = np.ones(6) if weighted else None
-    values = np.array([3.0, np.nan, 1.0, 2.0, 2.0, 7.0])
+    values = np.array([1.0, 2.0, 2.0, 3.0, 7.0, np.nan])
     assert_array_equal(find_edges(values, weight, None), [1.5, 2.5, 5.0])
     assert len(find_edges(np.full(3, np.nan), None, 10)) == 0
     close = np.array([1.0, np.nextafter(1.0, 2)])

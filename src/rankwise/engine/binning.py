@@ -1,6 +1,7 @@
 """Features cut into bins: quantiles of a sample of the rows, or every distinct value."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rankwise.engine.loops.bins import (
     Sparse,
     bin_columns,
     bin_rows,
+    even_edges,
     find_tables,
     take_columns,
 )
@@ -23,29 +25,25 @@ Run = Callable[[Callable[[int], Any], int], list[Any]]
 # Rows that the quantiles are taken from.
 SAMPLE = 20_000
 LARGEST = 255
-# Rows that are put into bins by one task.
-PART = 1 << 11
+# Rows that are put into bins by one task, and features that edges are found for.
+PART, FEATURES = 1 << 11, 2
 
 
-def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> Floats:
-    """Return the edges between bins of about equal weight, halfway between two values.
+def find_edges(ordered: Floats, weight: Floats | None, max_bins: int | None) -> Floats:
+    """Return the edges between bins of about equal weight, halfway between two sorted values.
 
     A value that is heavier than a bin should be counts as one, so that the others still share the
     rest. With at most ``max_bins`` distinct values, or if it is None, each has a bin of its own.
     Missing values are left out.
     """
-    if weight is None:
-        ordered = np.sort(values)
-    else:
-        order = np.argsort(values, kind="stable")
-        ordered, weight = values[order], weight[order]
     n = int(np.searchsorted(ordered, np.nan))
     if n == 0:
         return np.empty(0)
-    rises = np.append(ordered[1:n] > ordered[: n - 1], True)
-    if max_bins is not None and weight is None and n > max_bins and rises.all():
-        return _between(ordered, np.arange(1, max_bins) * n // max_bins - 1)
-    last = np.flatnonzero(rises)
+    if max_bins is not None and weight is None and n > max_bins:
+        edges = np.empty(max_bins - 1)
+        if even_edges(ordered[:n], edges):
+            return edges
+    last = np.flatnonzero(np.append(ordered[1:n] > ordered[: n - 1], True))
     distinct = ordered[last]
     splits = np.arange(len(distinct) - 1)
     if max_bins is not None and len(distinct) > max_bins:
@@ -57,6 +55,11 @@ def find_edges(values: Floats, weight: Floats | None, max_bins: int | None) -> F
         place = np.minimum(np.floor(np.cumsum(size) - size / 2), max_bins - 1)
         splits = np.flatnonzero(np.diff(place))
     return _between(distinct, splits)
+
+
+def _weighted_edges(values: Floats, weight: Floats, max_bins: int | None) -> Floats:
+    order = np.argsort(values, kind="stable")
+    return find_edges(values[order], weight[order], max_bins)
 
 
 def _between(values: Floats, splits: NDArray[Any]) -> Floats:
@@ -99,7 +102,14 @@ def bin_features(
     if isinstance(X, np.ndarray):
         columns = np.empty((d, len(rows)))
         take_columns(as_rows(X), rows, columns)
-        edges = run(lambda f: find_edges(columns[f], sampled_weight, max_bins), d)
+
+        def edges_of_some(part: int) -> list[Floats]:
+            mine = columns[FEATURES * part : FEATURES * (part + 1)]
+            if sampled_weight is None:
+                return [find_edges(ordered, None, max_bins) for ordered in np.sort(mine, axis=1)]
+            return [_weighted_edges(values, sampled_weight, max_bins) for values in mine]
+
+        edges = list(chain(*run(edges_of_some, -(-d // FEATURES))))
         joined, bounds = _join(edges)
         n_bins = np.diff(bounds)
         kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
@@ -122,7 +132,7 @@ def bin_features(
         values, mass = by_column.data[entries], full[by_column.indices[entries]]
         if len(values) < len(rows):
             values, mass = np.append(values, 0.0), np.append(mass, total - mass.sum())
-        return find_edges(values, mass, max_bins)
+        return _weighted_edges(values, mass, max_bins)
 
     edges = run(edges_of, d)
     joined, bounds = _join(edges)

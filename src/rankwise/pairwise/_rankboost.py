@@ -17,7 +17,8 @@ from rankwise.base import Ranked, RankerMixin, check_ranked
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
-from rankwise.engine.solvers.boosting import Graded, Listed, Round, Team, boost
+from rankwise.engine.solvers.boosting import Graded, Listed, Round, boost
+from rankwise.engine.team import Team
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

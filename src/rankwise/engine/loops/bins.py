@@ -60,7 +60,7 @@ def _fill_column(bins, f, out):
     return by_column
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def take_columns(X, rows, out):
     """Fill the columns of the given rows."""
     for i in range(rows.shape[0]):
@@ -69,7 +69,7 @@ def take_columns(X, rows, out):
             out[f, i] = X[rows[i], f]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def bin_rows(X, order, first, last, edges, starts, tables, codes, missing):
     """Fill rows first to last of the codes; row i of them is row ``order[i]`` of X.
 
@@ -91,7 +91,7 @@ def bin_rows(X, order, first, last, edges, starts, tables, codes, missing):
                 missing[f] = True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def bin_columns(values, indptr, edges, starts, codes, zero, missing):
     """Fill the codes of the values of each column, and those of zeros."""
     where = np.empty(max(1, values.shape[0]), dtype=np.int32)
@@ -104,7 +104,7 @@ def bin_columns(values, indptr, edges, starts, codes, zero, missing):
         _place(np.zeros(1), mine, cells[0], low[0], scale[0], where, zero[f : f + 1])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def find_tables(edges, starts, first, last):
     """Return where the edges of each of CELLS equal parts of their range begin.
 
@@ -127,7 +127,7 @@ def find_tables(edges, starts, first, last):
     return cells, low, scale
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _place(values, edges, cells, low, scale, where, out):
     """Fill the numbers of edges below the values; return whether one is missing."""
     n_missing = 0
@@ -155,3 +155,21 @@ def _place(values, edges, cells, low, scale, where, out):
             if np.isnan(values[i]):
                 out[i] = edges.shape[0]
     return n_missing > 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def even_edges(ordered, out):
+    """Fill edges between bins of an equal number of sorted values, halfway between two of them.
+
+    Returns whether it did, which takes values that are all different.
+    """
+    n, n_bins = ordered.shape[0], out.shape[0] + 1
+    for i in range(n - 1):
+        if ordered[i] == ordered[i + 1]:
+            return False
+    for p in range(1, n_bins):
+        i = p * n // n_bins - 1
+        low, high = ordered[i], ordered[i + 1]
+        middle = 0.5 * low + 0.5 * high
+        out[p - 1] = middle if low <= middle < high else low
+    return True

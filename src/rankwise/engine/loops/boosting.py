@@ -15,6 +15,9 @@ order (plus) and in the wrong one (minus).
 
 A round multiplies the factors on one side of its cut, or divides those on the other: the same, but
 for the unit of the group. So only the rows of the smaller side change.
+
+What goes through the rows does so by *parts* of groups, first to last, which threads can share;
+sums are by part and then by group, so they are the same whoever makes them.
 """
 
 from typing import NamedTuple
@@ -34,12 +37,17 @@ WIDE = 2.0**61
 class State(NamedTuple):
     """The groups, the factors of their rows, and how the last base ranker splits them.
 
-    Group g has the rows ``starts[g]`` to ``starts[g + 1]``. ``lead`` and ``tail`` mark the worst
-    and the best group of a query: the first is never the better one, the last never the worse. The
-    scores are ``s + base``, the factors ``A`` and ``B`` in units of e^shift. Their ``sums`` were
-    ``fresh`` when they were last computed ``anew``, and have ``room`` around that. ``picked`` lists
-    the ``n_picked`` rows of each group on the smaller ``side`` of a base ranker; ``parts`` has the
-    sums of A there and elsewhere, and those of B.
+    Group g has the rows ``starts[g]`` to ``starts[g + 1]``, and the parts ``parts[g]`` to
+    ``parts[g + 1]``; part p belongs to ``group[p]`` and has the rows ``bounds[p]`` to
+    ``bounds[p + 1]``. ``lead`` and ``tail`` mark the worst and the best group of a query: the first
+    is never the better one, the last never the worse. The scores are ``s + base``, the factors
+    ``A`` and ``B`` in units of e^shift. Their ``sums`` were ``fresh`` when they were last computed
+    ``anew``, and have ``room`` around that; scores have ``moved`` by so much since all were.
+    ``part_sums`` are those of the parts.
+
+    A base ranker has ``n_above`` rows of each part; ``picked`` lists the ``n_picked`` ones of them
+    on the side that is the smaller one in its group. ``split`` has their sums of A and those of
+    the others, and the same of B.
     """
 
     starts: np.ndarray
@@ -58,13 +66,18 @@ class State(NamedTuple):
     room: np.ndarray
     logs: np.ndarray
     links: np.ndarray
+    moved: np.ndarray
+    parts: np.ndarray
+    group: np.ndarray
+    bounds: np.ndarray
+    part_sums: np.ndarray
+    n_above: np.ndarray
     picked: np.ndarray
     n_picked: np.ndarray
-    side: np.ndarray
-    parts: np.ndarray
+    split: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def refresh(state):
     """Fill the factors in units of each group's largest, and their sums, where it is due."""
     for g in range(state.y.shape[0]):
@@ -76,12 +89,18 @@ def refresh(state):
         for i in range(s.shape[0]):
             top, low = max(top, s[i]), min(low, s[i])
         state.shift[g, 0], state.shift[g, 1] = state.base[g] + top, -state.base[g] - low
-        state.sums[g, 0] = 1.0 if state.tail[g] else _powers(a, s, top, 1.0, state.A[rows])
-        state.sums[g, 1] = 1.0 if state.lead[g] else _powers(a, s, low, -1.0, state.B[rows])
-        state.fresh[g, 0], state.fresh[g, 1] = state.sums[g, 0], state.sums[g, 1]
+        for p in range(state.parts[g], state.parts[g + 1]):
+            rows = slice(state.bounds[p], state.bounds[p + 1])
+            s, a = state.s[rows], state.a[rows]
+            if not state.tail[g]:
+                state.part_sums[p, 0] = _powers(a, s, top, 1.0, state.A[rows])
+            if not state.lead[g]:
+                state.part_sums[p, 1] = _powers(a, s, low, -1.0, state.B[rows])
+        for way in range(2):
+            state.sums[g, way] = state.fresh[g, way] = _sum_of_parts(state, g, way)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _powers(a, s, middle, sign, out):
     total = 0.0
     for i in range(out.shape[0]):
@@ -90,19 +109,24 @@ def _powers(a, s, middle, sign, out):
     return total
 
 
-@njit(cache=True, nogil=True)
-def move(state, alpha):
-    """Add alpha to the scores that `sides` was last asked about, and follow with the factors.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_of_parts(state, g, way):
+    """Return the sum of a group's factors; 1 if it has none."""
+    if state.lead[g] if way else state.tail[g]:
+        return 1.0
+    total = 0.0
+    for p in range(state.parts[g], state.parts[g + 1]):
+        total += state.part_sums[p, way]
+    return total
 
-    Groups whose sums leave the room that they have around fresh ones are marked.
-    """
-    for g in range(state.y.shape[0]):
-        rows = state.picked[state.starts[g] : state.starts[g] + state.n_picked[g]]
-        step = alpha if state.side[g] else -alpha
-        if not state.side[g]:
-            state.base[g] += alpha
-            state.shift[g, 0] += alpha
-            state.shift[g, 1] -= alpha
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def move(state, alpha, first, last):
+    """Add alpha to the scores of the rows that were picked, and follow with the factors."""
+    for p in range(first, last):
+        g, start = state.group[p], state.bounds[p]
+        rows = state.picked[start : start + state.n_picked[p]]
+        step = alpha if smaller_side(state, g) else -alpha
         for i in rows:
             state.s[i] += step
         for way in range(2):
@@ -111,13 +135,34 @@ def move(state, alpha):
             values, factor = (state.B, np.exp(-step)) if way else (state.A, np.exp(step))
             for i in rows:
                 values[i] *= factor
-            total = state.parts[g, way, 1] + factor * state.parts[g, way, 0]
-            state.sums[g, way] = total
-            grown = total / state.fresh[g, way]
+            state.part_sums[p, way] = state.split[p, way, 1] + factor * state.split[p, way, 0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def settle(state, alpha, magnitude):
+    """Follow with what is of whole groups; return the logarithm of the total weight.
+
+    Groups whose sums leave the room that they have around fresh ones are computed anew.
+    """
+    state.moved[0] += abs(alpha)
+    far = state.moved[0] > SPAN
+    for g in range(state.y.shape[0]):
+        state.anew[g] = far
+        if not smaller_side(state, g):
+            state.base[g] += alpha
+            state.shift[g, 0] += alpha
+            state.shift[g, 1] -= alpha
+        for way in range(2):
+            state.sums[g, way] = _sum_of_parts(state, g, way)
+            grown = state.sums[g, way] / state.fresh[g, way]
             state.anew[g] |= not state.room[g, 0] <= grown <= state.room[g, 1]
+    if far:
+        state.moved[0] = 0.0
+    refresh(state)
+    return find_links(state, magnitude)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def find_links(state, magnitude):
     """Fill the links and the logarithms of the groups' sums; return that of the total weight."""
     y, lead, shift, sums = state.y, state.lead, state.shift, state.sums
@@ -156,66 +201,104 @@ def find_links(state, magnitude):
     return total
 
 
-@njit(cache=True, nogil=True)
-def sides(state, h, magnitude):
-    """Return (plus, minus) of the base ranker that is 1 for the rows in h, and pick its rows."""
-    plus = minus = low0 = low1 = gap0 = gap1 = 0.0
-    for g in range(state.y.shape[0]):
-        links = state.links[g]
-        r, t, step, c = links[0], links[1], links[2], links[3]
-        start, stop = state.starts[g], state.starts[g + 1]
-        mine, rows = h[start:stop], state.picked[start:stop]
-        side, n = _pick(mine, start, rows)
-        state.side[g], state.n_picked[g] = side, n
-        if not state.lead[g]:
-            gap0 += step * low0
-            gap1 += step * low1
-            parts, total = state.parts[g, 1], state.sums[g, 1]
-            _apart(mine, side, state.B, start, rows[:n], total, parts)
-            plus += c * (gap0 if magnitude else low0) * (parts[1 - side] / total)
-            minus += c * (gap1 if magnitude else low1) * (parts[side] / total)
-        if not state.tail[g]:
-            parts, total = state.parts[g, 0], state.sums[g, 0]
-            _apart(mine, side, state.A, start, rows[:n], total, parts)
-            low0 = r * low0 + t * (parts[side] / total)
-            low1 = r * low1 + t * (parts[1 - side] / total)
-            gap0 *= r
-            gap1 *= r
-    return plus, minus
+@njit(cache=True, nogil=True, error_model="numpy")
+def count(state, h, first, last):
+    """Count the rows in h, part by part."""
+    for p in range(first, last):
+        n = 0
+        for i in range(state.bounds[p], state.bounds[p + 1]):
+            n += h[i]
+        state.n_above[p] = n
 
 
-@njit(cache=True, nogil=True)
-def _pick(h, start, out):
-    """Fill in the rows on the smaller side of h; return which it is, and their number."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def smaller_side(state, g):
+    """Return whether the rows of a group that were counted are the fewer ones."""
     n = 0
-    for i in range(h.shape[0]):
-        n += h[i]
-    side = np.int64(2 * n <= h.shape[0])
-    k = np.uint64(0)
-    for i in range(h.shape[0]):
-        out[k] = start + i
-        k += np.uint64(h[i] == side)
-    return side, np.int64(k)
+    for p in range(state.parts[g], state.parts[g + 1]):
+        n += state.n_above[p]
+    return np.int64(2 * n <= state.starts[g + 1] - state.starts[g])
 
 
-@njit(cache=True, nogil=True)
-def _apart(h, side, values, start, rows, total, parts):
+@njit(cache=True, nogil=True, error_model="numpy")
+def pick(state, h, first, last):
+    """Pick the rows on the smaller side of h, and sum the factors of them and of the others."""
+    for p in range(first, last):
+        g, start, stop = state.group[p], state.bounds[p], state.bounds[p + 1]
+        side, k = smaller_side(state, g), np.uint64(start)
+        for i in range(start, stop):
+            state.picked[k] = i
+            k += np.uint64(h[i] == side)
+        n = state.n_picked[p] = np.int64(k) - start
+        rows = state.picked[start : start + n]
+        for way in range(2):
+            if not (state.lead[g] if way else state.tail[g]):
+                values = state.B if way else state.A
+                total, out = state.part_sums[p, way], state.split[p, way]
+                _apart(h[start:stop], side, values[start:stop], start, rows, total, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _apart(h, side, values, start, rows, total, out):
     """Fill in the sums of the values of the rows picked, and of the others.
 
     The latter is what is left of the total, unless that would be imprecise.
     """
     within = 0.0
     for i in rows:
-        within += values[i]
+        within += values[i - start]
     rest = total - within
     if rest < within:
         rest = 0.0
         for i in range(h.shape[0]):
-            rest += values[start + i] * (h[i] != side)
-    parts[0], parts[1] = within, rest
+            rest += values[i] * (h[i] != side)
+    out[0], out[1] = within, rest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def weigh_sides(state, magnitude):
+    """Return (plus, minus) of the base ranker whose rows were picked."""
+    plus = minus = low0 = low1 = gap0 = gap1 = 0.0
+    for g in range(state.y.shape[0]):
+        links = state.links[g]
+        r, t, step, c = links[0], links[1], links[2], links[3]
+        side = smaller_side(state, g)
+        if not state.lead[g]:
+            gap0 += step * low0
+            gap1 += step * low1
+            above, below = _shares(state, g, 1, side)
+            plus += c * (gap0 if magnitude else low0) * above
+            minus += c * (gap1 if magnitude else low1) * below
+        if not state.tail[g]:
+            above, below = _shares(state, g, 0, side)
+            low0 = r * low0 + t * below
+            low1 = r * low1 + t * above
+            gap0 *= r
+            gap1 *= r
+    return plus, minus
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shares(state, g, way, side):
+    """Return the shares of a group's factors above the cut and below it."""
+    within = rest = 0.0
+    for p in range(state.parts[g], state.parts[g + 1]):
+        within += state.split[p, way, 0]
+        rest += state.split[p, way, 1]
+    total = state.sums[g, way]
+    return (within / total, rest / total) if side else (rest / total, within / total)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_step(sides, limit):
+    """Return the step of least loss, whose size is at most half the logarithm of the limit."""
+    (plus, minus), cap = sides, 0.5 * np.log(limit)
+    if minus <= 0.0 or plus <= 0.0:
+        return cap * ((plus > 0.0) - (minus > 0.0))
+    return min(max(0.5 * (np.log(plus) - np.log(minus)), -cap), cap)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def potentials(state, magnitude, out):
     """Fill what D gives each row as the better of its pairs, less what it gives it as the worse.
 
@@ -244,7 +327,7 @@ def potentials(state, magnitude, out):
             out[i] = np.int64(up * state.B[i] - down * state.A[i])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def pair_shares(s, worse, better, logs, D):
     """Fill the shares of given pairs in the weight of all; return the logarithm of the latter."""
     top = -np.inf
@@ -260,7 +343,7 @@ def pair_shares(s, worse, better, logs, D):
     return top + np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def pair_potentials(worse, better, D, out):
     """Fill the potentials of the rows, as `potentials` does."""
     out[:] = 0
@@ -270,7 +353,7 @@ def pair_potentials(worse, better, D, out):
         out[worse[p]] -= value
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def pair_sides(h, worse, better, D):
     """Return (plus, minus) of the base ranker that is 1 for the rows in h."""
     plus = minus = 0.0
@@ -280,37 +363,41 @@ def pair_sides(h, worse, better, D):
     return plus, minus
 
 
-def fill_split(bins, f, cut, above, h):  # pragma: no cover
-    """Fill h with the base ranker: 1 for rows above the cut, and for missing ones if ``above``."""
+def fill_split(bins, f, cut, above, start, h):  # pragma: no cover
+    """Fill h with the base ranker: 1 for rows above the cut, and for missing ones if ``above``.
+
+    Row 0 of h is row ``start``.
+    """
     raise TypeError("fill_split runs in compiled code only")
 
 
 @overload(fill_split)
-def _fill_split(bins, f, cut, above, h):
+def _fill_split(bins, f, cut, above, start, h):
     if isinstance(bins.types[0], types.Array) and bins.types[0].ndim == 3:
 
-        def dense(bins, f, cut, above, h):
+        def dense(bins, f, cut, above, start, h):
             # A missing value has the highest code.
-            block, k = bins.codes[f // WIDTH], f % WIDTH
+            block, k = bins.codes[f // WIDTH, start:], f % WIDTH
             low, width = np.uint32(cut), np.uint32(bins.n_bins[f] - 1 + above - cut)
             for i in range(h.shape[0]):
                 h[i] = np.uint32(np.uint32(block[i, k]) - low) <= width
 
         return dense
 
-    def by_column(bins, f, cut, above, h):
+    def by_column(bins, f, cut, above, start, h):
         h[:] = bins.zero[f] >= cut
         for p in range(bins.indptr[f], bins.indptr[f + 1]):
-            code = bins.codes[p]
-            h[bins.rows[p]] = above if code == bins.n_bins[f] else code >= cut
+            i, code = bins.rows[p] - start, bins.codes[p]
+            if 0 <= i < h.shape[0]:
+                h[i] = above if code == bins.n_bins[f] else code >= cut
 
     return by_column
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def split(bins, f, cut, above, h):
     """Fill h as `fill_split` does, and return how many rows are in it."""
-    fill_split(bins, f, cut, above, h)
+    fill_split(bins, f, cut, above, 0, h)
     total = 0
     for i in range(h.shape[0]):
         total += h[i]

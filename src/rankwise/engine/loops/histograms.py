@@ -11,7 +11,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from rankwise.engine.loops.bins import WIDTH
-from rankwise.engine.loops.boosting import WIDE
+from rankwise.engine.loops.boosting import WIDE, smaller_side
 from rankwise.engine.loops.cuts import choose, judge
 
 HALF = 2.0**32
@@ -19,73 +19,100 @@ HALF = 2.0**32
 WORSE, BETTER, BOTH = 0, 1, 2
 # Least and most of what the sum of a group may be, of a fresh one, and if both share a word.
 ROOM, LITTLE_ROOM = (1 / 16, 16.0), (1 / 4, 2.0)
+SCRATCH = 10
 
 
 class Slots(NamedTuple):
     """What histograms are of: one ``kind`` of a ``group`` each, in whole numbers.
 
-    Slot q adds ``values[first[q] + t]`` for each row ``rows[start[q] + t]``, ``n_rows[q]`` times:
-    all rows and what they have, or those that change, and by how much. ``total[q]`` is the sum of
-    what all have. Group g has the slots ``of[g]`` to ``of[g + 1]``, row i the group ``groups[i]``.
+    Slot q adds what the rows ``rows[start]`` to ``rows[start + n_rows[p]]`` of each part p of its
+    group change by, or all they have if it ``begins``: for row i of the group, ``values[first[q] +
+    i]``. A part starts at ``bounds[p]``, a group has ``parts[g]`` to ``parts[g + 1]``. ``total[q]``
+    is the sum of what all have, and ``gains`` what the parts add to it, a column for each of the
+    slots ``of[g]`` to ``of[g + 1]`` of a group. Row i is of the group ``groups[i]``.
     """
 
     group: np.ndarray
     kind: np.ndarray
     unit: np.ndarray
     total: np.ndarray
+    gains: np.ndarray
+    begins: np.ndarray
     of: np.ndarray
     groups: np.ndarray
+    parts: np.ndarray
+    bounds: np.ndarray
     rows: np.ndarray
-    start: np.ndarray
     n_rows: np.ndarray
     values: np.ndarray
     first: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def fill_slots(state, slots, all_of_them):
     """Fill the slots of groups that are anew, or all, with all rows."""
     for q in range(slots.kind.shape[0]):
-        g, kind, start, first = slots.group[q], slots.kind[q], slots.start[q], slots.first[q]
-        if not (all_of_them or state.anew[g]):
+        g, kind = slots.group[q], slots.kind[q]
+        slots.begins[q] = all_of_them or state.anew[g]
+        if not slots.begins[q]:
             continue
-        n, total = state.starts[g + 1] - start, np.int64(0)
-        most = (HALF if kind == BOTH else WIDE) / state.room[g, 1] - n
+        start, stop, total = state.starts[g], state.starts[g + 1], np.int64(0)
+        most = (HALF if kind == BOTH else WIDE) / state.room[g, 1] - (stop - start)
         up, down = most / state.fresh[g, 0], most / state.fresh[g, 1]
         slots.unit[q, 0], slots.unit[q, 1] = up, down
-        for t in range(n):
-            i = start + t
-            state.picked[i] = i
+        for i in range(start, stop):
+            slots.rows[i] = i
             value = _whole(kind, up * state.A[i], down * state.B[i])
-            slots.values[first + t] = value
+            slots.values[slots.first[q] + i - start] = value
             total += value
-        slots.n_rows[q], slots.total[q] = n, total
+        for p in range(slots.parts[g], slots.parts[g + 1]):
+            slots.n_rows[p] = slots.bounds[p + 1] - slots.bounds[p]
+        slots.total[q] = total
 
 
-@njit(cache=True, nogil=True)
-def change_slots(state, slots, alpha):
-    """Fill the slots with what `move` will change."""
-    for q in range(slots.kind.shape[0]):
-        g, kind, start, first = slots.group[q], slots.kind[q], slots.start[q], slots.first[q]
-        n, total = state.n_picked[g], np.int64(0)
-        step = alpha if state.side[g] else -alpha
-        up, down, more, less = slots.unit[q, 0], slots.unit[q, 1], np.exp(step), np.exp(-step)
-        for t in range(n):
-            i = state.picked[start + t]
-            a, b = state.A[i], state.B[i]
-            change = _whole(kind, up * (a * more), down * (b * less))
-            change -= _whole(kind, up * a, down * b)
-            slots.values[first + t] = change
-            total += change
-        slots.n_rows[q] = n
-        slots.total[q] += total
+@njit(cache=True, nogil=True, error_model="numpy")
+def change_slots(state, slots, alpha, first, last):
+    """Fill the slots with what `move` will change in parts first to last."""
+    for p in range(first, last):
+        g, start, n = state.group[p], state.bounds[p], state.n_picked[p]
+        step = alpha if smaller_side(state, g) else -alpha
+        more, less = np.exp(step), np.exp(-step)
+        for q in range(slots.of[g], slots.of[g + 1]):
+            kind, up, down, gain = slots.kind[q], slots.unit[q, 0], slots.unit[q, 1], np.int64(0)
+            values = slots.values[slots.first[q] + start - state.starts[g] :]
+            for t in range(n):
+                i = state.picked[start + t]
+                a, b = state.A[i], state.B[i]
+                change = _whole(kind, up * (a * more), down * (b * less))
+                change -= _whole(kind, up * a, down * b)
+                values[t] = change
+                gain += change
+            slots.gains[p, q - slots.of[g]] = gain
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def settle_slots(state, slots, keep):
+    """Follow with the totals, and fill what is anew."""
+    for q in range(slots.kind.shape[0] if keep else 0):
+        g = slots.group[q]
+        for p in range(slots.parts[g], slots.parts[g + 1]):
+            slots.total[q] += slots.gains[p, q - slots.of[g]]
+    fill_slots(state, slots, not keep)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _whole(kind, a, b):
     if kind == BOTH:
         return (np.int64(a + 0.5) << 32) + np.int64(b + 0.5)
     return np.int64((a if kind == WORSE else b) + 0.5)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def part_of(slots, q, p):
+    """Return the rows of part p, and what they say in slot q."""
+    start, n = slots.bounds[p], slots.n_rows[p]
+    offset = slots.first[q] + start - slots.bounds[slots.parts[slots.group[q]]]
+    return slots.rows[start : start + n], slots.values[offset : offset + n]
 
 
 def add_bins(bins, begin, end, slots, hist):  # pragma: no cover
@@ -106,28 +133,30 @@ def _add_words(bins, begin, end, slots, hist):
     # The bins of a row are one word.
     words, byte = bins.codes[begin // WIDTH].view(np.uint64)[:, 0], np.uint64(255)
     for q in range(slots.kind.shape[0]):
-        rows = slots.rows[slots.start[q] : slots.start[q] + slots.n_rows[q]]
-        values = slots.values[slots.first[q] : slots.first[q] + slots.n_rows[q]]
-        cells = hist[q]
-        if 2 * (end - begin) > WIDTH:
-            for t in range(rows.shape[0]):
-                word, value = words[rows[t]], values[t]
-                for k in range(WIDTH):
-                    cells[k, (word >> np.uint64(8 * k)) & byte] += value
-        else:
-            for t in range(rows.shape[0]):
-                word, value = words[rows[t]], values[t]
-                for k in range(WIDTH // 2):
-                    cells[k, (word >> np.uint64(8 * k)) & byte] += value
+        cells, g = hist[q], slots.group[q]
+        for p in range(slots.parts[g], slots.parts[g + 1]):
+            rows, values = part_of(slots, q, p)
+            if 2 * (end - begin) > WIDTH:
+                for t in range(rows.shape[0]):
+                    word, value = words[rows[t]], values[t]
+                    for k in range(WIDTH):
+                        cells[k, (word >> np.uint64(8 * k)) & byte] += value
+            else:
+                for t in range(rows.shape[0]):
+                    word, value = words[rows[t]], values[t]
+                    for k in range(WIDTH // 2):
+                        cells[k, (word >> np.uint64(8 * k)) & byte] += value
 
 
 def _add_codes(bins, begin, end, slots, hist):
     block = bins.codes[begin // WIDTH]
     for q in range(slots.kind.shape[0]):
-        for t in range(slots.n_rows[q]):
-            codes, value = block[slots.rows[slots.start[q] + t]], slots.values[slots.first[q] + t]
-            for k in range(end - begin):
-                hist[q, k, codes[k]] += value
+        for p in range(slots.parts[slots.group[q]], slots.parts[slots.group[q] + 1]):
+            rows, values = part_of(slots, q, p)
+            for t in range(rows.shape[0]):
+                codes, value = block[rows[t]], values[t]
+                for k in range(end - begin):
+                    hist[q, k, codes[k]] += value
 
 
 def _add_entries(bins, begin, end, slots, hist):
@@ -139,26 +168,26 @@ def _add_entries(bins, begin, end, slots, hist):
             i = bins.rows[p]
             g = slots.groups[i]
             for q in range(slots.of[g], slots.of[g + 1]):
-                value = slots.values[slots.first[q] + i - slots.start[q]]
+                value = slots.values[slots.first[q] + i - slots.bounds[slots.parts[g]]]
                 cells[q, bins.codes[p]] += value
                 cells[q, zero] -= value
 
 
-@njit(cache=True, nogil=True)
-def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit, hists, out):
+@njit(cache=True, nogil=True, error_model="numpy")
+def search_groups(bins, first, last, slots, links, magnitude, edge, limit, hists, scratch, out):
     """Fill the best cut of the features first to last, from histograms of the groups.
 
-    What the slots say is added to ``hists``, which begin with nothing for groups that are anew.
-    There is one for every WIDTH features, or one that serves all in turn.
+    What the slots say is added to ``hists``. There is one for every WIDTH features, or one that
+    serves all in turn. ``scratch`` has SCRATCH numbers for each bin, all finite.
     """
-    n_groups, stride = links.shape[0], hists.shape[3]
-    chain, found, low = np.zeros((4, stride)), np.empty((2, stride)), np.zeros((2, stride))
-    z, below = np.empty(stride), np.empty(stride, dtype=np.int64)
+    n_groups = links.shape[0]
+    chain, found, low, z = scratch[:4], scratch[4:6], scratch[6:8], scratch[8]
+    below = scratch[9].view(np.int64)
     for begin in range(first, last, WIDTH):
         end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
         hist = hists[b % hists.shape[0]]
         for q in range(hist.shape[0]):
-            if anew[slots.group[q]]:
+            if slots.begins[q]:
                 hist[q] = 0
         add_bins(bins, begin, end, slots, hist)
         for f in range(begin, end):
@@ -168,12 +197,11 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
                 found[:] = 0.0
                 for g in range(n_groups):
                     for q in range(slots.of[g], slots.of[g + 1]):
-                        cells = hist[q, f - begin]
-                        _below(cells, n_bins, side, below)
+                        _below(hist[q, f - begin], n_bins, side, below)
                         if slots.kind[q] == BOTH:
                             _halves(below, slots.total[q], n_bins, low)
                         else:
-                            low[slots.kind[q], :n_bins] = below[:n_bins] / max(slots.total[q], 1)
+                            _share(below, slots.total[q], n_bins, low[slots.kind[q]])
                     has = slots.of[g + 1] > slots.of[g]
                     tail = not has or slots.kind[slots.of[g]] == BETTER
                     _follow(links[g], n_bins, tail, magnitude, low, chain, found)
@@ -181,7 +209,7 @@ def search_groups(bins, first, last, slots, anew, links, magnitude, edge, limit,
                 choose(z, n_bins, side, out[f - first])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _below(hist, n_bins, side, below):
     """Fill the sum of the group below each cut.
 
@@ -193,7 +221,14 @@ def _below(hist, n_bins, side, below):
         total += hist[p]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _share(below, total, n_bins, low):
+    """Fill the share of the group below each cut."""
+    for p in range(n_bins):
+        low[p] = below[p] / max(total, 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _halves(below, total, n_bins, low):
     """Fill both shares of the group below each cut, from words of two halves."""
     half, a, b = np.int64(HALF - 1), low[0], low[1]
@@ -205,7 +240,7 @@ def _halves(below, total, n_bins, low):
         b[p] = (below[p] & half) * down
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _follow(link, n_bins, tail, magnitude, low, chain, found):
     """Go one group up the chain with all cuts of a feature; after a tail a new one begins."""
     r, t, step, c = link[0], link[1], link[2], link[3]
@@ -229,7 +264,7 @@ def _follow(link, n_bins, tail, magnitude, low, chain, found):
             low1[p] = r * low1[p] + t * (1.0 - a[p])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def search_edges(bins, first, last, slots, out):
     """Fill the best cut of the features first to last by its edge, from potentials."""
     hist = np.empty((1, WIDTH, bins.n_bins.max() + 1), dtype=np.int64)

@@ -10,21 +10,21 @@ in the wrong one: O(m d log bins), and O(P d) for P given pairs.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from time import perf_counter, thread_time
-from typing import Any, NamedTuple, Protocol, Self
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.loops import boosting as loops
-from rankwise.engine.loops import cuts, histograms
+from rankwise.engine.loops import cuts, histograms, rounds
 from rankwise.engine.loops.bins import WIDTH, Dense, Sparse
 from rankwise.engine.pairs import Pairs
+from rankwise.engine.team import Team
 
+Bins = Dense | Sparse
 Floats = NDArray[np.float64]
-Kept = NDArray[np.int64] | None
-Search = Callable[[int, int], tuple[Floats, Kept]]
+Search = Callable[[int, int], Floats]
 
 # Groups that have histograms of their own.
 FEW = 32
@@ -32,8 +32,8 @@ FEW = 32
 MANY_ROWS = 1 << 16
 # Bytes of histograms that may be kept, whatever the size of the bins.
 KEPT = 1 << 24
-# Runs that a team of no use sits out at most.
-LONGEST = 63
+# Rows of a part of a group, unless that would make more than so many of them.
+PART, MOST_PARTS = 1 << 11, 64
 
 
 class Round(NamedTuple):
@@ -46,19 +46,35 @@ class Round(NamedTuple):
     log_loss: float
 
 
+class Choice(NamedTuple):
+    """What a round chose: a base ranker, the rows that it is 1 for, and its step."""
+
+    feature: int
+    cut: int
+    missing_above: bool
+    alpha: float
+    n_above: int
+
+
 class Relation(Protocol):
     """What `boost` asks of the pairs; rows are in the order of the bins."""
 
     limit: float
     log_total: float
     s: Floats
-    kept: Kept
 
-    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
-        """Return a search of features first to last for the cuts that are best now.
+    def rounds(self, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
+        """Take rounds as long as a base ranker lowers the loss."""
 
-        It also returns what is to be ``kept`` of them for next time, if anything.
-        """
+
+class Searched(Protocol):
+    """A relation whose rounds are a search of all features, one by one."""
+
+    limit: float
+    s: Floats
+
+    def search(self, bins: Bins, criterion: str) -> Search:
+        """Return a search of features first to last for the cuts that are best now."""
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weight of the pairs that h puts in the right order, and in the wrong one."""
@@ -89,6 +105,7 @@ class Graded:
         lead = opening[starts[:-1]]
         scaled = layout.y / max(np.abs(layout.y).max(), 1.0)
         n, self.s = len(lead), np.zeros(m)
+        parts, bounds = _parts(starts)
         self.state = state = loops.State(
             starts=starts,
             lead=lead,
@@ -106,84 +123,87 @@ class Graded:
             room=np.empty((n, 2)),
             logs=np.empty((n, 2)),
             links=np.empty((n, 4)),
+            moved=np.zeros(1),
+            parts=parts,
+            group=np.repeat(np.arange(n), np.diff(parts)),
+            bounds=bounds,
+            part_sums=np.empty((parts[-1], 2)),
+            n_above=np.empty(parts[-1], dtype=np.int64),
             picked=np.empty(m, dtype=np.uint32),
-            n_picked=np.empty(n, dtype=np.int64),
-            side=np.empty(n, dtype=np.int64),
-            parts=np.empty((n, 2, 2)),
+            n_picked=np.empty(parts[-1], dtype=np.int64),
+            split=np.empty((parts[-1], 2, 2)),
         )
         both = ~lead & ~state.tail & (m >= MANY_ROWS)
         state.room[:] = np.where(both[:, None], histograms.LITTLE_ROOM, histograms.ROOM)
-        self.slots: histograms.Slots | None = None
-        self.kept: Kept = None
-        self.keep = False
-        self._weigh(anew=True)
+        self.weigh()
 
-    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
-        """Return a search of features; see `Relation`."""
-        state, m, n, edge = self.state, len(self.s), len(self.state.y), criterion == "edge"
-        stride = int(bins.n_bins.max()) + 1
-        if n <= FEW or n * stride <= m:
-            return self._histograms(bins, edge, stride)
-        if edge:
-            slots = self.slots = self.slots or _one_slot(m)
+    def weigh(self) -> None:
+        """Compute everything that follows from the scores."""
+        self.state.anew[:], self.state.moved[:] = True, 0.0
+        loops.refresh(self.state)
+        self.log_total = loops.find_links(self.state, self.magnitude)
+
+    def rounds(self, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
+        """Take rounds; see `Relation`."""
+        n, stride = len(self.state.y), int(bins.n_bins.max()) + 1
+        if n > FEW and n * stride > len(self.s):
+            yield from _searched(self, bins, criterion, team)
+            return
+        slots = _slots(self.state)
+        n_blocks = -(-len(bins.n_bins) // WIDTH)
+        shape = len(slots.kind), WIDTH, stride
+        keep = isinstance(bins, Dense) and (
+            8 * n_blocks * int(np.prod(shape)) <= max(KEPT, bins.codes.nbytes)
+        )
+        histograms.fill_slots(self.state, slots, True)
+        job = (
+            bins,
+            self.state,
+            slots,
+            np.empty((n_blocks if keep else team.n_threads, *shape), dtype=np.int64),
+            np.zeros((team.n_threads, histograms.SCRATCH, stride)),
+            np.empty((len(bins.n_bins), 3)),
+            np.empty(len(self.s), dtype=np.uint8),
+            self.magnitude,
+            criterion == "edge",
+            keep,
+            self.limit,
+        )
+        with team.helping(rounds.take_rounds, job) as lead:
+            while True:
+                *found, log_total = lead()
+                if found[0] < 0:
+                    return
+                self.log_total = log_total
+                yield Choice(*found)
+
+    def search(self, bins: Bins, criterion: str) -> Search:
+        """Return a search of features; see `Searched`."""
+        state = self.state
+        if criterion == "edge":
+            slots = _one_slot(len(self.s))
             loops.potentials(state, self.magnitude, slots.values)
             return _edges(bins, slots)
-        scales = np.empty((2, n, 3))
+        scales = np.empty((2, len(state.y), 3))
         cuts.lazy_scales(state, self.log_total, scales)
 
-        def search(first: int, last: int) -> tuple[Floats, Kept]:
+        def search(first: int, last: int) -> Floats:
             out = np.empty((last - first, 3))
             cuts.search_dominance(bins, first, last, state, scales, self.magnitude, self.limit, out)
-            return out, None
-
-        return search
-
-    def _histograms(self, bins: Dense | Sparse, edge: bool, stride: int) -> Search:
-        state, kept = self.state, self.kept
-        if self.slots is None:
-            self.slots = _slots(state)
-            if isinstance(bins, Dense):
-                size = bins.codes.shape[0] * len(self.slots.kind) * WIDTH * stride * 8
-                self.keep = size <= max(KEPT, bins.codes.nbytes)
-        slots, keep = self.slots, self.keep
-        histograms.fill_slots(state, slots, not keep)
-        anew = state.anew if keep else np.ones_like(state.anew)
-
-        def search(first: int, last: int) -> tuple[Floats, Kept]:
-            out = np.empty((last - first, 3))
-            blocks = slice(first // WIDTH, -(-last // WIDTH))
-            if kept is None:
-                n = blocks.stop - blocks.start if keep else 1
-                hists = np.empty((n, len(slots.kind), WIDTH, stride), dtype=np.int64)
-            else:
-                # A part may be searched twice.
-                hists = kept if len(out) == len(bins.n_bins) else kept[blocks].copy()
-            histograms.search_groups(
-                bins, first, last, slots, anew, state.links, self.magnitude, edge, self.limit,
-                hists, out,
-            )  # fmt: skip
-            return out, hists if keep else None
+            return out
 
         return search
 
     def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
         """Return the weights of the pairs that h puts in order, rightly and wrongly."""
-        return loops.sides(self.state, h, self.magnitude)
+        loops.count(self.state, h, 0, len(self.state.group))
+        loops.pick(self.state, h, 0, len(self.state.group))
+        return loops.weigh_sides(self.state, self.magnitude)
 
     def move(self, alpha: float) -> None:
         """Add alpha h to the scores."""
-        self.state.anew[:] = False
-        if self.keep:
-            histograms.change_slots(self.state, self.slots, alpha)
-        loops.move(self.state, alpha)
-        self.moved += abs(alpha)
-        self._weigh(anew=self.moved > loops.SPAN)
-
-    def _weigh(self, *, anew: bool) -> None:
-        if anew:
-            self.state.anew[:], self.moved = True, 0.0
-        loops.refresh(self.state)
-        self.log_total = loops.find_links(self.state, self.magnitude)
+        loops.move(self.state, alpha, 0, len(self.state.group))
+        self.log_total = loops.settle(self.state, alpha, self.magnitude)
 
 
 class Listed:
@@ -205,22 +225,25 @@ class Listed:
         self.order, self.limit = np.arange(n_rows), 2.0 * len(weight)
         self.worse, self.better, self.logs = worse, better, np.log(weight)
         self.s, self.D = np.zeros(n_rows), np.empty(len(weight))
-        self.kept: Kept = None
         self._weigh()
 
-    def search(self, bins: Dense | Sparse, criterion: str) -> Search:
-        """Return a search of features; see `Relation`."""
+    def rounds(self, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
+        """Take rounds; see `Relation`."""
+        return _searched(self, bins, criterion, team)
+
+    def search(self, bins: Bins, criterion: str) -> Search:
+        """Return a search of features; see `Searched`."""
         if criterion == "edge":
             slots = _one_slot(len(self.s))
             loops.pair_potentials(self.worse, self.better, self.D, slots.values)
             return _edges(bins, slots)
 
-        def pairs(first: int, last: int) -> tuple[Floats, Kept]:
+        def pairs(first: int, last: int) -> Floats:
             out = np.empty((last - first, 3))
             cuts.search_pairs(
                 bins, first, last, self.worse, self.better, self.D, len(self.s), self.limit, out
             )
-            return out, None
+            return out
 
         return pairs
 
@@ -238,61 +261,8 @@ class Listed:
         self.log_total = loops.pair_shares(self.s, self.worse, self.better, self.logs, self.D)
 
 
-class Team:
-    """Threads that share tasks; never waited for longer than it takes to do their part oneself.
-
-    A task may run twice, when another thread has begun it and seems to have been put to sleep; it
-    must give the same result each time. After a run in which the others were no help, because
-    their cores are busy, `parts` advises against asking them for a while, longer each time.
-    """
-
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
-        self._rest = self._pause = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool:
-            self._pool.shutdown(wait=False)
-
-    def parts(self, n: int) -> int:
-        """Return into how many of n parts to divide what comes next: all, or one."""
-        self._rest -= 1
-        return 1 if self._pool is None or self._rest >= 0 else n
-
-    def run(self, task: Callable[[int], Any], n: int) -> list[Any]:
-        """Return task(0), ..., task(n - 1)."""
-        if self._pool is None or n == 1:
-            return [task(t) for t in range(n)]
-        results: dict[int, Any] = {}
-        todo = iter(range(n))
-
-        def work() -> tuple[int, float, float]:
-            start, used, mine = perf_counter(), thread_time(), 0
-            for t in todo:
-                results[t] = task(t)
-                mine += 1
-            return mine, perf_counter() - start, thread_time() - used
-
-        others = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
-        mine, took, used = work()
-        if len(results) < n:
-            wait(others, timeout=1.25 * took / max(mine, 1))
-        runs = [(mine, took, used), *(other.result() for other in others if other.done())]
-        awake = all(took < 3 * used for mine, took, used in runs if mine)
-        self._pause = 0 if mine < n == len(results) and awake else min(4 * self._pause + 3, LONGEST)
-        self._rest = self._pause
-        for t in range(n):
-            if t not in results:
-                results[t] = task(t)
-        return [results[t] for t in range(n)]
-
-
 def boost(
-    bins: Dense | Sparse, relation: Relation, n_rounds: int, criterion: str, team: Team
+    bins: Bins, relation: Relation, n_rounds: int, criterion: str, team: Team
 ) -> Iterator[Round]:
     """Yield the rounds, fewer than ``n_rounds`` if no base ranker lowers the loss any more.
 
@@ -307,52 +277,65 @@ def boost(
     criterion : {"loss", "edge"}
         Whether the base ranker with the smallest Z is taken, or that with the largest edge.
     team : Team
-        Who searches the features.
+        Who does the work.
     """
-    d, m = len(bins.n_bins), len(relation.s)
+    at_first = relation.log_total
+    for found in islice(relation.rounds(bins, criterion, team), n_rounds):
+        above = found.missing_above
+        if not bins.missing[found.feature]:
+            above = 2 * found.n_above > len(relation.s)
+        log_loss = relation.log_total - at_first
+        yield Round(found.feature, found.cut, bool(above), found.alpha, log_loss)
+
+
+def _searched(relation: Searched, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
+    d = len(bins.n_bins)
     n_blocks = -(-d // WIDTH)
     # Few calls of many blocks, but enough of them to make up for threads that lag behind.
     n_parts = min(max(n_blocks // 2, team.n_threads), 16 * team.n_threads)
-    h = np.empty(m, dtype=np.uint8)
-    cap, at_first = np.log(relation.limit) / 2, relation.log_total
+    h = np.empty(len(relation.s), dtype=np.uint8)
     no_gain = (1.0 if criterion == "loss" else 0.0) - cuts.TIE
-    for _ in range(n_rounds):
+    while True:
         search = relation.search(bins, criterion)
         width = WIDTH * -(-n_blocks // team.parts(min(n_blocks, n_parts)))
 
-        def part(t: int, search: Search = search, width: int = width) -> tuple[Floats, Kept]:
+        def part(t: int, search: Search = search, width: int = width) -> Floats:
             return search(t * width, min((t + 1) * width, d))
 
-        tables, hists = zip(*team.run(part, -(-d // width)), strict=True)
-        found = np.concatenate(tables)
-        whole = len(hists) == 1 or hists[0] is None
-        relation.kept = hists[0] if whole else np.concatenate(hists)
-        least = found[:, 0].min()
-        if least >= no_gain:
+        found = np.concatenate(team.run(part, -(-d // width)))
+        feature, cut, above = rounds.best(found)
+        if found[feature, 0] >= no_gain:
             return
-        feature = int(np.argmax(found[:, 0] <= least + cuts.TIE))
-        cut, above = int(found[feature, 1]), bool(found[feature, 2])
         n_above = loops.split(bins, feature, cut, above, h)
-        plus, minus = relation.sides(h)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            alpha = float(np.clip((np.log(plus) - np.log(minus)) / 2, -cap, cap))
+        alpha = loops.best_step(relation.sides(h), relation.limit)
         if not abs(alpha) > 0:
             return
-        if not bins.missing[feature]:
-            above = 2 * n_above > m
         relation.move(alpha)
-        yield Round(feature, cut, above, alpha, relation.log_total - at_first)
+        yield Choice(feature, cut, above, alpha, n_above)
 
 
-def _edges(bins: Dense | Sparse, slots: histograms.Slots) -> Search:
+def _edges(bins: Bins, slots: histograms.Slots) -> Search:
     slots.total[0] = slots.values.sum()
 
-    def edges(first: int, last: int) -> tuple[Floats, Kept]:
+    def edges(first: int, last: int) -> Floats:
         out = np.empty((last - first, 3))
         histograms.search_edges(bins, first, last, slots, out)
-        return out, None
+        return out
 
     return edges
+
+
+def _parts(starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first part of each group, and the first row of each part."""
+    rows = max(PART, -(-int(starts[-1]) // MOST_PARTS))
+    sizes = np.diff(starts)
+    counts = -(-sizes // rows)
+    parts = np.append(0, np.cumsum(counts))
+    number = np.arange(parts[-1]) - np.repeat(parts[:-1], counts)
+    bounds = np.repeat(starts[:-1], counts) + number * np.repeat(sizes, counts) // np.repeat(
+        counts, counts
+    )
+    return parts, np.append(bounds, starts[-1])
 
 
 def _slots(state: loops.State) -> histograms.Slots:
@@ -368,11 +351,14 @@ def _slots(state: loops.State) -> histograms.Slots:
         kind=kind,
         unit=np.empty((len(kind), 2)),
         total=np.empty(len(kind), dtype=np.int64),
+        gains=np.empty((len(state.group), 2), dtype=np.int64),
+        begins=np.empty(len(kind), dtype=np.bool_),
         of=np.append(0, np.cumsum(uses.sum(axis=1))),
         groups=np.repeat(np.arange(len(sizes)), sizes),
+        parts=state.parts,
+        bounds=state.bounds,
         rows=state.picked,
-        start=state.starts[group],
-        n_rows=np.empty(len(kind), dtype=np.int64),
+        n_rows=state.n_picked,
         values=np.empty(ends[-1], dtype=np.int64),
         first=ends - sizes[group],
     )
@@ -386,10 +372,13 @@ def _one_slot(m: int) -> histograms.Slots:
         kind=zero,
         unit=np.empty((1, 2)),
         total=np.empty(1, dtype=np.int64),
+        gains=np.empty((1, 2), dtype=np.int64),
+        begins=np.ones(1, dtype=np.bool_),
         of=np.array([0, 1]),
         groups=np.zeros(m, dtype=np.int64),
+        parts=np.array([0, 1]),
+        bounds=np.array([0, m]),
         rows=np.arange(m, dtype=np.uint32),
-        start=zero,
         n_rows=np.array([m]),
         values=np.empty(m, dtype=np.int64),
         first=zero,

@@ -1,0 +1,141 @@
+"""Threads that share work, and cost next to nothing while their cores are busy elsewhere."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+from time import perf_counter, thread_time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.engine.loops import meeting
+
+Work = Callable[..., tuple[Any, ...]]
+
+# Runs that a team of no use sits out at first, and at most.
+FIRST_PAUSE, LONGEST_PAUSE = 15, 255
+# Seconds that a useful team may lose, and that sleepers have to wake up.
+CREDIT, WAKING = 5e-3, 2e-4
+# Looks at the board that are timed, to know what one takes.
+LOOKS = 5_000
+
+
+class Team:
+    """Threads that share work: tasks by `run`, and compiled loops in `helping`.
+
+    A task that another thread has begun is not waited for, since that may have been put to sleep,
+    but done again; it must give the same result each time. Compiled loops are only shared with
+    threads that answer at once, but may be left waiting if one of them is put to sleep.
+
+    Each run tells how much time the others saved, from what one's own share of the work took.
+    When they have cost more than they saved, because their cores are busy, they are not asked for
+    a while, longer each time.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+        self._rest = self._pause = 0
+        self._credit = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool:
+            self._pool.shutdown(wait=False)
+
+    def parts(self, n: int) -> int:
+        """Return into how many of n parts to divide what comes next: all, or one."""
+        return n if self._asked() else 1
+
+    def _asked(self) -> bool:
+        """Return whether to ask the others for help with what comes next."""
+        self._rest -= 1
+        return self._pool is not None and self._rest < 0
+
+    def _learn(self, saved: float) -> None:
+        self._credit += saved
+        if self._credit < 0.0:
+            self._rest = self._pause = min(4 * self._pause + FIRST_PAUSE, LONGEST_PAUSE)
+            self._credit = 0.0
+        elif self._credit > CREDIT:
+            self._pause, self._credit = 0, CREDIT
+
+    def run(self, task: Callable[[int], Any], n: int) -> list[Any]:
+        """Return task(0), ..., task(n - 1)."""
+        if self._pool is None or n == 1:
+            return [task(t) for t in range(n)]
+        results: dict[int, Any] = {}
+        todo = iter(range(n))
+
+        def work() -> int:
+            mine = 0
+            for t in todo:
+                results[t] = task(t)
+                mine += 1
+            return mine
+
+        start, used = perf_counter(), thread_time()
+        for _ in range(self.n_threads - 1):
+            self._pool.submit(work)
+        mine = work()
+        each = (thread_time() - used) / max(mine, 1)
+        for t in range(n):
+            if t not in results:
+                results[t] = task(t)
+        self._learn(n * each - (perf_counter() - start))
+        return [results[t] for t in range(n)]
+
+    @contextmanager
+    def helping(self, work: Work, job: tuple[Any, ...]) -> Iterator[Callable[[], tuple[Any, ...]]]:
+        """Yield a function that leads compiled ``work(board, seat, *job)``, as the others help.
+
+        With no seat, -1, the work is led, and returns the size of the team and how often the leader
+        looked at it after all else. With a seat it helps, and returns when it is idle for long.
+        """
+        board, nobody = meeting.new_board(self.n_threads - 1), meeting.new_board(0)
+        bells = [Event() for _ in range(self.n_threads - 1)]
+        over, a_look = False, min(_time_looks(board) for _ in range(3))
+
+        def sit(seat: int) -> None:
+            while bells[seat].wait() and not over:
+                bells[seat].clear()
+                work(board, seat, *job)
+
+        def wake() -> None:
+            away = [bell for seat, bell in enumerate(bells) if meeting.is_empty(board, seat)]
+            for bell in away:
+                bell.set()
+            if away:
+                meeting.await_all(board, int(WAKING / a_look))
+
+        def lead() -> tuple[Any, ...]:
+            start, asked = perf_counter(), self._asked()
+            if asked:
+                wake()
+            used = thread_time()
+            *found, size, looks = work(board if asked else nobody, -1, *job)
+            if asked:
+                mine = thread_time() - used - looks * a_look
+                self._learn(size * mine - (perf_counter() - start))
+            return tuple(found)
+
+        if self._pool:
+            for seat in range(len(bells)):
+                self._pool.submit(sit, seat)
+        try:
+            yield lead
+        finally:
+            over = True
+            meeting.dismiss(board)
+            for bell in bells:
+                bell.set()
+
+
+def _time_looks(board: NDArray[np.int64]) -> float:
+    start = perf_counter()
+    meeting.await_all(board, LOOKS)
+    return (perf_counter() - start) / LOOKS
