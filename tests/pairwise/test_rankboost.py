@@ -316,6 +316,7 @@ def present(monkeypatch):
     monkeypatch.setattr(meeting, "USUAL_PATIENCE", 10**12)
     monkeypatch.setattr(meeting, "USUAL_STAY", 10**12)
     monkeypatch.setattr(team_module, "WAKING", 60.0)
+    monkeypatch.setattr(team_module, "no_core_is_free", lambda: False)
     monkeypatch.setattr(Team, "_learn", lambda *_: None)
     monkeypatch.setattr(rounds, "take_rounds", watched)
     return sizes
@@ -366,7 +367,8 @@ def test_helpers_leave_when_a_fit_is_broken_off():
     assert threading.active_count() == before
 
 
-def test_a_sleeping_thread_is_not_waited_for():
+def test_a_sleeping_thread_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(team_module, "no_core_is_free", lambda: False)
     woken = threading.Event()
 
     def task(t):
@@ -377,24 +379,51 @@ def test_a_sleeping_thread_is_not_waited_for():
     with Team(2) as team:
         for _ in range(5):
             assert team.run(task, 6) == [t * t for t in range(6)]
+            team._rest = 0
         woken.set()
 
 
-def test_a_team_of_no_use_rests():
+def test_a_team_of_no_use_rests(monkeypatch):
+    monkeypatch.setattr(team_module, "no_core_is_free", lambda: False)
     woken = threading.Event()
+
+    def used(team):
+        parts = team.parts(6)
+        assert team.run(lambda t: t, parts) == list(range(parts))
+        return parts
+
     with Team(1) as team:
-        assert [team.parts(6) for _ in range(3)] == [1, 1, 1]
+        assert [used(team) for _ in range(3)] == [1, 1, 1]
     with Team(2) as team:
-        assert team.parts(6) == 6
         team._pool.submit(woken.wait, 10)
         for rest in (15, 75, 255, 255):
-            assert team.run(lambda t: t, 6) == list(range(6))
-            assert [team.parts(6) for _ in range(rest)] == [1] * rest
-            assert team.parts(6) == 6
+            assert used(team) == 6
+            assert [used(team) for _ in range(rest)] == [1] * rest
         team._learn(1.0)
         team._learn(-0.001)
         assert team.parts(6) == 6
         woken.set()
+
+
+@pytest.mark.parametrize(("running", "asked"), [(1, True), (2, False)])
+def test_nobody_is_woken_when_no_core_is_free(running, asked, monkeypatch, tmp_path):
+    load = tmp_path / "loadavg"
+    monkeypatch.setattr(team_module, "LOAD", load)
+    monkeypatch.setattr(team_module.os, "cpu_count", lambda: 2)
+    assert not team_module.no_core_is_free()
+    load.write_text(f"0.1 0.2 0.3 {running}/99 1234")
+    others = threading.Event()
+
+    def task(t):
+        if threading.current_thread() is not threading.main_thread():
+            others.set()
+        elif asked:
+            others.wait(10)
+        return t
+
+    with Team(2) as team:
+        assert team.run(task, 8) == list(range(8))
+    assert others.is_set() == asked
 
 
 def test_an_error_in_a_thread_is_raised():

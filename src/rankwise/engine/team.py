@@ -1,8 +1,10 @@
 """Threads that share work, and cost next to nothing while their cores are busy elsewhere."""
 
+import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 from time import perf_counter, thread_time
 from typing import Any, Self
@@ -18,6 +20,7 @@ Work = Callable[..., tuple[Any, ...]]
 FIRST_PAUSE, LONGEST_PAUSE = 15, 255
 # Seconds that a useful team may lose, and that sleepers have to wake up.
 CREDIT, WAKING = 5e-3, 2e-4
+LOAD = Path("/proc/loadavg")
 # Looks at the board that are timed, to know what one takes.
 LOOKS = 5_000
 
@@ -31,7 +34,7 @@ class Team:
 
     Each run tells how much time the others saved, from what one's own share of the work took.
     When they have cost more than they saved, because their cores are busy, they are not asked for
-    a while, longer each time.
+    a while, longer each time; nor are they woken when no core is free, unless they just helped.
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -48,13 +51,18 @@ class Team:
             self._pool.shutdown(wait=False)
 
     def parts(self, n: int) -> int:
-        """Return into how many of n parts to divide what comes next: all, or one."""
-        return n if self._asked() else 1
+        """Return into how many of n parts to divide what is run next: all, or one."""
+        return n if self._pool is not None and self._rest <= 0 else 1
 
-    def _asked(self) -> bool:
+    def _asked(self, asleep: bool = True) -> bool:
         """Return whether to ask the others for help with what comes next."""
         self._rest -= 1
-        return self._pool is not None and self._rest < 0
+        if self._pool is None or self._rest >= 0:
+            return False
+        if asleep and self._credit <= 0.0 and no_core_is_free():
+            self._rest = FIRST_PAUSE
+            return False
+        return True
 
     def _learn(self, saved: float) -> None:
         self._credit += saved
@@ -66,7 +74,7 @@ class Team:
 
     def run(self, task: Callable[[int], Any], n: int) -> list[Any]:
         """Return task(0), ..., task(n - 1)."""
-        if self._pool is None or n == 1:
+        if not self._asked() or self._pool is None or n == 1:
             return [task(t) for t in range(n)]
         results: dict[int, Any] = {}
         todo = iter(range(n))
@@ -99,23 +107,26 @@ class Team:
         board, nobody = meeting.new_board(self.n_threads - 1), meeting.new_board(0)
         bells = [Event() for _ in range(self.n_threads - 1)]
         over, a_look = False, min(_time_looks(board) for _ in range(3))
+        seats: list[Future[None]] = []
 
         def sit(seat: int) -> None:
             while bells[seat].wait() and not over:
                 bells[seat].clear()
                 work(board, seat, *job)
 
-        def wake() -> None:
-            away = [bell for seat, bell in enumerate(bells) if meeting.is_empty(board, seat)]
-            for bell in away:
-                bell.set()
-            if away:
-                meeting.await_all(board, int(WAKING / a_look))
+        def wake(away: list[int]) -> None:
+            for seat in away:
+                bells[seat].set()
+            if self._pool and not seats:
+                seats.extend(self._pool.submit(sit, seat) for seat in range(len(bells)))
+            meeting.await_all(board, int(WAKING / a_look))
 
         def lead() -> tuple[Any, ...]:
-            start, asked = perf_counter(), self._asked()
-            if asked:
-                wake()
+            start = perf_counter()
+            away = [seat for seat in range(len(bells)) if meeting.is_empty(board, seat)]
+            asked = self._asked(asleep=bool(away))
+            if asked and away:
+                wake(away)
             used = thread_time()
             *found, size, looks = work(board if asked else nobody, -1, *job)
             if asked:
@@ -123,9 +134,6 @@ class Team:
                 self._learn(size * mine - (perf_counter() - start))
             return tuple(found)
 
-        if self._pool:
-            for seat in range(len(bells)):
-                self._pool.submit(sit, seat)
         try:
             yield lead
         finally:
@@ -139,3 +147,12 @@ def _time_looks(board: NDArray[np.int64]) -> float:
     start = perf_counter()
     meeting.await_all(board, LOOKS)
     return (perf_counter() - start) / LOOKS
+
+
+def no_core_is_free() -> bool:
+    """Return whether the system, if it is Linux, has as much to do now as it has cores."""
+    try:
+        running = LOAD.read_text().split()[3].split("/")[0]
+    except FileNotFoundError:
+        return False
+    return int(running) >= (os.cpu_count() or 1)

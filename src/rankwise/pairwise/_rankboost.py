@@ -90,8 +90,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         The part that is set aside: of the queries if there are some, of the rows or pairs
         otherwise.
     n_jobs : int, default=None
-        Threads that share the features; None means 1, -1 all cores. The result does not depend on
-        it.
+        Threads that share features and rows; None means 1, -1 all cores. The result does not depend
+        on it.
     random_state : int, RandomState instance or None, default=None
         Draws the sample for the bins and the part that is set aside.
 

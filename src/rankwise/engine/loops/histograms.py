@@ -231,13 +231,19 @@ def _share(below, total, n_bins, low):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _halves(below, total, n_bins, low):
     """Fill both shares of the group below each cut, from words of two halves."""
-    half, a, b = np.int64(HALF - 1), low[0], low[1]
+    # A number below 2^52, put into the fraction of the float 2^52, is converted by taking that off;
+    # vectors have no other way to do so everywhere.
+    half, whole, bits = np.int64(HALF - 1), 2.0**52, np.int64(0x4330000000000000)
+    a, b, a_bits, b_bits = low[0], low[1], low[0].view(np.int64), low[1].view(np.int64)
     # The halves are below 2^32 in sum, the upper one without a sign.
     up = 1.0 / max((total >> 32) & half, 1)
     down = 1.0 / max(total & half, 1)
     for p in range(n_bins):
-        a[p] = ((below[p] >> 32) & half) * up
-        b[p] = (below[p] & half) * down
+        a_bits[p] = ((below[p] >> 32) & half) | bits
+        b_bits[p] = (below[p] & half) | bits
+    for p in range(n_bins):
+        a[p] = (a[p] - whole) * up
+        b[p] = (b[p] - whole) * down
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
