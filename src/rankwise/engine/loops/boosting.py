@@ -205,9 +205,9 @@ def find_links(state, magnitude):
 def count(state, h, first, last):
     """Count the rows in h, part by part."""
     for p in range(first, last):
-        n = 0
-        for i in range(state.bounds[p], state.bounds[p + 1]):
-            n += h[i]
+        mine, n = h[state.bounds[p] : state.bounds[p + 1]], 0
+        for i in range(mine.shape[0]):
+            n += mine[i]
         state.n_above[p] = n
 
 
@@ -225,17 +225,17 @@ def pick(state, h, first, last):
     """Pick the rows on the smaller side of h, and sum the factors of them and of the others."""
     for p in range(first, last):
         g, start, stop = state.group[p], state.bounds[p], state.bounds[p + 1]
-        side, k = smaller_side(state, g), np.uint64(start)
-        for i in range(start, stop):
-            state.picked[k] = i
-            k += np.uint64(h[i] == side)
-        n = state.n_picked[p] = np.int64(k) - start
-        rows = state.picked[start : start + n]
+        mine, rows = h[start:stop], state.picked[start:stop]
+        side, k = np.uint8(smaller_side(state, g)), np.uint64(0)
+        for i in range(mine.shape[0]):
+            rows[k] = start + i
+            k += np.uint64(mine[i] == side)
+        n = state.n_picked[p] = np.int64(k)
         for way in range(2):
             if not (state.lead[g] if way else state.tail[g]):
-                values = state.B if way else state.A
+                values = (state.B if way else state.A)[start:stop]
                 total, out = state.part_sums[p, way], state.split[p, way]
-                _apart(h[start:stop], side, values[start:stop], start, rows, total, out)
+                _apart(mine, side, values, start, rows[:n], total, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -246,7 +246,7 @@ def _apart(h, side, values, start, rows, total, out):
     """
     within = 0.0
     for i in rows:
-        within += values[i - start]
+        within += values[np.uint64(i - start)]
     rest = total - within
     if rest < within:
         rest = 0.0
