@@ -45,9 +45,9 @@ class State(NamedTuple):
     ``anew``, and have ``room`` around that; scores have ``moved`` by so much since all were.
     ``part_sums`` are those of the parts.
 
-    A base ranker has ``n_above`` rows of each part; ``picked`` lists the ``n_picked`` ones of them
-    on the side that is the smaller one in its group. ``split`` has their sums of A and those of
-    the others, and the same of B.
+    A base ranker has ``n_above`` rows of each part; ``side`` is 1 for groups where these are the
+    fewer ones. ``picked`` lists the ``n_picked`` rows of each part on the smaller side of its
+    group, and ``split`` has their sums of A and those of the others, and the same of B.
     """
 
     starts: np.ndarray
@@ -72,6 +72,7 @@ class State(NamedTuple):
     bounds: np.ndarray
     part_sums: np.ndarray
     n_above: np.ndarray
+    side: np.ndarray
     picked: np.ndarray
     n_picked: np.ndarray
     split: np.ndarray
@@ -126,7 +127,7 @@ def move(state, alpha, first, last):
     for p in range(first, last):
         g, start = state.group[p], state.bounds[p]
         rows = state.picked[start : start + state.n_picked[p]]
-        step = alpha if smaller_side(state, g) else -alpha
+        step = alpha if state.side[g] else -alpha
         for i in rows:
             state.s[i] += step
         for way in range(2):
@@ -148,7 +149,7 @@ def settle(state, alpha, magnitude):
     far = state.moved[0] > SPAN
     for g in range(state.y.shape[0]):
         state.anew[g] = far
-        if not smaller_side(state, g):
+        if not state.side[g]:
             state.base[g] += alpha
             state.shift[g, 0] += alpha
             state.shift[g, 1] -= alpha
@@ -212,21 +213,14 @@ def count(state, h, first, last):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def smaller_side(state, g):
-    """Return whether the rows of a group that were counted are the fewer ones."""
-    n = 0
-    for p in range(state.parts[g], state.parts[g + 1]):
-        n += state.n_above[p]
-    return np.int64(2 * n <= state.starts[g + 1] - state.starts[g])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def pick(state, h, first, last):
     """Pick the rows on the smaller side of h, and sum the factors of them and of the others."""
     for p in range(first, last):
         g, start, stop = state.group[p], state.bounds[p], state.bounds[p + 1]
-        mine, rows = h[start:stop], state.picked[start:stop]
-        side, k = np.uint8(smaller_side(state, g)), np.uint64(0)
+        n_above = state.n_above[state.parts[g] : state.parts[g + 1]].sum()
+        side = np.uint8(2 * n_above <= state.starts[g + 1] - state.starts[g])
+        state.side[g] = side
+        mine, rows, k = h[start:stop], state.picked[start:stop], np.uint64(0)
         for i in range(mine.shape[0]):
             rows[k] = start + i
             k += np.uint64(mine[i] == side)
@@ -262,7 +256,7 @@ def weigh_sides(state, magnitude):
     for g in range(state.y.shape[0]):
         links = state.links[g]
         r, t, step, c = links[0], links[1], links[2], links[3]
-        side = smaller_side(state, g)
+        side = state.side[g]
         if not state.lead[g]:
             gap0 += step * low0
             gap1 += step * low1

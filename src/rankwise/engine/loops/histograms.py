@@ -11,7 +11,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from rankwise.engine.loops.bins import WIDTH
-from rankwise.engine.loops.boosting import WIDE, smaller_side
+from rankwise.engine.loops.boosting import WIDE
 from rankwise.engine.loops.cuts import choose, judge
 
 HALF = 2.0**32
@@ -75,7 +75,7 @@ def change_slots(state, slots, alpha, first, last):
     """Fill the slots with what `move` will change in parts first to last."""
     for p in range(first, last):
         g, start, n = state.group[p], state.bounds[p], state.n_picked[p]
-        step = alpha if smaller_side(state, g) else -alpha
+        step = alpha if state.side[g] else -alpha
         more, less = np.exp(step), np.exp(-step)
         for q in range(slots.of[g], slots.of[g + 1]):
             kind, up, down, gain = slots.kind[q], slots.unit[q, 0], slots.unit[q, 1], np.int64(0)

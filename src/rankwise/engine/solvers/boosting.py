@@ -129,6 +129,7 @@ class Graded:
             bounds=bounds,
             part_sums=np.empty((parts[-1], 2)),
             n_above=np.empty(parts[-1], dtype=np.int64),
+            side=np.empty(n, dtype=np.uint8),
             picked=np.empty(m, dtype=np.uint32),
             n_picked=np.empty(parts[-1], dtype=np.int64),
             split=np.empty((parts[-1], 2, 2)),
