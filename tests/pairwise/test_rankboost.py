@@ -2,7 +2,6 @@
 
 import threading
 from itertools import product
-from time import sleep
 
 import numpy as np
 import pytest
@@ -351,7 +350,7 @@ def test_rounds_that_keep_nothing_are_the_same(monkeypatch):
 @pytest.mark.usefixtures("present")
 def test_helpers_leave_when_a_fit_is_broken_off():
     X, y, _, _ = sample(2, m=5_000)
-    before = threading.active_count()
+    before = set(threading.enumerate())
     relation = boosting.Graded(Pairs(y), 1e4)
     with Team(3) as team:
         bins, _ = binning.bin_features(
@@ -360,11 +359,10 @@ def test_helpers_leave_when_a_fit_is_broken_off():
         taken = boosting.boost(bins, relation, 10, "loss", team)
         next(taken)
         taken.close()
-    for _ in range(1_000):
-        if threading.active_count() == before:
-            break
-        sleep(0.01)
-    assert threading.active_count() == before
+    helpers = set(threading.enumerate()) - before
+    for helper in helpers:
+        helper.join(10)
+    assert not any(helper.is_alive() for helper in helpers)
 
 
 def test_a_sleeping_thread_is_not_waited_for(monkeypatch):
