@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 PARTS = 8
-LEAF = 32
+LEAF = 64
 BLOCK = 2048
 COUNT, COST, SQUARE = PARTS, 2 * PARTS, 3 * PARTS
 
@@ -67,7 +67,7 @@ def misranked_sum(t, y, a, room, targets, starts, both, power):
             else:
                 nt, ny, na, dt, dy, da = t2, y2, a2, t, y, a
             if stop - start <= LEAF:
-                total += _leaf(nt, ny, na, start, stop, both, power)
+                total += _leaf(nt[start:stop], ny[start:stop], na[start:stop], both, power)
                 continue
             n_parts = _cut(targets, start, stop, cuts)
             lanes[:PARTS] = np.inf
@@ -79,11 +79,10 @@ def misranked_sum(t, y, a, room, targets, starts, both, power):
             before = nt[stop - 1]
             for end in range(stop, start, -BLOCK):
                 begin = max(start, end - BLOCK)
-                _find_parts(ny, begin, end, lanes, part)
-                total += _meet(
-                    nt, ny, na, begin, end, before, part, both, power, lanes, cuts.shape[0] - 1
-                )
-                _deal(nt, ny, na, begin, end, part, cuts[1:], dt, dy, da)
+                bt, by, ba = nt[begin:end], ny[begin:end], na[begin:end]
+                _find_parts(by, lanes, part)
+                total += _meet(bt, by, ba, before, part, both, power, lanes, cuts.shape[0] - 1)
+                _deal(bt, by, ba, part, cuts[1:], dt, dy, da)
                 before = nt[begin]
     return total
 
@@ -108,22 +107,22 @@ def _cut(targets, start, stop, cuts):
 
 
 @njit(cache=True, nogil=True)
-def _find_parts(y, start, stop, floor, part):
+def _find_parts(y, floor, part):
     """Fill ``part`` with the part that each row is in, ``floor`` being their lowest targets."""
-    for at in range(start, stop):
-        g = 4 * (y[at] >= floor[4])
-        g += 2 * (y[at] >= floor[g + 2])
-        part[at - start] = g + (y[at] >= floor[g + 1])
+    for i in range(y.shape[0]):
+        g = 4 * (y[i] >= floor[4])
+        g += 2 * (y[i] >= floor[g + 2])
+        part[i] = g + (y[i] >= floor[g + 1])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _meet(t, y, a, start, stop, before, part, both, power, lanes, n_lanes):
+def _meet(t, y, a, before, part, both, power, lanes, n_lanes):
     """Return the sum over pairs of two parts; the lane of a part holds the rows of lower ones."""
     total = 0.0
-    for at in range(stop - 1, start - 1, -1):
-        gap, target = before - t[at], y[at]
-        before = t[at]
-        w = a[at] if a.shape[0] > 0 else 1.0
+    for i in range(t.shape[0] - 1, -1, -1):
+        gap, target = before - t[i], y[i]
+        before = t[i]
+        w = a[i] if a.shape[0] > 0 else 1.0
         # a constant number of lanes would be unrolled instead of done several at a time
         for g in range(n_lanes):
             n, d = lanes[COUNT + g], lanes[COST + g]
@@ -132,7 +131,7 @@ def _meet(t, y, a, start, stop, before, part, both, power, lanes, n_lanes):
             lanes[COUNT + g] = n + (w if target < lanes[g] else 0.0)
             lanes[COST + g] = moved + w * u
             lanes[SQUARE + g] += gap * (d + moved) + w * u * u
-        g = part[at - start]
+        g = part[i]
         u = both * (target - lanes[g])
         n, d, e = lanes[COUNT + g], lanes[COST + g], lanes[SQUARE + g]
         total += w * (e + u * (2 * d + u * n) if power == 2 else d + u * n if power == 1 else n)
@@ -140,27 +139,28 @@ def _meet(t, y, a, start, stop, before, part, both, power, lanes, n_lanes):
 
 
 @njit(cache=True, nogil=True)
-def _deal(t, y, a, start, stop, part, place, t2, y2, a2):
+def _deal(t, y, a, part, place, t2, y2, a2):
     """Deal the rows to their parts, in each still sorted, down from ``place``."""
-    for at in range(stop - 1, start - 1, -1):
-        g = part[at - start]
+    for i in range(t.shape[0] - 1, -1, -1):
+        g = part[i]
         p = place[g] - 1
         place[g] = p
-        t2[p], y2[p] = t[at], y[at]
+        t2[p], y2[p] = t[i], y[i]
         if a.shape[0] > 0:
-            a2[p] = a[at]
+            a2[p] = a[i]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _leaf(t, y, a, start, stop, both, power):
+def _leaf(t, y, a, both, power):
     """Return the sum over all pairs of a leaf."""
     total = 0.0
-    for i in range(start + 1, stop):
-        found = 0.0
-        for j in range(start, i):
-            cost = t[i] - t[j] + both * (y[j] - y[i])
+    # rows count from 0, or the compiler would allow for negative ones and do one at a time
+    for i in range(t.shape[0]):
+        found, key, target = 0.0, t[i], y[i]
+        for j in range(i):
+            cost = key - t[j] + both * (y[j] - target)
             cost = cost * cost if power == 2 else cost if power == 1 else 1.0
             w = a[j] if a.shape[0] > 0 else 1.0
-            found += w * cost if y[j] > y[i] else 0.0
+            found += w * cost if y[j] > target else 0.0
         total += found * (a[i] if a.shape[0] > 0 else 1.0)
     return total
