@@ -143,7 +143,10 @@ class Pairs:
         """The weight of all pairs y_j > y_i."""
         if self.codes is None and self.grades is not None:
             codes, levels = self.grades
-            mass = np.bincount(codes, self._weight, len(levels)).astype(np.float64)
+            if self._weight is not None:
+                mass = np.bincount(codes, self._weight, len(levels)).astype(np.float64)
+            else:  # quicker than to make each code eight bytes long, as bincount does
+                mass = np.array([np.count_nonzero(codes == g) for g in range(len(levels))], float)
             lower = np.append(0.0, np.cumsum(mass)[:-1])
             if self.magnitude:
                 return float(mass @ (levels * lower) - np.cumsum(mass * levels)[:-1] @ mass[1:])
