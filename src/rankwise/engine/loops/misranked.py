@@ -46,8 +46,8 @@ def misranked_sum(t, y, a, room, targets, starts, both, power):
         Where to deal them. Overwritten.
     targets : ndarray of shape (m,)
         The targets sorted by (query, y).
-    both : float
-        1 if the difference of the targets is part of the cost, else 0.
+    both : bool
+        Whether the difference of the targets is part of the cost.
     """
     t2, y2, a2 = room[0], room[1], room[2] if a.shape[0] > 0 else a
     part, cuts = np.empty(BLOCK, dtype=np.uint8), np.empty(PARTS + 1, dtype=np.int64)
@@ -127,12 +127,16 @@ def _meet(t, y, a, before, part, both, power, lanes, n_lanes):
         for g in range(n_lanes):
             n, d = lanes[COUNT + g], lanes[COST + g]
             moved = d + gap * n
-            u = max(both * (lanes[g] - target), 0.0)
             lanes[COUNT + g] = n + (w if target < lanes[g] else 0.0)
-            lanes[COST + g] = moved + w * u
-            lanes[SQUARE + g] += gap * (d + moved) + w * u * u
+            if both:
+                u = max(lanes[g] - target, 0.0)
+                lanes[COST + g] = moved + w * u
+                lanes[SQUARE + g] += gap * (d + moved) + w * u * u
+            else:
+                lanes[COST + g] = moved
+                lanes[SQUARE + g] += gap * (d + moved)
         g = part[i]
-        u = both * (target - lanes[g])
+        u = target - lanes[g] if both else 0.0
         n, d, e = lanes[COUNT + g], lanes[COST + g], lanes[SQUARE + g]
         total += w * (e + u * (2 * d + u * n) if power == 2 else d + u * n if power == 1 else n)
     return total
@@ -158,7 +162,7 @@ def _leaf(t, y, a, both, power):
     for i in range(t.shape[0]):
         found, key, target = 0.0, t[i], y[i]
         for j in range(i):
-            cost = key - t[j] + both * (y[j] - target)
+            cost = key - t[j] + (y[j] - target if both else 0.0)
             cost = cost * cost if power == 2 else cost if power == 1 else 1.0
             w = a[j] if a.shape[0] > 0 else 1.0
             found += w * cost if y[j] > target else 0.0

@@ -44,7 +44,7 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     comparable_weights(t, y, a, pairs.starts, pairs.magnitude, tied)
     t.fill(0.0)
     power = 1 if pairs.magnitude else 0
-    misranked = misranked_sum(t, y, a, room, pairs.targets, pairs.starts, 1.0, power)
+    misranked = misranked_sum(t, y, a, room, pairs.targets, pairs.starts, True, power)
     return PairCounts(float(misranked), float(tied.sum()), pairs.one_sided_weight)
 
 

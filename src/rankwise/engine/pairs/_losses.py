@@ -317,7 +317,7 @@ def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> f
     if power not in (1, 2):
         raise ValueError(f"power={power!r} must be 1 or 2")
     pairs.check_comparable()
-    total = misranked_sum(*by_score(pairs, s), pairs.targets, pairs.starts, float(magnitude), power)
+    total = misranked_sum(*by_score(pairs, s), pairs.targets, pairs.starts, magnitude, power)
     return float(total) / pairs.one_sided_weight
 
 
