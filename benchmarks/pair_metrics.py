@@ -96,5 +96,5 @@ RACE = Race(
         Target("kendalltau", over="misranking", at_least=2),
         Target("ndcg", over="sklearn ndcg", at_most=1),
     ),
-    growth=(Growth("m", (100_000, 200_000, 500_000, 1_000_000, 2_000_000)),),
+    growth=(Growth("m", (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)),),
 )

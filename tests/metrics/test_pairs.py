@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, cross_validate
 
 from rankwise import metrics
 from rankwise.testing.oracles import pair_costs, pair_loss, pair_weights
-from rankwise.testing.strategies import scored_rows
+from rankwise.testing.strategies import ScoredRows, scored_rows
 
 KINDS = {
     "magnitude": metrics.magnitude_loss,
@@ -61,6 +61,47 @@ def test_against_the_definition(kind, rows):
     for chosen in options(kind):
         expected = oracle(kind, rows, **chosen)
         assert_allclose(measure(kind, rows, **chosen), expected, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("queries", ["one", "grouped", "shuffled"])
+@pytest.mark.parametrize(
+    ("n", "levels", "steps"),
+    [
+        (33, None, None),
+        (300, 3, 2),
+        (300, 40, None),
+        (300, None, 0),
+        (700, None, 8),
+        (2_500, None, None),
+        (2_500, 400, 50),
+    ],
+)
+def test_many_rows_against_the_definition(kind, n, levels, steps, queries, weighted):
+    """Targets of so many levels, and scores of so many steps in 1; None: all different."""
+    random = np.random.default_rng(n)
+    y = random.normal(size=n) if levels is None else random.integers(0, levels, n) / 4
+    s = y / y.std() + random.normal(size=n)
+    if steps is not None:
+        s = np.round(s * steps) / max(steps, 1)
+    qid = None if queries == "one" else random.choice([5, 7, 9], n, p=[0.05, 0.15, 0.8])
+    if queries == "grouped":
+        qid.sort()
+    a = random.integers(0, 4, n) / 3 if weighted else None
+    rows = ScoredRows(y, s, qid, a)
+    for chosen in options(kind):
+        expected = oracle(kind, rows, **chosen)
+        assert_allclose(measure(kind, rows, **chosen), expected, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["hinge_rank", "hinge_magnitude"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_what_is_not_misranked_cannot_overflow(kind, power):
+    y = np.append(np.arange(200.0), 1e200)
+    s = np.append(np.arange(200.0)[::-1], 1e200)
+    expected = oracle(kind, (y[:200], s[:200], None, None), power=power) * (199 / 201)
+    assert_allclose(KINDS[kind](y, s, power=power), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -57,13 +57,13 @@ def ndcg_score(
         raise ValueError(f"y_true holds {y.min()}, but gains start at 0: shift the targets")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    starts = pairs.by_query.starts
+    starts = pairs.starts
     rows, scores = sorted_rows(pairs.group(s), starts)
     discounts = 1 / np.log2(np.arange(2, np.diff(starts).max() + 2))
     discounts[cut:] = 0.0
     best, out = np.empty(pairs.n_queries), np.empty(pairs.n_queries)
     if pairs.grades is None:
-        gains = _gains(pairs.by_query.y)
+        gains = _gains(pairs.group(pairs.y))
         lists.best_gains(sorted_rows(gains, starts)[1], discounts, starts, best)
         lists.ndcg(scores, rows, gains, discounts, starts, best, out)
     else:
@@ -152,10 +152,9 @@ def _relevance(
     y = check_numbers(y_true, "y_true")
     pairs, s = _lists(y, y_score, qid)
     cut = _check_k(k, len(y))
-    layout = pairs.by_query
-    rows, scores = sorted_rows(pairs.group(s), layout.starts)
+    rows, scores = sorted_rows(pairs.group(s), pairs.starts)
     out = np.empty(pairs.n_queries)
-    measure(scores, (layout.y > 0)[rows], cut, layout.starts, out)
+    measure(scores, pairs.group(pairs.y > 0)[rows], cut, pairs.starts, out)
     return _mean(out)
 
 

@@ -17,7 +17,7 @@ from rankwise.engine.pairs import (
     Pairs,
     count_pairs,
     exponential_mean,
-    misranked_sums,
+    misranked_mean,
 )
 from rankwise.metrics._validation import Floats, check_numbers, check_weights
 
@@ -146,10 +146,8 @@ def hinge_rank_loss(
     >>> hinge_rank_loss([1, 2, 4], [1, 5, 4.5])
     0.16666666666666666
     """
-    _check_power(power)
     pairs, s = _pairs(y_true, y_score, qid, sample_weight)
-    pairs.check_comparable()
-    return float(misranked_sums(pairs, s)[3 if power == 1 else 5]) / pairs.one_sided_weight
+    return misranked_mean(pairs, s, magnitude=False, power=power)
 
 
 def hinge_magnitude_loss(
@@ -193,12 +191,8 @@ def hinge_magnitude_loss(
     >>> hinge_magnitude_loss([1, 2, 4], [1, 5, 4.5])
     0.8333333333333334
     """
-    _check_power(power)
     pairs, s = _pairs(y_true, y_score, qid, sample_weight)
-    pairs.check_comparable()
-    sums = misranked_sums(pairs, s)
-    total = sums[3] + sums[1] if power == 1 else sums[5] + 2 * sums[4] + sums[2]
-    return float(total) / pairs.one_sided_weight
+    return misranked_mean(pairs, s, magnitude=True, power=power)
 
 
 def pairwise_misranking_loss(
@@ -387,8 +381,3 @@ def _pairs(
     s = check_numbers(y_score, "y_score", len(y))
     weight = check_weights(sample_weight, len(y))
     return Pairs(y, qid=qid, sample_weight=weight, pair_weight=pair_weight), s
-
-
-def _check_power(power: int) -> None:
-    if power not in (1, 2):
-        raise ValueError(f"power={power!r} must be 1 or 2")

@@ -22,7 +22,10 @@ def check_numbers(values: Any, name: str, n: int | None = None) -> Floats:
         raise ValueError(f"{name} has {len(array)} entries for {n} rows: give one number a row")
     if not len(array):
         raise ValueError(f"{name} is empty: a mean needs at least one row")
-    if not np.isfinite(array).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.dot(array, array)
+    # squares need no temporary, but those of finite numbers may overflow
+    if not np.isfinite(squares) and not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array)))
         raise ValueError(f"{name} contains {array[row]} (row {row}): drop the row or correct it")
     return np.ascontiguousarray(array)

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 PARTS = 8
-TOTALS, GRADIENT, PARTNERS = 0, 1, 2
+GRADIENT, PARTNERS = 1, 2
 """What `dominance` sums."""
 
 
@@ -34,17 +34,23 @@ def group_bounds(y, starts, first, last):
 
 
 @njit(cache=True, nogil=True)
-def comparable_weights(y, a, starts, magnitude, out):
-    """Fill ``out[q]`` with the weight of all pairs y_i < y_j of query q, rows sorted by y."""
+def comparable_weights(t, y, a, starts, magnitude, out):
+    """Fill ``out[q]`` with the weight of the pairs y_i < y_j, t_i = t_j of query q.
+
+    Rows are sorted by (query, t, y). ``t`` is empty if all are equal, ``a`` if all weigh 1.
+    """
     for q in range(starts.shape[0] - 1):
         total, lower, gaps, same = 0.0, 0.0, 0.0, 0.0
         for p in range(starts[q], starts[q + 1]):
-            if p > starts[q] and y[p] != y[p - 1]:
+            w = a[p] if a.shape[0] > 0 else 1.0
+            if t.shape[0] > 0 and p > starts[q] and t[p] != t[p - 1]:
+                lower, gaps, same = 0.0, 0.0, 0.0
+            elif p > starts[q] and y[p] != y[p - 1]:
                 lower += same
                 gaps += (y[p] - y[p - 1]) * lower
                 same = 0.0
-            total += a[p] * (gaps if magnitude else lower)
-            same += a[p]
+            total += w * (gaps if magnitude else lower)
+            same += w
         out[q] = total
 
 
@@ -73,9 +79,8 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
     Parameters
     ----------
     what : int
-        TOTALS adds the sums of `_totals` to ``totals``; GRADIENT adds the sums of cost and
-        cost^2 to it, and the derivatives by t to ``out``; PARTNERS adds to ``out`` the sum of x
-        over the partners of each row, weighted.
+        GRADIENT adds the sums of cost and cost^2 to ``totals``, and the derivatives by t to
+        ``out``; PARTNERS adds to ``out`` the sum of x over the partners of each row, weighted.
     events, keys : ndarrays of shape (m,) or (2 m,)
         As from `merge_events`. Overwritten.
     y, a, first, last : ndarrays of shape (m,)
@@ -83,7 +88,7 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
     """
     each = events.shape[0] // max(1, y.shape[0])
     other_events, other_keys = np.empty_like(events), np.empty_like(keys)
-    found = np.zeros(events.shape[0] if what != TOTALS else 0)
+    found = np.zeros(events.shape[0])
     other_found = np.empty_like(found)
     part = np.empty(events.shape[0], dtype=np.uint8)
     cuts = np.empty(PARTS + 1, dtype=np.int64)
@@ -119,14 +124,12 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
                     found,
                 )
             _find_parts(e, begin, end, each, cuts, n_parts, part)
-            for side in range(1 if what == TOTALS else 0, 2):
+            for side in range(2):
                 for g in range(n_parts):
                     sums[:, g] = 0.0
                 for g in range(n_parts):
                     pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
-                if what == TOTALS:
-                    _totals(e, k, begin, end, part, pivots, y, a, sums, totals)
-                elif what == GRADIENT:
+                if what == GRADIENT:
                     _gradient(
                         e,
                         k,
@@ -170,8 +173,7 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
                     n_todo += 1
             if deeper:
                 _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2)
-            if what != TOTALS:
-                _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out)
+            _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out)
 
 
 @njit(cache=True, nogil=True)
@@ -227,36 +229,6 @@ def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out):
         else:
             f2[place[g]] = f[at]
             place[g] += 1
-
-
-@njit(cache=True, nogil=True)
-def _totals(e, k, begin, end, part, pivots, y, a, sums, totals):
-    """Add sums of cost^c (y_j - y_i)^d: (c, d) = 00, 01, 02, 10, 11, 20, 21; without a margin."""
-    found = np.zeros(7)
-    for at in range(end - 1, begin - 1, -1):
-        mine, p, key = part[at], e[at], k[at]
-        target = y[p]
-        w = a[p] if a.shape[0] > 0 else 1.0
-        for g in range(mine):
-            n0, n1, n2, d0, d1, e0, e1 = sums[:7, g]
-            gap, u = sums[7, g] - key, target - pivots[g]
-            e0 += gap * (2 * d0 + gap * n0)
-            e1 += gap * (2 * d1 + gap * n1)
-            d0 += gap * n0
-            d1 += gap * n1
-            found[0] += w * n0
-            found[1] += w * (u * n0 + n1)
-            found[2] += w * (u * (u * n0 + 2 * n1) + n2)
-            found[3] += w * d0
-            found[4] += w * (u * d0 + d1)
-            found[5] += w * e0
-            found[6] += w * (u * e0 + e1)
-        v = pivots[mine] - target
-        _move_to(key, mine, sums)
-        sums[0, mine] += w
-        sums[1, mine] += w * v
-        sums[2, mine] += w * v * v
-    totals += found
 
 
 @njit(cache=True, nogil=True)
@@ -344,7 +316,8 @@ def _partners(e, begin, end, each, part, n_parts, pivots, side, y, a, magnitude,
 def exponential_sum(s, y, a, starts, magnitude):
     """Return (z, c) such that z e^c is the sum of weight exp(s_i - s_j) over all y_i < y_j.
 
-    Rows are sorted by (query, y). Each sum carries the largest exponent that it has met.
+    Rows are sorted by (query, y); ``a`` is empty if all weigh 1. Each sum carries the largest
+    exponent that it has met.
     """
     total, top = 0.0, -np.inf
     for q in range(starts.shape[0] - 1):
@@ -359,10 +332,12 @@ def exponential_sum(s, y, a, starts, magnitude):
                 gaps *= np.exp(peak - highest)
                 peak = highest
                 for i in range(begin, p):
-                    lower += a[i] * np.exp(s[i] - peak)
+                    w = a[i] if a.shape[0] > 0 else 1.0
+                    lower += w * np.exp(s[i] - peak)
                 gaps += (y[p] - y[begin]) * lower
                 begin = p
-            here = a[p] * (gaps if magnitude else lower)
+            w = a[p] if a.shape[0] > 0 else 1.0
+            here = w * (gaps if magnitude else lower)
             if here > 0.0:
                 exponent = peak - s[p]
                 if exponent > top:

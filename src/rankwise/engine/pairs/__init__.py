@@ -17,7 +17,7 @@ from rankwise.engine.pairs._losses import (
     MagnitudeLoss,
     PairLoss,
     exponential_mean,
-    misranked_sums,
+    misranked_mean,
 )
 from rankwise.engine.pairs._order import sorted_rows
 from rankwise.engine.pairs._pairs import Pairs
@@ -39,7 +39,7 @@ __all__ = [
     "count_pairs",
     "count_placements",
     "exponential_mean",
-    "misranked_sums",
+    "misranked_mean",
     "pair_costs",
     "row_counts",
     "sorted_rows",

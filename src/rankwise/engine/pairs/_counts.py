@@ -13,8 +13,9 @@ from rankwise.engine.loops.inversions import (
     part_ties,
 )
 from rankwise.engine.loops.keys import gather, mend
+from rankwise.engine.loops.misranked import misranked_sum
 from rankwise.engine.loops.placements import placement_sums, row_placements, row_ties
-from rankwise.engine.pairs._losses import misranked_partners, misranked_sums
+from rankwise.engine.pairs._losses import by_score, misranked_partners
 from rankwise.engine.pairs._order import (
     Floats,
     Rows,
@@ -38,14 +39,12 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     """Count the pairs, each by its weight."""
     if not pairs.weighted and not pairs.magnitude:
         return _count_alike(pairs, pairs.group(s))
-    layout = pairs.by_target
-    rows, t = sorted_rows(s[layout.rows], layout.starts)
-    changes = np.append(True, t[1:] != t[:-1])
-    changes[layout.starts[:-1]] = True
-    starts = np.append(np.flatnonzero(changes), len(t))
-    tied = np.empty(len(starts) - 1)
-    comparable_weights(layout.y[rows], layout.a[rows], starts, pairs.magnitude, tied)
-    misranked = misranked_sums(pairs, s)[1 if pairs.magnitude else 0]
+    t, y, a, room = by_score(pairs, s)
+    tied = np.empty(pairs.n_queries)
+    comparable_weights(t, y, a, pairs.starts, pairs.magnitude, tied)
+    t.fill(0.0)
+    power = 1 if pairs.magnitude else 0
+    misranked = misranked_sum(t, y, a, room, pairs.targets, pairs.starts, True, power)
     return PairCounts(float(misranked), float(tied.sum()), pairs.one_sided_weight)
 
 
@@ -63,8 +62,14 @@ def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
     y = np.empty_like(s)
     gather(pairs.group(pairs.y), keys, row_bits(keys), y)
     del keys
-    places, targets = sorted_rows(y, pairs.starts)
-    return PairCounts(count_inversions(places), 0, _different(targets, pairs.starts))
+    keys, equal = sorted_keys(y, pairs.starts), 0
+    if mend(keys, row_bits(keys), y):
+        keys &= (1 << row_bits(keys)) - 1
+        places = keys.astype(np.int32)
+    else:
+        places, targets = read_rows(keys, y, pairs.starts)
+        equal = equal_pairs(targets, pairs.starts)
+    return PairCounts(count_inversions(places), 0, _all_pairs(pairs.starts) - equal)
 
 
 def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
@@ -73,7 +78,8 @@ def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
     if pairs.grades is None:
         places, targets = sorted_rows(pairs.group(pairs.y)[rows], starts)
         tied = equal_pairs(t, starts) - part_ties(t, targets, places, starts)
-        return PairCounts(count_inversions(places), tied, _different(targets, starts))
+        different = _all_pairs(starts) - equal_pairs(targets, starts)
+        return PairCounts(count_inversions(places), tied, different)
     change = np.append(t[1:] != t[:-1], True)
     change[starts[1:] - 1] = True
     runs = np.append(0, np.flatnonzero(change) + 1)
@@ -84,10 +90,10 @@ def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
     return PairCounts(misranked, falling + rising, pairs.one_sided_weight)
 
 
-def _different(ordered: Floats, starts: NDArray[np.int64]) -> int:
-    """Return how many pairs of a query differ, values sorted."""
+def _all_pairs(starts: NDArray[np.int64]) -> int:
+    """Return how many pairs of rows are in one query."""
     sizes = np.diff(starts)
-    return int(sizes @ (sizes - 1)) // 2 - equal_pairs(ordered, starts)
+    return int(sizes @ (sizes - 1)) // 2
 
 
 class RowCounts(NamedTuple):

@@ -22,13 +22,22 @@ from numpy.typing import NDArray
 from rankwise.engine.loops.dominance import (
     GRADIENT,
     PARTNERS,
-    TOTALS,
     dominance,
     exponential_sum,
     merge_events,
 )
+from rankwise.engine.loops.keys import gather, mend
+from rankwise.engine.loops.misranked import misranked_sum, sort_ties
+from rankwise.engine.loops.spreads import squared_spread
 from rankwise.engine.loops.windows import window_bounds, window_partners, window_sums
-from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
+from rankwise.engine.pairs._order import (
+    Floats,
+    Rows,
+    read_rows,
+    row_bits,
+    sorted_keys,
+    sorted_rows,
+)
 from rankwise.engine.pairs._pairs import Pairs
 
 _NONE = np.empty(0)
@@ -120,6 +129,16 @@ class EpsilonInsensitiveLoss(PairLoss):
             raise ValueError("pair_weight='magnitude' is for the one-sided losses")
         self.epsilon = epsilon
 
+    def value(self, s: Floats) -> float:
+        pairs, a = self.pairs, _NONE
+        if pairs.weighted or pairs.codes is not None:
+            _, r, _, a = self._sorted(s)
+        else:
+            r = s - pairs.y
+            r.sort()
+        sums = window_sums(r, a, pairs.starts, self.epsilon, self.power, _NONE)
+        return sums[self.power - 1] * 2 / pairs.two_sided_weight
+
     def value_gradient(self, s: Floats) -> tuple[float, Floats]:
         rows, r, starts, a = self._sorted(s)
         slopes = np.empty(len(r))
@@ -167,6 +186,14 @@ class MagnitudeLoss(EpsilonInsensitiveLoss):
 
     def __init__(self, pairs: Pairs, *, power: int = 2) -> None:
         super().__init__(pairs, epsilon=0.0, power=power)
+
+    def value(self, s: Floats) -> float:
+        if self.power == 1:
+            return super().value(s)
+        pairs = self.pairs
+        a = pairs.group(pairs.weight) if pairs.weighted else _NONE
+        total = squared_spread(pairs.group(s), pairs.group(pairs.y), a, pairs.starts)
+        return float(total) * 2 / pairs.two_sided_weight
 
     def value_gradient(self, s: Floats) -> tuple[float, Floats]:
         if self.power == 1:
@@ -265,18 +292,33 @@ class MagnitudeHingeLoss(HingeLoss):
         return s[layout.rows] - layout.y
 
 
-def misranked_sums(pairs: Pairs, s: Floats) -> Floats:
-    """Sum d^p D^q over the pairs y_j > y_i with d = s_i - s_j > 0, where D = y_j - y_i.
+def by_score(pairs: Pairs, s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what `misranked_sum` takes first: the rows sorted by query, score and target."""
+    values = [pairs.group(array) for array in (s, pairs.y, *([pairs.weight] * pairs.weighted))]
+    keys = sorted_keys(values[0], pairs.starts)
+    apart = mend(keys, row_bits(keys), values[0])
+    if not apart:
+        keys = read_rows(keys, values[0], pairs.starts)[0].astype(np.int64)
+    # in one piece, which is soon given back to the next call
+    room = np.empty((2 * len(values), len(s)))
+    for array, out in zip(values, room, strict=False):
+        gather(array, keys, row_bits(keys), out)
+    t, y, a = room[0], room[1], room[2] if pairs.weighted else _NONE
+    if not apart:
+        sort_ties(t, y, a, pairs.starts)
+    return t, y, a, room[len(values) :]
 
-    Returns
-    -------
-    ndarray of shape (7,)
-        (p, q) = 00, 01, 02, 10, 11, 20, 21, each pair weighing by its rows alone.
+
+def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> float:
+    """Mean over the pairs y_j > y_i of (s_i - s_j)^n if that is positive, else 0.
+
+    With ``magnitude`` of (s_i - s_j + y_j - y_i)^n. Pairs weigh by their rows alone.
     """
-    totals = np.zeros(7)
-    t = s[pairs.by_target.rows]
-    _dominance(pairs, t, 0.0, TOTALS, 1, _NONE, _NONE, totals)
-    return totals
+    if power not in (1, 2):
+        raise ValueError(f"power={power!r} must be 1 or 2")
+    pairs.check_comparable()
+    total = misranked_sum(*by_score(pairs, s), pairs.targets, pairs.starts, magnitude, power)
+    return float(total) / pairs.one_sided_weight
 
 
 def misranked_partners(pairs: Pairs, s: Floats) -> Floats:
@@ -290,9 +332,10 @@ def misranked_partners(pairs: Pairs, s: Floats) -> Floats:
 
 def exponential_mean(pairs: Pairs, s: Floats) -> float:
     """Mean of exp(-(s_j - s_i)) over the pairs y_j > y_i; inf if no float can hold it."""
-    pairs.check_comparable()
     layout = pairs.by_target
-    z, c = exponential_sum(s[layout.rows], layout.y, layout.a, layout.starts, pairs.magnitude)
+    pairs.check_comparable()
+    t, a = s.take(layout.rows), layout.a if pairs.weighted else _NONE
+    z, c = exponential_sum(t, layout.y, a, layout.starts, pairs.magnitude)
     with np.errstate(over="ignore"):
         return float(np.exp(c + np.log(z) - np.log(pairs.one_sided_weight)))
 

@@ -96,11 +96,17 @@ class Pairs:
     @cached_property
     def by_target(self) -> Layout:
         """Rows query by query, in each sorted by target."""
-        layout = self.by_query
-        order, y = sorted_rows(layout.y, layout.starts)
-        rows = order if self.grouped else layout.rows[order]
+        rows, y = sorted_rows(self.group(self.y), self.starts)
+        if not self.grouped:
+            rows = self.by_query.rows[rows]
         a = self.weight[rows] if self.weighted else self.weight
-        return Layout(rows, layout.starts, y, a)
+        return Layout(rows, self.starts, y, a)
+
+    @cached_property
+    def targets(self) -> Floats:
+        """The targets query by query, in each sorted."""
+        known = "by_target" in self.__dict__
+        return self.by_target.y if known or self.codes is not None else np.sort(self.y)
 
     @cached_property
     def ties(self) -> tuple[Rows, Rows]:
@@ -121,14 +127,15 @@ class Pairs:
     def two_sided_weight(self) -> float:
         """The weight of all ordered pairs, a row with itself included: sum of A_q squared."""
         if self.codes is None:
-            return float(self.weight.sum()) ** 2
-        return float(np.sum(np.bincount(self.codes, weights=self.weight) ** 2))
+            return float(len(self.y) if self._weight is None else self._weight.sum()) ** 2
+        return float(np.sum(np.bincount(self.codes, self._weight).astype(np.float64) ** 2))
 
     @cached_property
     def query_weights(self) -> Floats:
         """The weight of the pairs y_j > y_i of each query, 0 for one without such a pair."""
-        layout, out = self.by_target, np.empty(self.n_queries)
-        comparable_weights(layout.y, layout.a, layout.starts, self.magnitude, out)
+        out, none = np.empty(self.n_queries), np.empty(0)
+        a = self.by_target.a if self.weighted else none
+        comparable_weights(none, self.targets, a, self.starts, self.magnitude, out)
         return out
 
     @cached_property
@@ -136,7 +143,10 @@ class Pairs:
         """The weight of all pairs y_j > y_i."""
         if self.codes is None and self.grades is not None:
             codes, levels = self.grades
-            mass = np.bincount(codes, self._weight, len(levels)).astype(np.float64)
+            if self._weight is not None:
+                mass = np.bincount(codes, self._weight, len(levels)).astype(np.float64)
+            else:  # quicker than to make each code eight bytes long, as bincount does
+                mass = np.array([np.count_nonzero(codes == g) for g in range(len(levels))], float)
             lower = np.append(0.0, np.cumsum(mass)[:-1])
             if self.magnitude:
                 return float(mass @ (levels * lower) - np.cumsum(mass * levels)[:-1] @ mass[1:])
