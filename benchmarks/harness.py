@@ -17,6 +17,9 @@ import numpy as np
 from rich.console import Console
 
 TURN = 0.1
+# In growth curves turns are long enough for the largest to come several times, as the smallest do:
+# the first call after another entrant's has cold memory.
+GROWTH_TURN = 0.4
 
 Prepare = Callable[..., Callable[[], Any]]
 
@@ -173,11 +176,13 @@ def load(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def time_race(race: Race, *, repeats: int = 5, **sizes: int) -> list[Result]:
+def time_race(
+    race: Race, *, repeats: int = 5, turn_seconds: float = TURN, **sizes: int
+) -> list[Result]:
     """Run every entrant, round-robin, and keep the shortest time of each.
 
     The first call of each is apart, since it may compile. After that all take turns, so that noise
-    hits all alike; a turn repeats the call until `TURN` seconds are over.
+    hits all alike.
 
     Parameters
     ----------
@@ -185,6 +190,8 @@ def time_race(race: Race, *, repeats: int = 5, **sizes: int) -> list[Result]:
         What to run.
     repeats : int
         Turns of each entrant.
+    turn_seconds : float
+        How long a turn repeats the call.
     **sizes : int
         Arguments of the generator; its defaults otherwise.
 
@@ -216,7 +223,7 @@ def time_race(race: Race, *, repeats: int = 5, **sizes: int) -> list[Result]:
         progress.print(f"turn {turn + 1} of {repeats}")
         for result, run, turns in runs:
             if turn < turns:
-                _take_turn(result, run)
+                _take_turn(result, run, turn_seconds)
     return results
 
 
@@ -226,10 +233,10 @@ def _clock(run: Callable[[], Any]) -> tuple[float, Any]:
     return perf_counter() - start, outcome
 
 
-def _take_turn(result: Result, run: Callable[[], Any]) -> None:
+def _take_turn(result: Result, run: Callable[[], Any], turn_seconds: float) -> None:
     gc.collect()
     spent = 0.0
-    while spent < TURN:
+    while spent < turn_seconds:
         seconds = _clock(run)[0]
         spent += seconds
         result.calls += 1
@@ -237,7 +244,9 @@ def _take_turn(result: Result, run: Callable[[], Any]) -> None:
 
 
 def time_growth(race: Race, growth: Growth, *, repeats: int = 5) -> list[list[Result]]:
-    """Run the race without its slow peers once per value of an axis.
+    """Run the race without its slow peers for each value of an axis.
+
+    The values take turns, too, so that a spell of noise does not bend the curve.
 
     Returns
     -------
@@ -245,10 +254,23 @@ def time_growth(race: Race, growth: Growth, *, repeats: int = 5) -> list[list[Re
         One list per value.
     """
     cheap = replace(race, peers=tuple(peer for peer in race.peers if peer.growth), targets=())
-    return [
-        time_race(cheap, repeats=repeats, **{**growth.fixed, growth.axis: value})
-        for value in growth.values
-    ]
+    curves: list[list[Result]] = []
+    for _ in range(repeats):
+        turn = [
+            time_race(
+                cheap,
+                repeats=1,
+                turn_seconds=GROWTH_TURN,
+                **{**growth.fixed, growth.axis: value},
+            )
+            for value in growth.values
+        ]
+        curves = curves or turn
+        for best, results in zip(curves, turn, strict=True):
+            for old, new in zip(best, results, strict=True):
+                if old.seconds is not None and new.seconds is not None:
+                    old.seconds = min(old.seconds, new.seconds)
+    return curves
 
 
 def fit_exponent(sizes: Sequence[float], seconds: Sequence[float | None]) -> float | None:

@@ -67,12 +67,12 @@ def show_targets(race: Race, results: Sequence[Result]) -> None:
 def show_growth(growth: Growth, curves: Sequence[Sequence[Result]]) -> None:
     """Print milliseconds against an axis, and the exponents."""
     values = (f"{growth.axis} {value:,}" for value in growth.values)
-    table = _table("milliseconds", *values, "exponent", results=curves[0])
+    table = _table("milliseconds", "exponent", *values, results=curves[0])
     table.title = f"growth in {growth.axis} {_spell(growth.fixed)}"
     for entry in growth_record(growth, curves):
         cells = (_number(seconds and 1e3 * seconds) for seconds in entry["seconds"])
         slope = entry["exponent"]
-        table.add_row(entry["name"], *cells, "-" if slope is None else f"{slope:.2f}")
+        table.add_row(entry["name"], "-" if slope is None else f"{slope:.3f}", *cells)
     console.print(table)
 
 
