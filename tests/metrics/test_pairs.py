@@ -278,3 +278,10 @@ def test_a_constant_has_no_hinge_rank_loss():
     s = DummyRegressor().fit(X, y).predict(X)
     assert metrics.hinge_rank_loss(y, s) == metrics.hinge_magnitude_loss(y, s) == 0
     assert metrics.pairwise_misranking_loss(y, s) == 1
+
+
+def test_numbers_whose_squares_overflow_are_finite():
+    y, s = np.array([0.0, 1e200, 2e200]), np.array([0.0, 2e200, 1e200])
+    assert_allclose(metrics.pairwise_misranking_loss(y, s), 1 / 3)
+    with pytest.raises(ValueError, match="y_score"):
+        metrics.pairwise_misranking_loss(y, np.array([0.0, np.inf, -np.inf]))
