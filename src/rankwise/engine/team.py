@@ -101,8 +101,9 @@ class Team:
     def helping(self, work: Work, job: tuple[Any, ...]) -> Iterator[Callable[[], tuple[Any, ...]]]:
         """Yield a function that leads compiled ``work(board, seat, *job)``, as the others help.
 
-        With no seat, -1, the work is led, and returns the size of the team and how often the leader
-        looked at it after all else. With a seat it helps, and returns when it is idle for long.
+        With no seat, -1, the work is led, and returns after all else the size of the team, how
+        often the leader looked at it, and how much more work there was than it did. With a seat it
+        helps, and returns when it is idle for long.
         """
         board, nobody = meeting.new_board(self.n_threads - 1), meeting.new_board(0)
         bells = [Event() for _ in range(self.n_threads - 1)]
@@ -128,10 +129,10 @@ class Team:
             if asked and away:
                 wake(away)
             used = thread_time()
-            *found, size, looks = work(board if asked else nobody, -1, *job)
+            *found, _, looks, more = work(board if asked else nobody, -1, *job)
             if asked:
                 mine = thread_time() - used - looks * a_look
-                self._learn(size * mine - (perf_counter() - start))
+                self._learn(more * mine - (perf_counter() - start))
             return tuple(found)
 
         try:

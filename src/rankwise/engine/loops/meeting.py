@@ -2,8 +2,8 @@
 
 A *board* is an array of whole numbers, those in use a cache line apart. One thread leads: it calls
 the others, who wait in their seats, and goes on with those who answer at once. A thread that the
-system has put to sleep doesn't, and is not missed. All who came do the same work in turns, each its
-own share, and meet after each.
+system has put to sleep doesn't, and is not missed. All who came take shares of one work after the
+other, the quicker ones more, and meet after each.
 """
 
 import numpy as np
@@ -12,9 +12,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LINE = 8
-# Where the board has the number of meetings, those who came to the next, those in the team, and how
-# often a seat is looked at before the leader gives up who was called, and before one leaves it.
-MEETINGS, CAME, SIZE, PATIENCE, STAY, SEATS = range(0, 6 * LINE, LINE)
+# Where the board has the number of meetings, those who came to the next, those in the team, how
+# often a seat is looked at before the leader gives up who was called, and before one leaves it, and
+# how many shares were taken of each of four works.
+MEETINGS, CAME, SIZE, PATIENCE, STAY, SHARES = range(0, 6 * LINE, LINE)
+SEATS = SHARES + 4 * LINE
 # What a seat says; the last and all above it are the place in the team.
 AWAY, WAITING, CALLED, HERE, PLACE = 0, 1, 2, 3, 4
 # The usual numbers of such looks.
@@ -98,6 +100,8 @@ def call_team(board):
         if not _replace(board, seat, CALLED, AWAY) and _read(board, seat) == HERE:
             size += 1
     _write(board, SIZE, size)
+    for work in range(SHARES, SEATS, LINE):
+        _write(board, work, 0)
     place = 1
     for seat in range(SEATS, SEATS + LINE * n_seats, LINE):
         if _read(board, seat) == HERE:
@@ -123,6 +127,12 @@ def join_team(board, seat):
             return _read(board, at) - PLACE, _read(board, SIZE)
         elif looks > _read(board, STAY) and _replace(board, at, WAITING, AWAY):
             return 0, 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def next_share(board, work):
+    """Return the number of the next share of a work, from 0 on."""
+    return _add(board, SHARES + LINE * work, 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
