@@ -154,6 +154,6 @@ def no_core_is_free() -> bool:
     """Return whether the system, if it is Linux, has as much to do now as it has cores."""
     try:
         running = LOAD.read_text().split()[3].split("/")[0]
-    except FileNotFoundError:
+    except OSError:
         return False
     return int(running) >= (os.cpu_count() or 1)
