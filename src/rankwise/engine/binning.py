@@ -97,9 +97,7 @@ def bin_features(
     m, d = X.shape
     rows = np.arange(m)
     if max_bins is not None and m > SAMPLE:
-        # one of each run of rows, so none twice and all in order
-        bounds = np.arange(SAMPLE + 1) * m // SAMPLE
-        rows = bounds[:-1] + (random.uniform(size=SAMPLE) * np.diff(bounds)).astype(np.int64)
+        rows = np.sort(random.permutation(m)[:SAMPLE])
     sampled_weight = None if weight is None else weight[rows]
     if isinstance(X, np.ndarray):
         columns = np.empty((d, len(rows)))

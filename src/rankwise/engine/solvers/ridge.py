@@ -389,8 +389,8 @@ def _spectrum(matrix: Matrix) -> tuple[Vector, Matrix]:
 
 
 def _rounding(C: float, lift: float) -> float:
-    """Return the relative error of an inverse, which grows with the condition 1 + C trace."""
-    return max(1e-11, _EPS * C * lift)
+    """Return the relative error of an inverse, which grows with C trace, half of C lift."""
+    return max(1e-11, 0.5 * _EPS * C * lift)
 
 
 def _left_out(
