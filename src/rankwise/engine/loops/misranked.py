@@ -7,164 +7,241 @@ node, or into one leaf. A node meets its rows in falling order of t, and for eac
 its own, the sums over those met of lower parts follow: when t falls by a gap, each of the costs
 grows by it. Nothing is ever subtracted, so nothing cancels. A leaf compares each row with each.
 
-A depth takes linear time, so all take O(m log k) for k different targets, in O(m) memory.
+A depth takes linear time, so all take O(m log k) for k different targets, in O(m) memory. Weights
+``a`` are None if all are 1.
 """
 
 import numpy as np
 from numba import njit
 
-PARTS = 8
+from rankwise.engine.loops.lanes import (
+    LANES,
+    count_at_most,
+    one_lane,
+    read_lanes,
+    sum_lanes,
+    where_less,
+    write_lanes,
+)
+
 LEAF = 64
-BLOCK = 2048
-COUNT, COST, SQUARE = PARTS, 2 * PARTS, 3 * PARTS
+BLOCK = 1024
+# Where the lanes of a node have the lowest target of each part, and the number, the costs and the
+# squared costs of the rows met that are lower.
+FLOOR, COUNT, COST, SQUARE = range(0, 4 * LANES, LANES)
+_PLACES = np.arange(float(LANES))
 
 
 @njit(cache=True, nogil=True)
-def sort_ties(t, y, a, starts):
-    """Sort the rows of equal t by y; rows are sorted by (query, t), ``a`` may be empty."""
+def sort_ties(t, y, rows, starts):
+    """Sort the rows of equal t by y; they are sorted by (query, t)."""
     for q in range(starts.shape[0] - 1):
         begin = starts[q]
         for end in range(starts[q] + 1, starts[q + 1] + 1):
             if end == starts[q + 1] or t[end] != t[begin]:
                 if end - begin > 1:
-                    order = np.argsort(y[begin:end])
-                    y[begin:end] = y[begin:end][order]
-                    if a.shape[0] > 0:
-                        a[begin:end] = a[begin:end][order]
+                    tied = rows[begin:end]
+                    tied[:] = tied[np.argsort(y[tied])]
                 begin = end
 
 
 @njit(cache=True, nogil=True)
-def misranked_sum(t, y, a, room, targets, starts, both, power):
-    """Return the sum of cost^power, for power 0, 1 or 2.
+def _cut(targets, lanes, cuts):
+    """Cut the sorted targets into parts of similar size that share none; return how many.
+
+    ``cuts`` are their bounds. The lanes are emptied, each with the lowest target of its part.
+    """
+    m = targets.shape[0]
+    lanes[FLOOR:COUNT] = np.inf
+    lanes[COUNT:] = 0.0
+    lanes[FLOOR], cuts[0] = targets[0], 0
+    n = 0
+    for g in range(1, LANES):
+        cut = g * m // LANES
+        target = targets[cut]
+        if targets[cut - 1] == target:
+            cut = np.searchsorted(targets, target)
+            if cut <= cuts[n]:
+                cut = np.searchsorted(targets, target, side="right")
+        if cuts[n] < cut < m:
+            n += 1
+            lanes[FLOOR + n], cuts[n] = targets[cut], cut
+    cuts[n + 1] = m
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def _gather(t, y, a, keys, row_bits, block):
+    """Fill the block with what the rows of the keys have."""
+    mask = (np.int64(1) << row_bits) - 1
+    for i in range(keys.shape[0]):
+        row = keys[i] & mask
+        if t is not None:
+            block[0, i] = t[row]
+        block[1, i] = y[row]
+        if a is not None:
+            block[2, i] = a[row]
+
+
+@njit(nogil=True, forceinline=True, fastmath={"contract"})
+def _meet(a, rows, begin, end, before, lanes, place, dealt, to, both, power):
+    """Return the sum over pairs of two parts, and deal the rows to the parts.
+
+    The lane of a part holds the rows of lower ones; its rows go down from ``place[1 + part]``.
+    """
+    t, y, to_t, to_y = rows[0][begin:end], rows[1][begin:end], dealt[0][to:], dealt[1][to:]
+    if a is not None:
+        weights, to_a = rows[2][begin:end], dealt[2][to:]
+    floor, n = read_lanes(lanes, FLOOR), read_lanes(lanes, COUNT)
+    d, e = read_lanes(lanes, COST), read_lanes(lanes, SQUARE)
+    total = 0.0
+    for i in range(end - begin - 1, -1, -1):
+        key, target = t[i], y[i]
+        w = 1.0 if a is None else weights[i]
+        gap, before = before - key, key
+        moved = d + gap * n
+        if power == 2:
+            e = e + gap * (d + moved)
+        d, n = moved, n + where_less(target, floor, w)
+        if both:
+            below, above = where_less(target, floor, floor - target), target - floor
+            d = d + w * below
+            if power == 2:
+                e = e + w * below * below
+                cost = e + above * (d + d + above * n)
+            else:
+                cost = d + above * n if power == 1 else n
+        else:
+            cost = e if power == 2 else d
+        g = count_at_most(floor, target)
+        total += w * one_lane(cost, g - 1)
+        p = place[g] - 1
+        place[g] = p
+        to_t[p], to_y[p] = key, target
+        if a is not None:
+            to_a[p] = w
+    write_lanes(lanes, COUNT, n)
+    write_lanes(lanes, COST, d)
+    write_lanes(lanes, SQUARE, e)
+    return total
+
+
+@njit(nogil=True, forceinline=True, fastmath={"contract"})
+def _leaf(a, rows, begin, end, both, power):
+    """Return the sum over all pairs of a leaf."""
+    t, y = rows[0][begin:end], rows[1][begin:end]
+    if a is not None:
+        weights = rows[2][begin:end]
+    places = read_lanes(_PLACES, 0)
+    found, ones = where_less(0.0, 0.0, 1.0), where_less(0.0, 1.0, 1.0)
+    # eight rows against all that come after; lanes past the end hold what is not used
+    for j in range(0, end - begin, LANES):
+        keys, targets = read_lanes(t, j), read_lanes(y, j)
+        for i in range(j + 1, end - begin):
+            cost = t[i] - keys
+            if both:
+                cost = cost + (targets - y[i])
+            cost = cost * cost if power == 2 else cost if power == 1 else ones
+            if a is not None:
+                cost = weights[i] * (read_lanes(weights, j) * cost)
+            found = found + where_less(y[i], targets, where_less(places, i - j, cost))
+    return sum_lanes(found)
+
+
+@njit(nogil=True, forceinline=True)
+def _root(t, y, a, keys, row_bits, block, lanes, place, dealt, to, both, power):
+    """Return the sum over pairs of two parts of a query, and deal its rows block by block."""
+    before, total = 0.0, 0.0
+    for end in range(keys.shape[0], 0, -BLOCK):
+        size = min(end, BLOCK)
+        _gather(t, y, a, keys[end - size : end], row_bits, block)
+        if end == keys.shape[0]:
+            before = block[0, size - 1]
+        total += _meet(a, block, 0, size, before, lanes, place, dealt, to, both, power)
+        before = block[0, 0]
+    return total
+
+
+@njit(nogil=True, forceinline=True)
+def _inside(a, dealt, base, targets, room, lanes, place, todo, both, power):
+    """Return the sum over all pairs of a part of the root, whose rows are dealt from ``base`` on.
+
+    They are dealt to the room and back, depth by depth.
+    """
+    todo[0] = 0, targets.shape[0], 0
+    n_todo, total = 1, 0.0
+    while n_todo > 0:
+        n_todo -= 1
+        start, stop, depth = todo[n_todo]
+        if stop - start < 2 or targets[start] == targets[stop - 1]:
+            continue
+        rows, other, begin, to = dealt, room, base + start, start
+        if depth % 2:
+            rows, other, begin, to = room, dealt, start, base + start
+        end = begin + stop - start
+        if stop - start <= LEAF:
+            total += _leaf(a, rows, begin, end, both, power)
+            continue
+        for g in range(_cut(targets[start:stop], lanes, place)):
+            todo[n_todo] = start + place[g], start + place[g + 1], depth + 1
+            n_todo += 1
+        before = rows[0, end - 1]
+        total += _meet(a, rows, begin, end, before, lanes, place, other, to, both, power)
+    return total
+
+
+def _compile(both, power):
+    """Return the loop for one kind of cost, which the compiler then sees as constant."""
+
+    @njit(cache=True, nogil=True)
+    def run(t, y, a, keys, row_bits, room, targets, starts):
+        half = room.shape[0] // 2
+        block, dealt, room = np.zeros((half, BLOCK + LANES)), room[:half], room[half:]
+        lanes, todo = np.empty(4 * LANES), np.empty((16 * LANES * LANES, 3), dtype=np.int64)
+        cuts, place = np.empty(LANES + 1, dtype=np.int64), np.empty(LANES + 1, dtype=np.int64)
+        total = 0.0
+        for q in range(starts.shape[0] - 1):
+            mine, base = targets[starts[q] : starts[q + 1]], starts[q]
+            if mine.shape[0] < 2 or mine[0] == mine[-1]:
+                continue
+            rows = keys[starts[q] : starts[q + 1]]
+            if rows.shape[0] <= LEAF:
+                _gather(t, y, a, rows, row_bits, block)
+                total += _leaf(a, block, 0, rows.shape[0], both, power)
+                continue
+            n_parts = _cut(mine, lanes, cuts)
+            place[:] = cuts
+            total += _root(t, y, a, rows, row_bits, block, lanes, place, dealt, base, both, power)
+            for g in range(n_parts):
+                part = mine[cuts[g] : cuts[g + 1]]
+                total += _inside(
+                    a, dealt, base + cuts[g], part, room, lanes, place, todo, both, power
+                )
+        return total
+
+    return run
+
+
+_RUNS = {
+    (both, power): _compile(both, power)
+    for both, power in ((False, 1), (False, 2), (True, 0), (True, 1), (True, 2))
+}
+
+
+def misranked_sum(t, y, a, keys, row_bits, room, targets, starts, both, power):
+    """Return the sum of cost^power, for power 0 (with both), 1 or 2.
 
     Parameters
     ----------
     t, y, a : ndarrays of shape (m,)
-        Scores, targets and weights (empty: all 1) of rows sorted by (query, t, y). Overwritten.
-    room : ndarray of shape (2, m), or (3, m) with weights
-        Where to deal them. Overwritten.
+        Scores (None: all 0), targets and weights (None: all 1) of the rows, query by query.
+    keys : ndarray of shape (m,)
+        The rows sorted by (query, t, y), each in the lowest ``row_bits`` of its key.
+    room : ndarray of shape (4, m + LANES), or (6, m + LANES) with weights
+        Where to deal them. Overwritten; of the second half as much as the largest part needs.
     targets : ndarray of shape (m,)
         The targets sorted by (query, y).
     both : bool
         Whether the difference of the targets is part of the cost.
     """
-    t2, y2, a2 = room[0], room[1], room[2] if a.shape[0] > 0 else a
-    part, cuts = np.empty(BLOCK, dtype=np.uint8), np.empty(PARTS + 1, dtype=np.int64)
-    lanes = np.empty(4 * PARTS)
-    todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
-    total = 0.0
-    for q in range(starts.shape[0] - 1):
-        todo[0] = starts[q], starts[q + 1], 0
-        n_todo = 1
-        while n_todo > 0:
-            n_todo -= 1
-            start, stop, depth = todo[n_todo]
-            if stop - start < 2 or targets[start] == targets[stop - 1]:
-                continue
-            if depth % 2 == 0:
-                nt, ny, na, dt, dy, da = t, y, a, t2, y2, a2
-            else:
-                nt, ny, na, dt, dy, da = t2, y2, a2, t, y, a
-            if stop - start <= LEAF:
-                total += _leaf(nt[start:stop], ny[start:stop], na[start:stop], both, power)
-                continue
-            n_parts = _cut(targets, start, stop, cuts)
-            lanes[:PARTS] = np.inf
-            lanes[PARTS:] = 0.0
-            for g in range(n_parts):
-                lanes[g] = targets[cuts[g]]
-                todo[n_todo] = cuts[g], cuts[g + 1], depth + 1
-                n_todo += 1
-            before = nt[stop - 1]
-            for end in range(stop, start, -BLOCK):
-                begin = max(start, end - BLOCK)
-                bt, by, ba = nt[begin:end], ny[begin:end], na[begin:end]
-                _find_parts(by, lanes, part)
-                total += _meet(bt, by, ba, before, part, both, power, lanes, cuts.shape[0] - 1)
-                _deal(bt, by, ba, part, cuts[1:], dt, dy, da)
-                before = nt[begin]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _cut(targets, start, stop, cuts):
-    """Fill ``cuts`` with the bounds of parts of similar size that share no target."""
-    cuts[0] = start
-    n = 0
-    for g in range(1, PARTS):
-        cut = start + g * (stop - start) // PARTS
-        target = targets[cut]
-        if targets[cut - 1] == target:
-            cut = start + np.searchsorted(targets[start:stop], target)
-            if cut <= cuts[n]:
-                cut = start + np.searchsorted(targets[start:stop], target, side="right")
-        if cuts[n] < cut < stop:
-            n += 1
-            cuts[n] = cut
-    cuts[n + 1] = stop
-    return n + 1
-
-
-@njit(cache=True, nogil=True)
-def _find_parts(y, floor, part):
-    """Fill ``part`` with the part that each row is in, ``floor`` being their lowest targets."""
-    for i in range(y.shape[0]):
-        g = 4 * (y[i] >= floor[4])
-        g += 2 * (y[i] >= floor[g + 2])
-        part[i] = g + (y[i] >= floor[g + 1])
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _meet(t, y, a, before, part, both, power, lanes, n_lanes):
-    """Return the sum over pairs of two parts; the lane of a part holds the rows of lower ones."""
-    total = 0.0
-    for i in range(t.shape[0] - 1, -1, -1):
-        gap, target = before - t[i], y[i]
-        before = t[i]
-        w = a[i] if a.shape[0] > 0 else 1.0
-        # a constant number of lanes would be unrolled instead of done several at a time
-        for g in range(n_lanes):
-            n, d = lanes[COUNT + g], lanes[COST + g]
-            moved = d + gap * n
-            lanes[COUNT + g] = n + (w if target < lanes[g] else 0.0)
-            if both:
-                u = max(lanes[g] - target, 0.0)
-                lanes[COST + g] = moved + w * u
-                lanes[SQUARE + g] += gap * (d + moved) + w * u * u
-            else:
-                lanes[COST + g] = moved
-                lanes[SQUARE + g] += gap * (d + moved)
-        g = part[i]
-        u = target - lanes[g] if both else 0.0
-        n, d, e = lanes[COUNT + g], lanes[COST + g], lanes[SQUARE + g]
-        total += w * (e + u * (2 * d + u * n) if power == 2 else d + u * n if power == 1 else n)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _deal(t, y, a, part, place, t2, y2, a2):
-    """Deal the rows to their parts, in each still sorted, down from ``place``."""
-    for i in range(t.shape[0] - 1, -1, -1):
-        g = part[i]
-        p = place[g] - 1
-        place[g] = p
-        t2[p], y2[p] = t[i], y[i]
-        if a.shape[0] > 0:
-            a2[p] = a[i]
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _leaf(t, y, a, both, power):
-    """Return the sum over all pairs of a leaf."""
-    total = 0.0
-    # rows count from 0, or the compiler would allow for negative ones and do one at a time
-    for i in range(t.shape[0]):
-        found, key, target = 0.0, t[i], y[i]
-        for j in range(i):
-            cost = key - t[j] + (y[j] - target if both else 0.0)
-            cost = cost * cost if power == 2 else cost if power == 1 else 1.0
-            w = a[j] if a.shape[0] > 0 else 1.0
-            found += w * cost if y[j] > target else 0.0
-        total += found * (a[i] if a.shape[0] > 0 else 1.0)
-    return total
+    return _RUNS[both, power](t, y, a, keys, row_bits, room, targets, starts)

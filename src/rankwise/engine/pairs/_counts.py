@@ -13,9 +13,8 @@ from rankwise.engine.loops.inversions import (
     part_ties,
 )
 from rankwise.engine.loops.keys import gather, mend
-from rankwise.engine.loops.misranked import misranked_sum
 from rankwise.engine.loops.placements import placement_sums, row_placements, row_ties
-from rankwise.engine.pairs._losses import by_score, misranked_partners
+from rankwise.engine.pairs._losses import by_score, misranked_partners, misranked_total
 from rankwise.engine.pairs._order import (
     Floats,
     Rows,
@@ -39,13 +38,13 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     """Count the pairs, each by its weight."""
     if not pairs.weighted and not pairs.magnitude:
         return _count_alike(pairs, pairs.group(s))
-    t, y, a, room = by_score(pairs, s)
-    tied = np.empty(pairs.n_queries)
-    comparable_weights(t, y, a, pairs.starts, pairs.magnitude, tied)
-    t.fill(0.0)
-    power = 1 if pairs.magnitude else 0
-    misranked = misranked_sum(t, y, a, room, pairs.targets, pairs.starts, True, power)
-    return PairCounts(float(misranked), float(tied.sum()), pairs.one_sided_weight)
+    keys, t = by_score(pairs, s)
+    tied = np.zeros(pairs.n_queries)
+    if len(t):
+        y, a = pairs.group(pairs.y)[keys], pairs.group(pairs.weight)[keys]
+        comparable_weights(t, y, a, pairs.starts, pairs.magnitude, tied)
+    misranked = misranked_total(pairs, keys, None, True, 1 if pairs.magnitude else 0)
+    return PairCounts(misranked, float(tied.sum()), pairs.one_sided_weight)
 
 
 def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:

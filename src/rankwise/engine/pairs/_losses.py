@@ -26,7 +26,8 @@ from rankwise.engine.loops.dominance import (
     exponential_sum,
     merge_events,
 )
-from rankwise.engine.loops.keys import gather, mend
+from rankwise.engine.loops.keys import mend
+from rankwise.engine.loops.lanes import LANES
 from rankwise.engine.loops.misranked import misranked_sum, sort_ties
 from rankwise.engine.loops.spreads import squared_spread
 from rankwise.engine.loops.windows import window_bounds, window_partners, window_sums
@@ -292,21 +293,26 @@ class MagnitudeHingeLoss(HingeLoss):
         return s[layout.rows] - layout.y
 
 
-def by_score(pairs: Pairs, s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return what `misranked_sum` takes first: the rows sorted by query, score and target."""
-    values = [pairs.group(array) for array in (s, pairs.y, *([pairs.weight] * pairs.weighted))]
-    keys = sorted_keys(values[0], pairs.starts)
-    apart = mend(keys, row_bits(keys), values[0])
-    if not apart:
-        keys = read_rows(keys, values[0], pairs.starts)[0].astype(np.int64)
-    # in one piece, which is soon given back to the next call
-    room = np.empty((2 * len(values), len(s)))
-    for array, out in zip(values, room, strict=False):
-        gather(array, keys, row_bits(keys), out)
-    t, y, a = room[0], room[1], room[2] if pairs.weighted else _NONE
-    if not apart:
-        sort_ties(t, y, a, pairs.starts)
-    return t, y, a, room[len(values) :]
+def by_score(pairs: Pairs, s: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return rows sorted by query, score and target, as keys, and scores if some are equal."""
+    values = pairs.group(s)
+    keys = sorted_keys(values, pairs.starts)
+    if mend(keys, row_bits(keys), values):
+        return keys, _NONE
+    rows, t = read_rows(keys, values, pairs.starts)
+    keys = rows.astype(np.int64)
+    sort_ties(t, pairs.group(pairs.y), keys, pairs.starts)
+    return keys, t
+
+
+def misranked_total(
+    pairs: Pairs, keys: NDArray[np.int64], s: Floats | None, magnitude: bool, power: int
+) -> float:
+    """Sum over the misranked pairs of rows sorted `by_score`; without scores they are all 0."""
+    y, a = pairs.group(pairs.y), pairs.group(pairs.weight) if pairs.weighted else None
+    room, bits = np.empty((6 if pairs.weighted else 4, len(y) + LANES)), row_bits(keys)
+    targets, starts = pairs.targets, pairs.starts
+    return float(misranked_sum(s, y, a, keys, bits, room, targets, starts, magnitude, power))
 
 
 def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> float:
@@ -317,8 +323,8 @@ def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> f
     if power not in (1, 2):
         raise ValueError(f"power={power!r} must be 1 or 2")
     pairs.check_comparable()
-    total = misranked_sum(*by_score(pairs, s), pairs.targets, pairs.starts, magnitude, power)
-    return float(total) / pairs.one_sided_weight
+    keys, _ = by_score(pairs, s)
+    return misranked_total(pairs, keys, pairs.group(s), magnitude, power) / pairs.one_sided_weight
 
 
 def misranked_partners(pairs: Pairs, s: Floats) -> Floats:

@@ -1,0 +1,62 @@
+"""Eight floats at once, against NumPy."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from rankwise.engine.loops.lanes import (
+    LANES,
+    count_at_most,
+    one_lane,
+    read_lanes,
+    sum_lanes,
+    where_less,
+    write_lanes,
+)
+
+
+@njit
+def arithmetic(x, y, factor, out):
+    a, b = read_lanes(x, 0), read_lanes(y, 1)
+    write_lanes(out, 2, a * factor + (b - a) * b + (1.0 - a))
+
+
+@njit
+def choices(x, y, most):
+    a, b = read_lanes(x, 0), read_lanes(y, 0)
+    lower = where_less(a, b, 2.0)
+    return sum_lanes(lower), sum_lanes(where_less(a, 0.0, a)), count_at_most(a, most)
+
+
+@njit
+def each(x):
+    lanes, total = read_lanes(x, 0), 0.0
+    for at in range(LANES):
+        total = 10.0 * total + one_lane(lanes, at)
+    return total
+
+
+@pytest.fixture
+def pair():
+    x = np.random.default_rng(3).standard_normal((2, LANES + 1)).round(1)
+    x[:, 3] = 0.5
+    return x
+
+
+def test_sums_and_products(pair):
+    (x, y), out = pair, np.zeros(LANES + 4)
+    arithmetic(x, y, 3.0, out)
+    a, b = x[:LANES], y[1 : LANES + 1]
+    np.testing.assert_allclose(out[2 : 2 + LANES], 3 * a + (b - a) * b + (1 - a), rtol=1e-14)
+    np.testing.assert_array_equal(out[[0, 1, -2, -1]], 0.0)
+
+
+def test_choices(pair):
+    a, b = pair[:, :LANES]
+    expected = 2.0 * (a < b).sum(), a[a < 0].sum(), (a <= 0.5).sum()
+    assert choices(*pair, 0.5) == pytest.approx(expected)
+    assert choices(np.full(LANES, np.nan), b, 0.5) == (0.0, 0.0, 0)
+
+
+def test_each_lane():
+    assert each(np.arange(1.0, LANES + 1)) == 12345678.0
