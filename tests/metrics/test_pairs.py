@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from rankwise import metrics
+from rankwise.engine.pairs import _losses, _order
 from rankwise.testing.oracles import pair_costs, pair_loss, pair_weights
 from rankwise.testing.strategies import ScoredRows, scored_rows
 
@@ -93,6 +94,25 @@ def test_many_rows_against_the_definition(kind, n, levels, steps, queries, weigh
     for chosen in options(kind):
         expected = oracle(kind, rows, **chosen)
         assert_allclose(measure(kind, rows, **chosen), expected, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["hinge_rank", "hinge_magnitude", "misranking"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scores", ["apart", "tied", "equal", "far out", "tiny"])
+def test_rows_in_runs_against_the_definition(kind, scores, weighted, monkeypatch):
+    """What a million rows are, as far as the code goes: too many for the cache."""
+    monkeypatch.setattr(_losses, "_MANY", 100)
+    monkeypatch.setattr(_losses, "_RUN", 20)
+    monkeypatch.setattr(_order, "LONG", 10)
+    random = np.random.default_rng(3)
+    y, s = random.normal(size=(2, 1000))
+    if scores == "far out":
+        y[0], s[0] = 1e6, 1e6
+    s = {"tied": s.round(1), "equal": 0 * s, "tiny": s * 1e-300}.get(scores, s)
+    rows = ScoredRows(y, s, None, random.integers(0, 4, 1000) / 3 if weighted else None)
+    for chosen in options(kind):
+        expected = oracle(kind, rows, **chosen)
+        assert_allclose(measure(kind, rows, **chosen), expected, rtol=1e-11, atol=0)
 
 
 @pytest.mark.parametrize("kind", ["hinge_rank", "hinge_magnitude"])

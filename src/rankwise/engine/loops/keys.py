@@ -31,6 +31,44 @@ def counting_sort(codes, n):
 
 
 @njit(cache=True, nogil=True)
+def deal_runs(values, y, a, n_runs, codes, out):
+    """Deal the rows into runs of values, the lowest first; return where each run starts.
+
+    The columns of ``out`` are filled with values, ``y`` and ``a`` of the rows, which stay as they
+    come in a run. ``codes`` is room for a number each.
+    """
+    lowest, span, unit = _range(values)
+    scale = n_runs * (1.0 - 2.0**-40) / span if span > 0.0 else 0.0
+    for i in range(values.shape[0]):
+        codes[i] = np.uint16((values[i] * unit - lowest) * scale)
+    starts = np.zeros(n_runs + 1, dtype=np.int64)
+    for code in codes:
+        starts[np.uint64(code) + np.uint64(1)] += 1
+    for run in range(n_runs):
+        starts[run + 1] += starts[run]
+    place = starts.astype(np.uint64)
+    for i in range(values.shape[0]):
+        code = np.uint64(codes[i])
+        p = place[code]
+        place[code] = p + np.uint64(1)
+        out[0, p], out[1, p] = values[i], y[i]
+        if a is not None:
+            out[2, p] = a[i]
+    return starts
+
+
+@njit(cache=True, nogil=True)
+def _range(values):
+    """Return the lowest value, the highest less that, and the unit that both are in."""
+    lowest, highest = values[0], values[0]
+    for value in values:
+        lowest, highest = min(lowest, value), max(highest, value)
+    # halves can't overflow when they are subtracted, nor multiples of tiny ones underflow
+    unit = 0.5 if highest - lowest > TINY else 2.0**600
+    return lowest * unit, highest * unit - lowest * unit, unit
+
+
+@njit(cache=True, nogil=True)
 def pack(values, starts, row_bits, value_bits, keys):
     """Fill ``keys``; query q is from ``starts[q]`` to ``starts[q + 1]``.
 
@@ -41,13 +79,7 @@ def pack(values, starts, row_bits, value_bits, keys):
         start, stop = starts[q], starts[q + 1]
         if start == stop:
             continue
-        lowest, highest = values[start], values[start]
-        for i in range(start + 1, stop):
-            lowest, highest = min(lowest, values[i]), max(highest, values[i])
-        # halves can't overflow when they are subtracted, nor multiples of tiny ones underflow
-        unit = 0.5 if highest - lowest > TINY else 2.0**600
-        lowest *= unit
-        span = highest * unit - lowest
+        lowest, span, unit = _range(values[start:stop])
         scale = top / span if span > 0.0 else 0.0
         query = ((NORMAL >> row_bits >> value_bits) | q) << value_bits
         for i in range(start, stop):

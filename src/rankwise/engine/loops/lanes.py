@@ -96,13 +96,17 @@ _arithmetic(operator.mul, "fmul")
 
 
 @intrinsic
-def where_less(typing_context, left, right, value):
-    """Return ``value`` in the lanes where left < right, and 0 in others; each lanes or a number."""
+def where_above(typing_context, left, right, value):
+    """Return ``value`` in the lanes where left is above right, 0 where it is at most that.
+
+    Each may be lanes or a number.
+    """
 
     def codegen(context, builder, signature, args):
         left, right, value = (_spread(builder, arg) for arg in args)
-        less = builder.fcmp_ordered("<", left, right)
-        return builder.select(less, value, ir.Constant(_FLOATS, [0.0] * LANES))
+        # said like this, the compiler sees that `count_at_most` asks the same
+        at_most = builder.fcmp_ordered("<=", left, right)
+        return builder.select(at_most, ir.Constant(_FLOATS, [0.0] * LANES), value)
 
     return _LANES(_kind(left), _kind(right), _kind(value)), codegen
 

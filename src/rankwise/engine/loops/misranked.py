@@ -12,7 +12,9 @@ A depth takes linear time, so all take O(m log k) for k different targets, in O(
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
+from numpy.typing import NDArray
 
 from rankwise.engine.loops.lanes import (
     LANES,
@@ -20,12 +22,16 @@ from rankwise.engine.loops.lanes import (
     one_lane,
     read_lanes,
     sum_lanes,
-    where_less,
+    where_above,
     write_lanes,
 )
+from rankwise.engine.loops.prefetch import ask_for
+
+Floats = NDArray[np.float64]
 
 LEAF = 64
-BLOCK = 1024
+# How many rows before its turn the root asks for a row, which may be anywhere.
+AHEAD = 32
 # Where the lanes of a node have the lowest target of each part, and the number, the costs and the
 # squared costs of the rows met that are lower.
 FLOOR, COUNT, COST, SQUARE = range(0, 4 * LANES, LANES)
@@ -70,41 +76,39 @@ def _cut(targets, lanes, cuts):
     return n + 1
 
 
-@njit(cache=True, nogil=True)
-def _gather(t, y, a, keys, row_bits, block):
-    """Fill the block with what the rows of the keys have."""
-    mask = (np.int64(1) << row_bits) - 1
-    for i in range(keys.shape[0]):
-        row = keys[i] & mask
-        if t is not None:
-            block[0, i] = t[row]
-        block[1, i] = y[row]
-        if a is not None:
-            block[2, i] = a[row]
-
-
 @njit(nogil=True, forceinline=True, fastmath={"contract"})
-def _meet(a, rows, begin, end, before, lanes, place, dealt, to, both, power):
+def _meet(t, y, a, keys, mask, lanes, place, dealt, to, both, power):
     """Return the sum over pairs of two parts, and deal the rows to the parts.
 
-    The lane of a part holds the rows of lower ones; its rows go down from ``place[1 + part]``.
+    The lane of a part holds the rows of lower ones; its rows go down from ``place[1 + part]``. The
+    rows are in order, or their keys are.
     """
-    t, y, to_t, to_y = rows[0][begin:end], rows[1][begin:end], dealt[0][to:], dealt[1][to:]
+    to_t, to_y = dealt[0][to:], dealt[1][to:]
     if a is not None:
-        weights, to_a = rows[2][begin:end], dealt[2][to:]
+        to_a = dealt[2][to:]
+    size = y.shape[0] if keys is None else keys.shape[0]
     floor, n = read_lanes(lanes, FLOOR), read_lanes(lanes, COUNT)
     d, e = read_lanes(lanes, COST), read_lanes(lanes, SQUARE)
-    total = 0.0
-    for i in range(end - begin - 1, -1, -1):
-        key, target = t[i], y[i]
-        w = 1.0 if a is None else weights[i]
+    total, before, last = 0.0, 0.0, size - 1 if keys is None else keys[size - 1] & mask
+    if t is not None:
+        before = t[last]
+    for i in range(size - 1, -1, -1):
+        row = np.uint64(i)
+        if keys is not None:
+            row = np.uint64(keys[i] & mask)
+            ahead = keys[max(i - AHEAD, 0)] & mask
+            ask_for(t, ahead)
+            ask_for(y, ahead)
+            ask_for(a, ahead)
+        key, target = 0.0 if t is None else t[row], y[row]
+        w = 1.0 if a is None else a[row]
         gap, before = before - key, key
         moved = d + gap * n
         if power == 2:
             e = e + gap * (d + moved)
-        d, n = moved, n + where_less(target, floor, w)
+        d, n = moved, n + where_above(floor, target, w)
         if both:
-            below, above = where_less(target, floor, floor - target), target - floor
+            below, above = where_above(floor, target, floor - target), target - floor
             d = d + w * below
             if power == 2:
                 e = e + w * below * below
@@ -115,7 +119,7 @@ def _meet(a, rows, begin, end, before, lanes, place, dealt, to, both, power):
             cost = e if power == 2 else d
         g = count_at_most(floor, target)
         total += w * one_lane(cost, g - 1)
-        p = place[g] - 1
+        p = place[g] - np.uint64(1)
         place[g] = p
         to_t[p], to_y[p] = key, target
         if a is not None:
@@ -127,43 +131,26 @@ def _meet(a, rows, begin, end, before, lanes, place, dealt, to, both, power):
 
 
 @njit(nogil=True, forceinline=True, fastmath={"contract"})
-def _leaf(a, rows, begin, end, both, power):
+def _leaf(t, y, a, both, power):
     """Return the sum over all pairs of a leaf."""
-    t, y = rows[0][begin:end], rows[1][begin:end]
-    if a is not None:
-        weights = rows[2][begin:end]
     places = read_lanes(_PLACES, 0)
-    found, ones = where_less(0.0, 0.0, 1.0), where_less(0.0, 1.0, 1.0)
+    found, ones = where_above(0.0, 0.0, 1.0), where_above(1.0, 0.0, 1.0)
     # eight rows against all that come after; lanes past the end hold what is not used
-    for j in range(0, end - begin, LANES):
+    for j in range(0, t.shape[0], LANES):
         keys, targets = read_lanes(t, j), read_lanes(y, j)
-        for i in range(j + 1, end - begin):
+        for i in range(j + 1, t.shape[0]):
             cost = t[i] - keys
             if both:
                 cost = cost + (targets - y[i])
             cost = cost * cost if power == 2 else cost if power == 1 else ones
             if a is not None:
-                cost = weights[i] * (read_lanes(weights, j) * cost)
-            found = found + where_less(y[i], targets, where_less(places, i - j, cost))
+                cost = a[i] * (read_lanes(a, j) * cost)
+            found = found + where_above(targets, y[i], where_above(i - j, places, cost))
     return sum_lanes(found)
 
 
 @njit(nogil=True, forceinline=True)
-def _root(t, y, a, keys, row_bits, block, lanes, place, dealt, to, both, power):
-    """Return the sum over pairs of two parts of a query, and deal its rows block by block."""
-    before, total = 0.0, 0.0
-    for end in range(keys.shape[0], 0, -BLOCK):
-        size = min(end, BLOCK)
-        _gather(t, y, a, keys[end - size : end], row_bits, block)
-        if end == keys.shape[0]:
-            before = block[0, size - 1]
-        total += _meet(a, block, 0, size, before, lanes, place, dealt, to, both, power)
-        before = block[0, 0]
-    return total
-
-
-@njit(nogil=True, forceinline=True)
-def _inside(a, dealt, base, targets, room, lanes, place, todo, both, power):
+def _inside(a, dealt, base, targets, room, lanes, cuts, place, todo, both, power):
     """Return the sum over all pairs of a part of the root, whose rows are dealt from ``base`` on.
 
     They are dealt to the room and back, depth by depth.
@@ -179,15 +166,28 @@ def _inside(a, dealt, base, targets, room, lanes, place, todo, both, power):
         if depth % 2:
             rows, other, begin, to = room, dealt, start, base + start
         end = begin + stop - start
+        t, y, w = rows[0][begin:end], rows[1][begin:end], _weights(a, rows, begin, end)
         if stop - start <= LEAF:
-            total += _leaf(a, rows, begin, end, both, power)
+            total += _leaf(t, y, w, both, power)
             continue
-        for g in range(_cut(targets[start:stop], lanes, place)):
-            todo[n_todo] = start + place[g], start + place[g + 1], depth + 1
+        for g in range(_cut(targets[start:stop], lanes, cuts)):
+            todo[n_todo] = start + cuts[g], start + cuts[g + 1], depth + 1
             n_todo += 1
-        before = rows[0, end - 1]
-        total += _meet(a, rows, begin, end, before, lanes, place, other, to, both, power)
+        place[:] = cuts
+        total += _meet(t, y, w, None, 0, lanes, place, other, to, both, power)
     return total
+
+
+def _weights(a, rows, begin, end):  # pragma: no cover
+    """Return the weights of some rows, or None as ``a`` is."""
+    raise TypeError("_weights runs in compiled code only")
+
+
+@overload(_weights)
+def _choose_weights(a, rows, begin, end):
+    if isinstance(a, types.NoneType):
+        return lambda a, rows, begin, end: None
+    return lambda a, rows, begin, end: rows[2][begin:end]
 
 
 def _compile(both, power):
@@ -195,28 +195,23 @@ def _compile(both, power):
 
     @njit(cache=True, nogil=True)
     def run(t, y, a, keys, row_bits, room, targets, starts):
-        half = room.shape[0] // 2
-        block, dealt, room = np.zeros((half, BLOCK + LANES)), room[:half], room[half:]
+        dealt, room = room[: room.shape[0] // 2], room[room.shape[0] // 2 :]
         lanes, todo = np.empty(4 * LANES), np.empty((16 * LANES * LANES, 3), dtype=np.int64)
-        cuts, place = np.empty(LANES + 1, dtype=np.int64), np.empty(LANES + 1, dtype=np.int64)
-        total = 0.0
+        bounds, cuts = np.empty(LANES + 1, dtype=np.int64), np.empty(LANES + 1, dtype=np.int64)
+        # unsigned, or the compiler would allow for places counted from the end
+        place = np.empty(LANES + 1, dtype=np.uint64)
+        total, mask = 0.0, (np.int64(1) << row_bits) - 1
         for q in range(starts.shape[0] - 1):
-            mine, base = targets[starts[q] : starts[q + 1]], starts[q]
+            base, mine = starts[q], targets[starts[q] : starts[q + 1]]
             if mine.shape[0] < 2 or mine[0] == mine[-1]:
                 continue
+            n_parts = _cut(mine, lanes, bounds)
+            place[:] = bounds
             rows = keys[starts[q] : starts[q + 1]]
-            if rows.shape[0] <= LEAF:
-                _gather(t, y, a, rows, row_bits, block)
-                total += _leaf(a, block, 0, rows.shape[0], both, power)
-                continue
-            n_parts = _cut(mine, lanes, cuts)
-            place[:] = cuts
-            total += _root(t, y, a, rows, row_bits, block, lanes, place, dealt, base, both, power)
+            total += _meet(t, y, a, rows, mask, lanes, place, dealt, base, both, power)
             for g in range(n_parts):
-                part = mine[cuts[g] : cuts[g + 1]]
-                total += _inside(
-                    a, dealt, base + cuts[g], part, room, lanes, place, todo, both, power
-                )
+                start, part = base + bounds[g], mine[bounds[g] : bounds[g + 1]]
+                total += _inside(a, dealt, start, part, room, lanes, cuts, place, todo, both, power)
         return total
 
     return run
@@ -228,7 +223,19 @@ _RUNS = {
 }
 
 
-def misranked_sum(t, y, a, keys, row_bits, room, targets, starts, both, power):
+def misranked_sum(
+    t: Floats | None,
+    y: Floats,
+    a: Floats | None,
+    keys: NDArray[np.int64],
+    row_bits: int,
+    room: Floats,
+    targets: Floats,
+    starts: NDArray[np.int64],
+    *,
+    both: bool,
+    power: int,
+) -> float:
     """Return the sum of cost^power, for power 0 (with both), 1 or 2.
 
     Parameters
@@ -244,4 +251,4 @@ def misranked_sum(t, y, a, keys, row_bits, room, targets, starts, both, power):
     both : bool
         Whether the difference of the targets is part of the cost.
     """
-    return _RUNS[both, power](t, y, a, keys, row_bits, room, targets, starts)
+    return float(_RUNS[both, power](t, y, a, keys, row_bits, room, targets, starts))

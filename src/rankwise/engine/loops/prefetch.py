@@ -16,13 +16,14 @@ LINE = 64
 
 
 @intrinsic
-def _prefetch(typing_context, array, i, j):
-    """Ask for the cache line of ``array[i, j]``, to be read and kept."""
+def _prefetch(typing_context, array, place):
+    """Ask for the cache line of ``array[place]``, to be read and kept."""
 
     def codegen(context, builder, signature, args):
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, args[0])
-        item = cgutils.get_item_pointer(context, builder, kind, view, args[1:], wraparound=False)
+        index = cgutils.unpack_tuple(builder, args[1])
+        item = cgutils.get_item_pointer(context, builder, kind, view, index, wraparound=False)
         byte = ir.IntType(8).as_pointer()
         flag = ir.IntType(32)
         call = builder.module.declare_intrinsic(
@@ -31,11 +32,11 @@ def _prefetch(typing_context, array, i, j):
         builder.call(call, [builder.bitcast(item, byte), flag(0), flag(3), flag(1)])
         return context.get_dummy_value()
 
-    return types.void(array, i, j), codegen
+    return types.void(array, place), codegen
 
 
 def ask_for(rows, i):  # pragma: no cover
-    """Ask for row i, if there is one; CSR rows are short."""
+    """Ask for row i of a matrix, if there is one, or entry i of a vector; CSR rows are short."""
     raise TypeError("ask_for runs in compiled code only")
 
 
@@ -43,13 +44,15 @@ def ask_for(rows, i):  # pragma: no cover
 def _ask_for(rows, i):
     if not isinstance(rows, types.Array):
         return lambda rows, i: None
+    if rows.ndim == 1:
+        return lambda rows, i: _prefetch(rows, (np.int64(i),))
 
     per_line = LINE * 8 // rows.dtype.bitwidth
 
     def dense(rows, i):
         if i < rows.shape[0]:
             for j in range(0, rows.shape[1], per_line):
-                _prefetch(rows, np.int64(i), j)
+                _prefetch(rows, (np.int64(i), np.int64(j)))
 
     return dense
 

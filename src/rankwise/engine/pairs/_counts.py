@@ -38,12 +38,13 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
     """Count the pairs, each by its weight."""
     if not pairs.weighted and not pairs.magnitude:
         return _count_alike(pairs, pairs.group(s))
-    keys, t = by_score(pairs, s)
+    rows = by_score(pairs, s)
     tied = np.zeros(pairs.n_queries)
-    if len(t):
-        y, a = pairs.group(pairs.y)[keys], pairs.group(pairs.weight)[keys]
-        comparable_weights(t, y, a, pairs.starts, pairs.magnitude, tied)
-    misranked = misranked_total(pairs, keys, None, True, 1 if pairs.magnitude else 0)
+    if len(rows.t):
+        y, a = rows.y[rows.keys], np.empty(0) if rows.a is None else rows.a[rows.keys]
+        comparable_weights(rows.t, y, a, pairs.starts, pairs.magnitude, tied)
+    power = 1 if pairs.magnitude else 0
+    misranked = misranked_total(pairs, rows, scores=False, magnitude=True, power=power)
     return PairCounts(misranked, float(tied.sum()), pairs.one_sided_weight)
 
 

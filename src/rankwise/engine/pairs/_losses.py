@@ -14,7 +14,7 @@ product with the Hessian take O(m log m) time and O(m) memory, `MagnitudeLoss` w
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from rankwise.engine.loops.dominance import (
     exponential_sum,
     merge_events,
 )
-from rankwise.engine.loops.keys import mend
+from rankwise.engine.loops.keys import deal_runs, mend
 from rankwise.engine.loops.lanes import LANES
 from rankwise.engine.loops.misranked import misranked_sum, sort_ties
 from rankwise.engine.loops.spreads import squared_spread
@@ -42,6 +42,8 @@ from rankwise.engine.pairs._order import (
 from rankwise.engine.pairs._pairs import Pairs
 
 _NONE = np.empty(0)
+# Rows that are too many for the cache, how many of them are not, and the most runs of them.
+_MANY, _RUN, _MOST_RUNS = 1 << 17, 2048, 512
 
 
 class Curvature:
@@ -293,26 +295,56 @@ class MagnitudeHingeLoss(HingeLoss):
         return s[layout.rows] - layout.y
 
 
-def by_score(pairs: Pairs, s: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return rows sorted by query, score and target, as keys, and scores if some are equal."""
-    values = pairs.group(s)
-    keys = sorted_keys(values, pairs.starts)
-    if mend(keys, row_bits(keys), values):
-        return keys, _NONE
-    rows, t = read_rows(keys, values, pairs.starts)
+class ByScore(NamedTuple):
+    """Rows sorted by query, score and target, as ``keys``.
+
+    A key ends with the place of its row in the columns ``s``, ``y`` and ``a``, the last None if all
+    weigh 1. ``t`` are the sorted scores if some are equal, and else empty.
+    """
+
+    keys: NDArray[np.int64]
+    s: Floats
+    y: Floats
+    a: Floats | None
+    t: Floats
+
+
+def by_score(pairs: Pairs, s: Floats) -> ByScore:
+    """Sort the rows, O(m log m)."""
+    s, y, starts = pairs.group(s), pairs.group(pairs.y), pairs.starts
+    a = pairs.group(pairs.weight) if pairs.weighted else None
+    if pairs.codes is None and len(s) >= _MANY:
+        # what lies apart in memory is slow to fetch in the order of the scores
+        columns, codes = np.empty((2 if a is None else 3, len(s))), np.empty(len(s), np.uint16)
+        starts = deal_runs(s, y, a, min(len(s) // _RUN, _MOST_RUNS), codes, columns)
+        s, y, a = columns[0], columns[1], None if a is None else columns[2]
+    keys = sorted_keys(s, starts)
+    if mend(keys, row_bits(keys), s):
+        return ByScore(keys, s, y, a, _NONE)
+    rows, t = read_rows(keys, s, starts)
     keys = rows.astype(np.int64)
-    sort_ties(t, pairs.group(pairs.y), keys, pairs.starts)
-    return keys, t
+    sort_ties(t, y, keys, starts)
+    return ByScore(keys, s, y, a, t)
 
 
 def misranked_total(
-    pairs: Pairs, keys: NDArray[np.int64], s: Floats | None, magnitude: bool, power: int
+    pairs: Pairs, rows: ByScore, *, scores: bool, magnitude: bool, power: int
 ) -> float:
-    """Sum over the misranked pairs of rows sorted `by_score`; without scores they are all 0."""
-    y, a = pairs.group(pairs.y), pairs.group(pairs.weight) if pairs.weighted else None
-    room, bits = np.empty((6 if pairs.weighted else 4, len(y) + LANES)), row_bits(keys)
-    targets, starts = pairs.targets, pairs.starts
-    return float(misranked_sum(s, y, a, keys, bits, room, targets, starts, magnitude, power))
+    """Sum over the misranked pairs; scores are all 0 if they are no part of the cost."""
+    keys, s, y, a, _ = rows
+    room = np.empty((4 if a is None else 6, len(y) + LANES))
+    return misranked_sum(
+        s if scores else None,
+        y,
+        a,
+        keys,
+        row_bits(keys),
+        room,
+        pairs.targets,
+        pairs.starts,
+        both=magnitude,
+        power=power,
+    )
 
 
 def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> float:
@@ -323,8 +355,9 @@ def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> f
     if power not in (1, 2):
         raise ValueError(f"power={power!r} must be 1 or 2")
     pairs.check_comparable()
-    keys, _ = by_score(pairs, s)
-    return misranked_total(pairs, keys, pairs.group(s), magnitude, power) / pairs.one_sided_weight
+    rows = by_score(pairs, s)
+    total = misranked_total(pairs, rows, scores=True, magnitude=magnitude, power=power)
+    return total / pairs.one_sided_weight
 
 
 def misranked_partners(pairs: Pairs, s: Floats) -> Floats:

@@ -1,5 +1,7 @@
 """The order of rows by value, query by query."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 MOST_BITS = 51
+LONG = 1024
+"""Rows that a query must have on average to be worth a sort of its own."""
 
 
 def sorted_rows(values: Floats, starts: NDArray[np.int64] | None = None) -> tuple[Rows, Floats]:
@@ -27,7 +31,12 @@ def sorted_rows(values: Floats, starts: NDArray[np.int64] | None = None) -> tupl
 def sorted_keys(values: Floats, starts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Return the sorted keys of the rows; a key ends with the bits of its row."""
     keys = _keys(values, starts)
-    keys.view(np.float64).sort()
+    floats = keys.view(np.float64)
+    if starts is not None and len(keys) >= LONG * (len(starts) - 1):
+        for start, stop in pairwise(starts.tolist()):
+            floats[start:stop].sort()
+    else:
+        floats.sort()
     return keys
 
 
