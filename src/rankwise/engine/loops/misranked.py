@@ -245,7 +245,8 @@ def misranked_sum(
     keys : ndarray of shape (m,)
         The rows sorted by (query, t, y), each in the lowest ``row_bits`` of its key.
     room : ndarray of shape (4, m + LANES), or (6, m + LANES) with weights
-        Where to deal them. Overwritten; of the second half as much as the largest part needs.
+        Where to deal them. Overwritten, of the second half as much as the largest part needs, and
+        only when t, y and a of its query have been read: they may be there.
     targets : ndarray of shape (m,)
         The targets sorted by (query, y).
     both : bool

@@ -299,7 +299,8 @@ class ByScore(NamedTuple):
     """Rows sorted by query, score and target, as ``keys``.
 
     A key ends with the place of its row in the columns ``s``, ``y`` and ``a``, the last None if all
-    weigh 1. ``t`` are the sorted scores if some are equal, and else empty.
+    weigh 1. ``t`` are the sorted scores if some are equal, and else empty. The columns may be in
+    the second half of the ``room`` of `misranked_sum`.
     """
 
     keys: NDArray[np.int64]
@@ -307,39 +308,41 @@ class ByScore(NamedTuple):
     y: Floats
     a: Floats | None
     t: Floats
+    room: Floats
 
 
 def by_score(pairs: Pairs, s: Floats) -> ByScore:
     """Sort the rows, O(m log m)."""
     s, y, starts = pairs.group(s), pairs.group(pairs.y), pairs.starts
     a = pairs.group(pairs.weight) if pairs.weighted else None
-    if pairs.codes is None and len(s) >= _MANY:
+    # in one piece, which is soon given back to the next call
+    n_columns, m = 2 if a is None else 3, len(s)
+    room = np.empty((2 * n_columns, m + LANES))
+    if pairs.codes is None and m >= _MANY:
         # what lies apart in memory is slow to fetch in the order of the scores
-        columns, codes = np.empty((2 if a is None else 3, len(s))), np.empty(len(s), np.uint16)
-        starts = deal_runs(s, y, a, min(len(s) // _RUN, _MOST_RUNS), codes, columns)
+        columns, codes = room[n_columns:, :m], np.empty(m, np.uint16)
+        starts = deal_runs(s, y, a, min(m // _RUN, _MOST_RUNS), codes, room[n_columns:])
         s, y, a = columns[0], columns[1], None if a is None else columns[2]
     keys = sorted_keys(s, starts)
     if mend(keys, row_bits(keys), s):
-        return ByScore(keys, s, y, a, _NONE)
+        return ByScore(keys, s, y, a, _NONE, room)
     rows, t = read_rows(keys, s, starts)
     keys = rows.astype(np.int64)
     sort_ties(t, y, keys, starts)
-    return ByScore(keys, s, y, a, t)
+    return ByScore(keys, s, y, a, t, room)
 
 
 def misranked_total(
     pairs: Pairs, rows: ByScore, *, scores: bool, magnitude: bool, power: int
 ) -> float:
     """Sum over the misranked pairs; scores are all 0 if they are no part of the cost."""
-    keys, s, y, a, _ = rows
-    room = np.empty((4 if a is None else 6, len(y) + LANES))
     return misranked_sum(
-        s if scores else None,
-        y,
-        a,
-        keys,
-        row_bits(keys),
-        room,
+        rows.s if scores else None,
+        rows.y,
+        rows.a,
+        rows.keys,
+        row_bits(rows.keys),
+        rows.room,
         pairs.targets,
         pairs.starts,
         both=magnitude,
