@@ -43,7 +43,7 @@ from rankwise.engine.pairs._pairs import Pairs
 
 _NONE = np.empty(0)
 # Rows that are too many for the cache, how many of them are not, and the most runs of them.
-_MANY, _RUN, _MOST_RUNS = 1 << 17, 2048, 512
+_MANY, _RUN, _MOST_RUNS = 1 << 17, 1024, 1024
 
 
 class Curvature:

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 MOST_BITS = 51
-LONG = 1024
+LONG = 512
 """Rows that a query must have on average to be worth a sort of its own."""
 
 
