@@ -133,7 +133,8 @@ def test_kept_histograms_are_those_of_all_rows(levels, many_rows, max_bins, monk
         for b, (first, last) in enumerate([(0, 8), (8, 12)]):
             histograms.search_groups(
                 bins, first, last, slots, state.links, False, False, 1e4, hists[b : b + 1],
-                np.zeros((histograms.SCRATCH, stride)), np.empty((last - first, 3)),
+                np.zeros(histograms.scratch_shape(len(slots.kind), stride)),
+                np.empty((last - first, 3)),
             )  # fmt: skip
         for q in range(len(slots.kind)):
             rows, values = whole_numbers(state, slots, q)

@@ -96,6 +96,8 @@ def bin_features(
     """
     m, d = X.shape
     rows = np.arange(m)
+    places = np.empty(m, dtype=np.int64)
+    places[order] = rows
     if max_bins is not None and m > SAMPLE:
         rows = np.sort(random.permutation(m)[:SAMPLE])
     sampled_weight = None if weight is None else weight[rows]
@@ -113,13 +115,13 @@ def bin_features(
         joined, bounds = _join(edges)
         n_bins = np.diff(bounds)
         kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
-        codes = np.zeros((-(-d // WIDTH), m, WIDTH), dtype=kind)
+        codes = np.empty((-(-d // WIDTH), m, WIDTH), dtype=kind)
         missing = np.zeros(d, dtype=np.bool_)
         tables = find_tables(joined, bounds, 0, d)
 
         def fill(part: int) -> None:
             last = min(PART * (part + 1), m)
-            bin_rows(as_rows(X), order, PART * part, last, joined, bounds, tables, codes, missing)
+            bin_rows(as_rows(X), places, PART * part, last, joined, bounds, tables, codes, missing)
 
         run(fill, -(-m // PART))
         return Dense(codes, n_bins, missing), edges
@@ -138,8 +140,6 @@ def bin_features(
     joined, bounds = _join(edges)
     n_bins = np.diff(bounds)
     entries = X.tocsc()
-    places = np.empty(m, dtype=np.int64)
-    places[order] = np.arange(m)
     codes = np.empty(len(entries.data), dtype=np.uint32)
     zero = np.empty(d, dtype=np.int64)
     indptr = entries.indptr.astype(np.int64)

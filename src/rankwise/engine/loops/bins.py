@@ -70,8 +70,8 @@ def take_columns(X, rows, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def bin_rows(X, order, first, last, edges, starts, tables, codes, missing):
-    """Fill rows first to last of the codes; row i of them is row ``order[i]`` of X.
+def bin_rows(X, places, first, last, edges, starts, tables, codes, missing):
+    """Fill the codes of rows first to last of X; row i of it is row ``places[i]`` of them.
 
     The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity;
     ``tables`` are those of `find_tables`.
@@ -79,16 +79,25 @@ def bin_rows(X, order, first, last, edges, starts, tables, codes, missing):
     """
     d = X.shape[1]
     cells, low, scale = tables
-    # Rows are read whole, and a few at a time stay in the cache.
+    # Rows are read whole and in turn, and a few at a time stay in the cache.
     few = np.empty((d, max(1, min(last - first, TILE // d))))
-    where = np.empty(few.shape[1], dtype=np.int32)
+    where, found = np.empty(few.shape[1], np.int32), np.zeros((few.shape[1], WIDTH), codes.dtype)
     for begin in range(first, last, few.shape[1]):
         n = min(few.shape[1], last - begin)
-        take_columns(X, order[begin : begin + n], few)
+        for i in range(n):
+            ask_for(X, begin + i + AHEAD)
+            for f in range(d):
+                few[f, i] = X[begin + i, f]
         for f in range(d):
-            mine, out = edges[starts[f] : starts[f + 1]], codes[f // WIDTH, begin : begin + n]
-            if _place(few[f, :n], mine, cells[f], low[f], scale[f], where, out[:, f % WIDTH]):
+            mine, out = edges[starts[f] : starts[f + 1]], found[:n, f % WIDTH]
+            if _place(few[f, :n], mine, cells[f], low[f], scale[f], where, out):
                 missing[f] = True
+            if f % WIDTH == WIDTH - 1 or f == d - 1:
+                words, out_words = found.view(np.uint64), codes[f // WIDTH].view(np.uint64)
+                for i in range(n):
+                    place = np.uint64(places[begin + i])
+                    for k in range(words.shape[1]):
+                        out_words[place, k] = words[i, k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -13,13 +13,13 @@ from numba.extending import overload
 from rankwise.engine.loops.bins import WIDTH
 from rankwise.engine.loops.boosting import WIDE
 from rankwise.engine.loops.cuts import choose, judge
+from rankwise.engine.loops.lanes import LANES, read_halves, spread, write_lanes
 
 HALF = 2.0**32
-# What a histogram is of: the factors a e^s of a group, those a e^-s, or both in one word.
-WORSE, BETTER, BOTH = 0, 1, 2
+# What a histogram is of: the factors a e^-s of a group, those a e^s, or both in one word.
+BETTER, WORSE, BOTH = 0, 1, 2
 # Least and most of what the sum of a group may be, of a fresh one, and if both share a word.
 ROOM, LITTLE_ROOM = (1 / 16, 16.0), (1 / 4, 2.0)
-SCRATCH = 10
 
 
 class Slots(NamedTuple):
@@ -173,20 +173,25 @@ def _add_entries(bins, begin, end, slots, hist):
                 cells[q, zero] -= value
 
 
+def scratch_shape(n_slots: int, stride: int) -> tuple[int, int]:
+    """Return the shape of what `search_groups` needs to work with."""
+    return n_slots + 3, stride + LANES + 8
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def search_groups(bins, first, last, slots, links, magnitude, edge, limit, hists, scratch, out):
     """Fill the best cut of the features first to last, from histograms of the groups.
 
     What the slots say is added to ``hists``. There is one for every WIDTH features, or one that
-    serves all in turn. ``scratch`` has SCRATCH numbers for each bin, all finite.
+    serves all in turn.
     """
-    n_groups = links.shape[0]
-    chain, found, low, z = scratch[:4], scratch[4:6], scratch[6:8], scratch[8]
-    below = scratch[9].view(np.int64)
+    n_slots, below, steps = slots.kind.shape[0], scratch.view(np.int64), scratch[:, -8:]
+    plus, minus, z = scratch[n_slots], scratch[n_slots + 1], scratch[n_slots + 2]
+    _find_steps(slots, links, magnitude, steps)
     for begin in range(first, last, WIDTH):
         end, b = min(begin + WIDTH, last), (begin - first) // WIDTH
         hist = hists[b % hists.shape[0]]
-        for q in range(hist.shape[0]):
+        for q in range(n_slots):
             if slots.begins[q]:
                 hist[q] = 0
         add_bins(bins, begin, end, slots, hist)
@@ -194,23 +199,48 @@ def search_groups(bins, first, last, slots, links, magnitude, edge, limit, hists
             n_bins = bins.n_bins[f]
             out[f - first, 0] = np.inf
             for side in range(1 + bins.missing[f]):
-                found[:] = 0.0
-                for g in range(n_groups):
-                    for q in range(slots.of[g], slots.of[g + 1]):
-                        _below(hist[q, f - begin], n_bins, side, below)
-                        if slots.kind[q] == BOTH:
-                            _halves(below, slots.total[q], n_bins, low)
-                        else:
-                            _share(below, slots.total[q], n_bins, low[slots.kind[q]])
-                    has = slots.of[g + 1] > slots.of[g]
-                    tail = not has or slots.kind[slots.of[g]] == BETTER
-                    _follow(links[g], n_bins, tail, magnitude, low, chain, found)
-                judge(found[0], found[1], n_bins, edge, limit, z)
+                for q in range(n_slots):
+                    _fill_below(hist[q, f - begin], n_bins, side, below[q])
+                _weigh_cuts(below, steps, n_slots, n_bins, magnitude, plus, minus)
+                judge(plus, minus, n_bins, edge, limit, z)
                 choose(z, n_bins, side, out[f - first])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _below(hist, n_bins, side, below):
+def _find_steps(slots, links, magnitude, steps):
+    """Fill in how each slot leads up the chain of groups.
+
+    It turns x, the sum over worse rows below a cut in the lower groups, into r x + t a, where a is
+    the share of the group below the cut, and c x is the weight of the pairs with a better row in
+    the group, of which the share b is below the cut too; c X is that of all of them. A step is (r,
+    a t and b as two factors each for the halves of a word, c, c X, step of the target).
+    """
+    half = np.int64(HALF - 1)
+    whole = gaps = 0.0
+    for g in range(links.shape[0]):
+        r, t, step, c = links[g, 0], links[g, 1], links[g, 2], links[g, 3]
+        gaps += step * whole
+        for q in range(slots.of[g], slots.of[g + 1]):
+            kind, total = slots.kind[q], slots.total[q]
+            steps[q] = 0.0
+            steps[q, 0] = 1.0 if kind == BETTER else r
+            if kind == BOTH:
+                # the halves are below 2^32 in sum, the upper one without a sign
+                steps[q, 1] = t / max((total >> 32) & half, 1)
+                steps[q, 4] = 1.0 / max(total & half, 1)
+            else:
+                at, unit = (1, t / max(total, 1)) if kind == WORSE else (3, 1.0 / max(total, 1))
+                steps[q, at], steps[q, at + 1] = HALF * unit, unit
+            if kind != WORSE:
+                steps[q, 5] = c
+                steps[q, 6] = c * (gaps if magnitude else whole)
+                steps[q, 7] = step
+        whole = r * whole + t
+        gaps *= r
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_below(hist, n_bins, side, below):
     """Fill the sum of the group below each cut.
 
     Cut p has the bins below p on the low side; missing values are there too if ``side`` is 0.
@@ -221,53 +251,29 @@ def _below(hist, n_bins, side, below):
         total += hist[p]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _share(below, total, n_bins, low):
-    """Fill the share of the group below each cut."""
-    for p in range(n_bins):
-        low[p] = below[p] / max(total, 1)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _weigh_cuts(below, steps, n_slots, n_bins, magnitude, plus, minus):
+    """Fill plus and minus of each cut, eight at a time.
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _halves(below, total, n_bins, low):
-    """Fill both shares of the group below each cut, from words of two halves."""
-    # A number below 2^52, put into the fraction of the float 2^52, is converted by taking that off;
-    # vectors have no other way to do so everywhere.
-    half, whole, bits = np.int64(HALF - 1), 2.0**52, np.int64(0x4330000000000000)
-    a, b, a_bits, b_bits = low[0], low[1], low[0].view(np.int64), low[1].view(np.int64)
-    # The halves are below 2^32 in sum, the upper one without a sign.
-    up = 1.0 / max((total >> 32) & half, 1)
-    down = 1.0 / max(total & half, 1)
-    for p in range(n_bins):
-        a_bits[p] = ((below[p] >> 32) & half) | bits
-        b_bits[p] = (below[p] & half) | bits
-    for p in range(n_bins):
-        a[p] = (a[p] - whole) * up
-        b[p] = (b[p] - whole) * down
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _follow(link, n_bins, tail, magnitude, low, chain, found):
-    """Go one group up the chain with all cuts of a feature; after a tail a new one begins."""
-    r, t, step, c = link[0], link[1], link[2], link[3]
-    low0, low1, gap0, gap1 = chain[0], chain[1], chain[2], chain[3]
-    plus, minus, a, b = found[0], found[1], low[0], low[1]
-    if magnitude:
-        for p in range(n_bins):
-            gap0[p] += step * low0[p]
-            gap1[p] += step * low1[p]
-            plus[p] += c * gap0[p] * (1.0 - b[p])
-            minus[p] += c * gap1[p] * b[p]
-            gap0[p] *= r
-            gap1[p] *= r
-    elif c > 0.0:
-        for p in range(n_bins):
-            plus[p] += c * low0[p] * (1.0 - b[p])
-            minus[p] += c * low1[p] * b[p]
-    if not tail:
-        for p in range(n_bins):
-            low0[p] = r * low0[p] + t * a[p]
-            low1[p] = r * low1[p] + t * (1.0 - a[p])
+    Of the pairs whose worse row is below a cut, and of those whose better row is, the ones with
+    both below are in neither order.
+    """
+    for p in range(0, n_bins, LANES):
+        low, gap = spread(0.0), spread(0.0)
+        worse, better, both = spread(0.0), spread(0.0), spread(0.0)
+        for q in range(n_slots):
+            step = steps[q]
+            upper, lower = read_halves(below[q], p)
+            b = upper * step[3] + lower * step[4]
+            if magnitude:
+                gap = gap + step[7] * low
+            there = step[5] * gap if magnitude else step[5] * low
+            worse, better, both = worse + there, better + step[6] * b, both + there * b
+            low = step[0] * low + (upper * step[1] + lower * step[2])
+            if magnitude:
+                gap = step[0] * gap
+        write_lanes(plus, p, worse - both)
+        write_lanes(minus, p, better - both)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -53,6 +53,16 @@ def _place(context, builder, kind, array, at):
 
 
 @intrinsic
+def spread(typing_context, value):
+    """Return lanes that all have one value."""
+
+    def codegen(context, builder, signature, args):
+        return _spread(builder, args[0])
+
+    return _LANES(types.float64), codegen
+
+
+@intrinsic
 def read_lanes(typing_context, array, at):
     """Return eight entries of an array from place ``at`` on."""
 
@@ -60,6 +70,28 @@ def read_lanes(typing_context, array, at):
         return builder.load(_place(context, builder, signature.args[0], *args), align=8)
 
     return _LANES(array, types.int64), codegen
+
+
+@intrinsic
+def read_halves(typing_context, array, at):
+    """Return the upper and the lower half of eight words of an array, without signs."""
+
+    def codegen(context, builder, signature, args):
+        words = ir.VectorType(ir.IntType(64), LANES)
+        place = _place(context, builder, signature.args[0], *args)
+        word = builder.load(builder.bitcast(place, words.as_pointer()), align=8)
+        upper = builder.lshr(word, ir.Constant(words, [32] * LANES))
+        lower = builder.and_(word, ir.Constant(words, [2**32 - 1] * LANES))
+        # A number below 2^52, put into the fraction of the float 2^52, is converted by taking that
+        # off; many processors have no other way to convert several.
+        one = ir.Constant(words, [0x4330000000000000] * LANES)
+        base = ir.Constant(_FLOATS, [2.0**52] * LANES)
+        halves = [builder.bitcast(builder.or_(half, one), _FLOATS) for half in (upper, lower)]
+        return context.make_tuple(
+            builder, signature.return_type, [builder.fsub(half, base) for half in halves]
+        )
+
+    return types.UniTuple(_LANES, 2)(array, types.int64), codegen
 
 
 @intrinsic

@@ -21,6 +21,7 @@ from rankwise.engine.loops.lanes import (
     count_at_most,
     one_lane,
     read_lanes,
+    spread,
     sum_lanes,
     where_above,
     write_lanes,
@@ -134,7 +135,7 @@ def _meet(t, y, a, keys, mask, lanes, place, dealt, to, both, power):
 def _leaf(t, y, a, both, power):
     """Return the sum over all pairs of a leaf."""
     places = read_lanes(_PLACES, 0)
-    found, ones = where_above(0.0, 0.0, 1.0), where_above(1.0, 0.0, 1.0)
+    found, ones = spread(0.0), spread(1.0)
     # eight rows against all that come after; lanes past the end hold what is not used
     for j in range(0, t.shape[0], LANES):
         keys, targets = read_lanes(t, j), read_lanes(y, j)

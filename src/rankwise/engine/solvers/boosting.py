@@ -162,7 +162,7 @@ class Graded:
             self.state,
             slots,
             np.empty((n_blocks if keep else team.n_threads, *shape), dtype=np.int64),
-            np.zeros((team.n_threads, histograms.SCRATCH, stride)),
+            np.zeros((team.n_threads, *histograms.scratch_shape(len(slots.kind), stride))),
             np.empty((len(bins.n_bins), 3)),
             np.empty(len(self.s), dtype=np.uint8),
             self.magnitude,
@@ -343,7 +343,7 @@ def _slots(state: loops.State) -> histograms.Slots:
     """Return slots for the factors that are in use."""
     worse, better = ~state.tail, ~state.lead
     both = worse & better & (len(state.s) >= MANY_ROWS)
-    uses = np.stack([worse & ~both, better & ~both, both], axis=1)
+    uses = np.stack([better & ~both, worse & ~both, both], axis=1)
     group, kind = np.nonzero(uses)
     sizes = np.diff(state.starts)
     ends = np.cumsum(sizes[group])
