@@ -103,7 +103,12 @@ def bin_features(
     sampled_weight = None if weight is None else weight[rows]
     if isinstance(X, np.ndarray):
         columns = np.empty((d, len(rows)))
-        take_columns(as_rows(X), rows, columns)
+
+        def take(part: int) -> None:
+            last = min(PART * (part + 1), len(rows))
+            take_columns(as_rows(X), rows, PART * part, last, columns)
+
+        run(take, -(-len(rows) // PART))
 
         def edges_of_some(part: int) -> list[Floats]:
             mine = columns[FEATURES * part : FEATURES * (part + 1)]

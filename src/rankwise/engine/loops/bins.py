@@ -61,10 +61,10 @@ def _fill_column(bins, f, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def take_columns(X, rows, out):
-    """Fill the columns of the given rows."""
-    for i in range(rows.shape[0]):
-        ask_for(X, rows[min(i + AHEAD, rows.shape[0] - 1)])
+def take_columns(X, rows, first, last, out):
+    """Fill the columns from first to last with the given rows."""
+    for i in range(first, last):
+        ask_for(X, rows[min(i + AHEAD, last - 1)])
         for f in range(X.shape[1]):
             out[f, i] = X[rows[i], f]
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rankwise.engine.loops.dominance import comparable_weights, group_bounds
 from rankwise.engine.loops.grades import MOST, find_grades
+from rankwise.engine.loops.keys import counting_sort
 from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
 from rankwise.engine.queries import encode_queries, group_rows
 
@@ -96,7 +97,12 @@ class Pairs:
     @cached_property
     def by_target(self) -> Layout:
         """Rows query by query, in each sorted by target."""
-        rows, y = sorted_rows(self.group(self.y), self.starts)
+        if self.codes is None and self.grades is not None:
+            codes, levels = self.grades
+            order, starts = counting_sort(codes, len(levels))
+            rows, y = order.astype(np.int32), np.repeat(levels, np.diff(starts))
+        else:
+            rows, y = sorted_rows(self.group(self.y), self.starts)
         if not self.grouped:
             rows = self.by_query.rows[rows]
         a = self.weight[rows] if self.weighted else self.weight
