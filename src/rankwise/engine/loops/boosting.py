@@ -128,15 +128,26 @@ def move(state, alpha, first, last):
         g, start = state.group[p], state.bounds[p]
         rows = state.picked[start : start + state.n_picked[p]]
         step = alpha if state.side[g] else -alpha
+        more, less = np.exp(step), np.exp(-step)
         for i in rows:
             state.s[i] += step
-        for way in range(2):
-            if state.lead[g] if way else state.tail[g]:
-                continue
-            values, factor = (state.B, np.exp(-step)) if way else (state.A, np.exp(step))
+        if not state.tail[g]:
             for i in rows:
-                values[i] *= factor
-            state.part_sums[p, way] = state.split[p, way, 1] + factor * state.split[p, way, 0]
+                state.A[i] *= more
+        if not state.lead[g]:
+            for i in rows:
+                state.B[i] *= less
+        move_sums(state, p, more, less)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def move_sums(state, p, more, less):
+    """Follow with the sums of a part."""
+    g, split, sums = state.group[p], state.split[p], state.part_sums[p]
+    if not state.tail[g]:
+        sums[0] = split[0, 1] + more * split[0, 0]
+    if not state.lead[g]:
+        sums[1] = split[1, 1] + less * split[1, 0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -11,7 +11,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from rankwise.engine.loops.bins import WIDTH
-from rankwise.engine.loops.boosting import WIDE
+from rankwise.engine.loops.boosting import WIDE, move_sums
 from rankwise.engine.loops.cuts import choose, judge
 from rankwise.engine.loops.lanes import LANES, read_halves, spread, write_lanes
 
@@ -71,23 +71,52 @@ def fill_slots(state, slots, all_of_them):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def change_slots(state, slots, alpha, first, last):
-    """Fill the slots with what `move` will change in parts first to last."""
+def move_slots(state, slots, alpha, first, last):
+    """Do what `move` does, and fill the slots with what it changes."""
     for p in range(first, last):
-        g, start, n = state.group[p], state.bounds[p], state.n_picked[p]
+        g, start = state.group[p], state.bounds[p]
+        rows = state.picked[start : start + state.n_picked[p]]
         step = alpha if state.side[g] else -alpha
         more, less = np.exp(step), np.exp(-step)
         for q in range(slots.of[g], slots.of[g + 1]):
-            kind, up, down, gain = slots.kind[q], slots.unit[q, 0], slots.unit[q, 1], np.int64(0)
-            values = slots.values[slots.first[q] + start - state.starts[g] :]
-            for t in range(n):
-                i = state.picked[start + t]
-                a, b = state.A[i], state.B[i]
-                change = _whole(kind, up * (a * more), down * (b * less))
-                change -= _whole(kind, up * a, down * b)
-                values[t] = change
-                gain += change
+            kind, up, down = slots.kind[q], slots.unit[q, 0], slots.unit[q, 1]
+            out = slots.values[slots.first[q] + start - state.starts[g] :]
+            if kind == BOTH:
+                gain = _move_both(rows, state.A, state.B, more, less, up, down, out)
+            elif kind == WORSE:
+                gain = _move_one(rows, state.A, more, up, out)
+            else:
+                gain = _move_one(rows, state.B, less, down, out)
             slots.gains[p, q - slots.of[g]] = gain
+        for i in rows:
+            state.s[i] += step
+        move_sums(state, p, more, less)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move_one(rows, values, factor, unit, out):
+    gain = np.int64(0)
+    for k in range(rows.shape[0]):
+        before = values[rows[k]]
+        after = before * factor
+        values[rows[k]] = after
+        change = np.int64(unit * after + 0.5) - np.int64(unit * before + 0.5)
+        out[k] = change
+        gain += change
+    return gain
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move_both(rows, A, B, more, less, up, down, out):
+    gain = np.int64(0)
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        a, b = A[i], B[i]
+        A[i], B[i] = a * more, b * less
+        change = _whole(BOTH, up * A[i], down * B[i]) - _whole(BOTH, up * a, down * b)
+        out[k] = change
+        gain += change
+    return gain
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -14,7 +14,7 @@ from rankwise.engine.loops.boosting import (
     weigh_sides,
 )
 from rankwise.engine.loops.cuts import TIE
-from rankwise.engine.loops.histograms import change_slots, search_groups, settle_slots
+from rankwise.engine.loops.histograms import move_slots, search_groups, settle_slots
 from rankwise.engine.loops.meeting import call_team, join_team, meet, next_share
 
 # In how many pieces threads take the parts of the groups.
@@ -71,8 +71,9 @@ def take_rounds(
             low, high = _next_parts(board, 3, state)
             while low < high:
                 if keep:
-                    change_slots(state, slots, alpha, low, high)
-                move(state, alpha, low, high)
+                    move_slots(state, slots, alpha, low, high)
+                else:
+                    move(state, alpha, low, high)
                 low, high = _next_parts(board, 3, state)
             looks += meet(board, size)
             if seat < 0:
