@@ -108,7 +108,7 @@ def test_rows_in_runs_against_the_definition(kind, scores, weighted, monkeypatch
     y, s = random.normal(size=(2, 1000))
     if scores == "far out":
         y[0], s[0] = 1e6, 1e6
-    s = {"tied": s.round(1), "equal": 0 * s, "tiny": s * 1e-300}.get(scores, s)
+    s = {"tied": s.round(1), "equal": 0 * s + 1e200, "tiny": s * 1e-300}.get(scores, s)
     rows = ScoredRows(y, s, None, random.integers(0, 4, 1000) / 3 if weighted else None)
     for chosen in options(kind):
         expected = oracle(kind, rows, **chosen)

@@ -40,7 +40,8 @@ def deal_runs(values, y, a, n_runs, codes, out):
     lowest, span, unit = _range(values)
     scale = n_runs * (1.0 - 2.0**-40) / span if span > 0.0 else 0.0
     for i in range(values.shape[0]):
-        codes[i] = np.uint16((values[i] * unit - lowest) * scale)
+        way = (values[i] * unit - lowest) * scale
+        codes[i] = np.uint16(way) if way > 0.0 else np.uint16(0)
     starts = np.zeros(n_runs + 1, dtype=np.int64)
     for code in codes:
         starts[np.uint64(code) + np.uint64(1)] += 1
@@ -83,7 +84,9 @@ def pack(values, starts, row_bits, value_bits, keys):
         scale = top / span if span > 0.0 else 0.0
         query = ((NORMAL >> row_bits >> value_bits) | q) << value_bits
         for i in range(start, stop):
-            place = np.int64((values[i] * unit - lowest) * scale)
+            # not a number for equal ones that are too large for the unit
+            way = (values[i] * unit - lowest) * scale
+            place = np.int64(way) if way > 0.0 else np.int64(0)
             keys[i] = ((query | place) << row_bits) | i
 
 
