@@ -7,8 +7,12 @@ from numba import njit
 from rankwise.engine.loops.lanes import (
     LANES,
     count_at_most,
+    higher_lanes,
+    lower_lanes,
     one_lane,
+    read_halves,
     read_lanes,
+    spread,
     sum_lanes,
     where_above,
     write_lanes,
@@ -36,6 +40,20 @@ def each(x):
     return total
 
 
+@njit
+def extremes(x, y, out):
+    a, b = read_lanes(x, 0), read_lanes(y, 0)
+    write_lanes(out, 0, lower_lanes(a, b))
+    write_lanes(out, LANES, higher_lanes(a, b))
+
+
+@njit
+def halves(words, out):
+    upper, lower = read_halves(words, 0)
+    write_lanes(out, 0, upper + spread(0.0))
+    write_lanes(out, LANES, lower)
+
+
 @pytest.fixture
 def pair():
     x = np.random.default_rng(3).standard_normal((2, LANES + 1)).round(1)
@@ -55,6 +73,21 @@ def test_choices(pair):
     a, b = pair[:, :LANES]
     expected = 2.0 * (a > b).sum(), a[a < 0].sum(), (a <= 0.5).sum()
     assert choices(*pair, 0.5) == pytest.approx(expected)
+
+
+def test_lower_and_higher(pair):
+    out = np.zeros(2 * LANES)
+    extremes(*pair, out)
+    a, b = pair[:, :LANES]
+    np.testing.assert_array_equal(out, np.concatenate([np.minimum(a, b), np.maximum(a, b)]))
+
+
+def test_halves():
+    words, out = np.arange(LANES) * (2**33 + 5), np.zeros(2 * LANES)
+    words[-1] = -1
+    halves(words, out)
+    expected = [*(words.view(np.uint64) >> 32), *(words & (2**32 - 1))]
+    np.testing.assert_array_equal(out, expected)
 
 
 def test_each_lane():

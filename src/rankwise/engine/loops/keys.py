@@ -8,6 +8,8 @@ to sort keys and read the rows off them than to ask it for the order of the valu
 import numpy as np
 from numba import njit
 
+from rankwise.engine.loops.lanes import LANES, higher_lanes, lower_lanes, one_lane, read_lanes
+
 TINY = 1e-280
 BITS = 61
 NORMAL = np.int64(1) << BITS
@@ -61,9 +63,16 @@ def deal_runs(values, y, a, n_runs, codes, out):
 @njit(cache=True, nogil=True)
 def _range(values):
     """Return the lowest value, the highest less that, and the unit that both are in."""
-    lowest, highest = values[0], values[0]
-    for value in values:
-        lowest, highest = min(lowest, value), max(highest, value)
+    lowest, highest, whole = values[0], values[0], values.shape[0] - values.shape[0] % LANES
+    if whole > 0:
+        low = high = read_lanes(values, 0)
+        for i in range(LANES, whole, LANES):
+            some = read_lanes(values, i)
+            low, high = lower_lanes(low, some), higher_lanes(high, some)
+        for k in range(LANES):
+            lowest, highest = min(lowest, one_lane(low, k)), max(highest, one_lane(high, k))
+    for i in range(whole, values.shape[0]):
+        lowest, highest = min(lowest, values[i]), max(highest, values[i])
     # halves can't overflow when they are subtracted, nor multiples of tiny ones underflow
     unit = 0.5 if highest - lowest > TINY else 2.0**600
     return lowest * unit, highest * unit - lowest * unit, unit

@@ -47,6 +47,8 @@ def _spread(builder, value):
 
 
 def _place(context, builder, kind, array, at):
+    if kind.layout != "C" or kind.ndim != 1:
+        raise TypeError(f"lanes are read from vectors in one piece, not from {kind}")
     view = context.make_array(kind)(context, builder, array)
     item = cgutils.get_item_pointer(context, builder, kind, view, [at], wraparound=False)
     return builder.bitcast(item, _FLOATS.as_pointer())
@@ -141,6 +143,21 @@ def where_above(typing_context, left, right, value):
         return builder.select(at_most, ir.Constant(_FLOATS, [0.0] * LANES), value)
 
     return _LANES(_kind(left), _kind(right), _kind(value)), codegen
+
+
+def _extreme(comparison):
+    @intrinsic
+    def extreme(typing_context, left, right):
+        def codegen(context, builder, signature, args):
+            return builder.select(builder.fcmp_ordered(comparison, *args), *args)
+
+        return _LANES(_LANES, _LANES), codegen
+
+    return extreme
+
+
+lower_lanes, higher_lanes = _extreme("<"), _extreme(">")
+"""The lower, and the higher, of two in each lane."""
 
 
 @intrinsic

@@ -313,7 +313,7 @@ class ByScore(NamedTuple):
 
 def by_score(pairs: Pairs, s: Floats) -> ByScore:
     """Sort the rows, O(m log m)."""
-    s, y, starts = pairs.group(s), pairs.group(pairs.y), pairs.starts
+    s, y, starts = np.ascontiguousarray(pairs.group(s)), pairs.group(pairs.y), pairs.starts
     a = pairs.group(pairs.weight) if pairs.weighted else None
     # in one piece, which is soon given back to the next call
     n_columns, m = 2 if a is None else 3, len(s)

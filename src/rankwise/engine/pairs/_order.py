@@ -60,6 +60,7 @@ def _keys(values: Floats, starts: NDArray[np.int64] | None) -> NDArray[np.int64]
     if edges is None:
         edges = np.array([0, len(values)])
     free = BITS - row_bits(keys) - (len(edges) - 2).bit_length()
+    values = np.ascontiguousarray(values)
     pack(values, edges, row_bits(keys), min(free, MOST_BITS), keys)
     return keys
 
