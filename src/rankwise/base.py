@@ -5,11 +5,11 @@ any chunks, `RankerMixin` a regressor of a score, by which things are put in ord
 scikit-learn.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import wraps
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,7 @@ from rankwise.metrics import pairwise_misranking_loss
 __all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
 
 State = dict[str, NDArray[Any]]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _UNWANTED = np.empty(0, dtype=np.int64)
 _TOO_LARGE = (
@@ -103,6 +104,26 @@ class Ranking:
         shown = [f.name for f in fields(self) if f.name not in {"log", "certain"}]
         known = ((name, getattr(self, name)) for name in shown)
         return f"Ranking({', '.join(f'{k}={v!r}' for k, v in known if v is not None)})"
+
+
+def unchanged_on_error(learn: Method) -> Method:
+    """Decorate a method that learns: if it raises, the model is left as it was.
+
+    Every attribute is put back, those of scikit-learn's validation included. The method must
+    replace what it has learned before, not write into it.
+    """
+
+    @wraps(learn)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return learn(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, method)
 
 
 class OrdinalMixin(ClassifierMixin):
@@ -286,6 +307,7 @@ class OnlineMixin(OrdinalMixin):
     n_mistakes_: int
     rank_loss_: int
 
+    @unchanged_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from scratch, in ``epochs`` passes over the rows.
 
@@ -300,16 +322,15 @@ class OnlineMixin(OrdinalMixin):
         -------
         self
         """
-        with self._unchanged_on_error():
-            rows = self._begin(X, y, reset=True)
-            self._check_whole(rows)
-            classes, ranks = self._check_labels(y, find=True)
-            state = self._start(len(classes), self._width(rows.shape[1]))
-            random = check_random_state(self.random_state)
-            for _ in range(self.epochs):
-                order = random.permutation(len(ranks)) if self.shuffle else None
-                self._run(rows, ranks, state, order)
-            self._finish(state, classes)
+        rows = self._begin(X, y, reset=True)
+        self._check_whole(rows)
+        classes, ranks = self._check_labels(y, find=True)
+        state = self._start(len(classes), self._width(rows.shape[1]))
+        random = check_random_state(self.random_state)
+        for _ in range(self.epochs):
+            order = random.permutation(len(ranks)) if self.shuffle else None
+            self._run(rows, ranks, state, order)
+        self._finish(state, classes)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -358,21 +379,21 @@ class OnlineMixin(OrdinalMixin):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
 
+    @unchanged_on_error
     def _learn(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, *, wanted: bool
     ) -> NDArray[np.int64]:
         first = not self.__sklearn_is_fitted__()
-        with self._unchanged_on_error():
-            rows = self._begin(X, y, reset=first)
-            if first:
-                labels, ranks = self._check_labels(y, classes, find=False)
-                state = self._start(len(labels), self._width(rows.shape[1]))
-            else:
-                labels, ranks = self.classes_, self._check_labels_again(y, classes)
-                state = {name: array.copy() for name, array in self._state.items()}
-            guesses = np.empty(len(ranks), dtype=np.int64) if wanted else _UNWANTED
-            self._run(rows, ranks, state, None, guesses)
-            self._finish(state, labels)
+        rows = self._begin(X, y, reset=first)
+        if first:
+            labels, ranks = self._check_labels(y, classes, find=False)
+            state = self._start(len(labels), self._width(rows.shape[1]))
+        else:
+            labels, ranks = self.classes_, self._check_labels_again(y, classes)
+            state = {name: array.copy() for name, array in self._state.items()}
+        guesses = np.empty(len(ranks), dtype=np.int64) if wanted else _UNWANTED
+        self._run(rows, ranks, state, None, guesses)
+        self._finish(state, labels)
         return guesses
 
     def _begin(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Any:
@@ -409,16 +430,6 @@ class OnlineMixin(OrdinalMixin):
         self._state, self.classes_ = state, classes
         self.n_rounds_, self.n_mistakes_, self.rank_loss_ = state["counts"].tolist()
         self._publish(state)
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _check_whole(self, X: Any) -> None:
         """Refuse rows that ``fit`` can't take as the whole data."""

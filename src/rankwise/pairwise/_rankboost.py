@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.base import Ranked, RankerMixin, check_ranked
+from rankwise.base import Ranked, RankerMixin, check_ranked, unchanged_on_error
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
@@ -186,6 +186,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    @unchanged_on_error
     def fit(
         self,
         X: ArrayLike,
@@ -248,6 +249,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self.n_queries_ = data.n_queries
         return self
 
+    @unchanged_on_error
     def fit_pairs(
         self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
     ) -> Self:

@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rankwise.base import Ranking
+from rankwise.base import Ranking, unchanged_on_error
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.queries import encode_queries, group_rows
 from rankwise.engine.sorting import QuickSort
@@ -152,6 +152,7 @@ class PreferenceRanker(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    @unchanged_on_error
     def fit(self, X: ArrayLike, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
         """Learn from the pairs of rows of one query with different grades.
 
@@ -190,6 +191,7 @@ class PreferenceRanker(BaseEstimator):
         self.n_queries_ = n_queries
         return self
 
+    @unchanged_on_error
     def fit_pairs(
         self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
     ) -> Self:
