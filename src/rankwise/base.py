@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.labels import (
     check_same_order,
     found_labels,
@@ -38,6 +38,7 @@ __all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
 State = dict[str, NDArray[Any]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+_FLOATS = [np.float64, np.float32]
 _UNWANTED = np.empty(0, dtype=np.int64)
 _TOO_LARGE = (
     "larger than a float can hold: scale the features, for example with "
@@ -159,7 +160,7 @@ class OrdinalMixin(ClassifierMixin):
         ndarray of shape (n_samples,), or (n_samples, k) if ``coef_`` has a row a class
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        rows = self._check_rows(X, reset=False)
         direction = self._direction()
         coef = np.atleast_2d(direction)
         projections = np.empty((rows.shape[0], len(coef)))
@@ -196,6 +197,11 @@ class OrdinalMixin(ClassifierMixin):
             means the higher one.
         """
         return self._decide(self.project(X))
+
+    def _check_rows(self, X: ArrayLike, *, reset: bool) -> Any:
+        # The loops find what is not finite, but for a precomputed kernel, of which they read parts.
+        precomputed = getattr(self, "kernel", None) == "precomputed"
+        return check_rows(self, X, reset=reset, dtype=_FLOATS, finite=precomputed)
 
     def _direction(self) -> NDArray[np.float64]:
         """Return what the parts of X are multiplied with."""
@@ -398,7 +404,8 @@ class OnlineMixin(OrdinalMixin):
 
     def _begin(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Any:
         self._validate_params()
-        rows = check_rows(self, X, reset=reset)
+        refuse_masked(y, "y")
+        rows = self._check_rows(X, reset=reset)
         check_consistent_length(rows, y)
         return rows
 
@@ -559,10 +566,12 @@ def check_ranked(
     missing: bool = False,
 ) -> Ranked:
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
+    refuse_masked(sample_weight, "sample_weight")
+    refuse_masked(y, "y")
     rows, ratings = validate_data(
         estimator,
-        X,
-        y,
+        rows_of(X),
+        ratings_of(y, "y"),
         accept_sparse="csr",
         dtype=np.float64,
         order="C",
@@ -570,9 +579,6 @@ def check_ranked(
         y_numeric=True,
         reset=reset,
     )
-    if sparse.issparse(rows):
-        rows = sparse.csr_array(rows)
-        rows.sum_duplicates()
     ratings = np.ascontiguousarray(ratings, dtype=np.float64)
     weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
     codes, n_queries = encode_queries(qid, len(ratings))
@@ -588,18 +594,25 @@ def check_ranked(
     return Ranked(rows, ratings, weight, codes, n_queries, kept)
 
 
-def check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
-    """Return X as a C-ordered float array or CSR matrix.
+def check_rows(
+    estimator: object,
+    X: ArrayLike,
+    *,
+    reset: bool,
+    dtype: Any = np.float64,
+    finite: bool | str = True,
+) -> Any:
+    """Return X as a C-ordered float array or a CSR matrix without an entry twice.
 
-    The loops find what is not finite, but for a precomputed kernel, of which they read parts.
+    ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
     """
     return validate_data(
         estimator,
-        X,
+        rows_of(X),
         accept_sparse="csr",
-        dtype=[np.float64, np.float32],
+        dtype=dtype,
         order="C",
-        ensure_all_finite=getattr(estimator, "kernel", None) == "precomputed",
+        ensure_all_finite=finite,
         reset=reset,
     )
 

@@ -1,12 +1,14 @@
-"""What a caller's array means before it is read as numbers: masks and categoricals.
+"""What a caller's array means before it is read as numbers: masks, categoricals, sparse rows.
 
-The one place for both, for estimators, metrics and validation alike.
+The one place for these, for estimators, metrics and validation alike. Nothing here writes to what
+it was given.
 """
 
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rankwise.engine.labels import any_missing, ordered_categories, to_ranks
 
@@ -33,6 +35,57 @@ def refuse_masked(values: Any, name: str) -> None:
             f"{name} has a masked entry ({where}), which has no value: drop the row, or fill it "
             f"with {name}.filled(...)"
         )
+
+
+def rows_of(X: Any, name: str = "X") -> Any:
+    """Return sparse rows as a CSR matrix that is safe to read, and anything else unchanged.
+
+    Its indices lie inside its shape and rise within a row; entries that were given twice are added.
+    It shares the arrays of X where these are so already.
+
+    Parameters
+    ----------
+    X : object
+        Any sparse matrix, or anything.
+    name : str
+        The argument's name, for the message.
+
+    Raises
+    ------
+    ValueError
+        If X is masked, or a sparse matrix whose arrays contradict each other.
+    """
+    refuse_masked(X, name)
+    if not sparse.issparse(X):
+        return X
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got a sparse array of shape {X.shape} instead: {name} has a row "
+            f"for each sample; reshape it, for example with {name}.reshape(1, -1)"
+        )
+    try:
+        rows = _checked(_checked(X).tocsr())
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is a sparse matrix whose arrays contradict each other ({error}): build it "
+            f"anew, for example with scipy.sparse.coo_array"
+        ) from error
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _checked(X: Any) -> Any:
+    """Return a matrix of the same arrays as X, after a look at all its indices."""
+    if X.format == "coo":
+        return sparse.coo_array((X.data, (X.row, X.col)), shape=X.shape)
+    kinds = {"csr": sparse.csr_array, "csc": sparse.csc_array, "bsr": sparse.bsr_array}
+    if X.format not in kinds:
+        return X
+    same = kinds[X.format]((X.data, X.indices, X.indptr), shape=X.shape)
+    same.check_format(full_check=True)
+    return same
 
 
 def ratings_of(y: Any, name: str) -> Any:

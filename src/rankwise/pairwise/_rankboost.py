@@ -7,13 +7,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import Ranked, RankerMixin, check_ranked, unchanged_on_error
+from rankwise.base import Ranked, RankerMixin, check_ranked, check_rows, unchanged_on_error
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
@@ -270,12 +269,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
-        if sparse.issparse(rows):
-            rows = sparse.csr_array(rows)
-            rows.sum_duplicates()
+        rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         random = check_random_state(self.random_state)
         judge: Judge | None = None
@@ -427,14 +421,8 @@ class RankBoost(RankerMixin, BaseEstimator):
 
     def _check_rows(self, X: ArrayLike) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csc",
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            reset=False,
-        )
+        rows = check_rows(self, X, reset=False, finite="allow-nan")
+        return rows if isinstance(rows, np.ndarray) else rows.tocsc()
 
 
 def _above(X: Any, feature: int, cut: float, missing: bool) -> NDArray[np.bool_]:
