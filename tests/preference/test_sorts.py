@@ -284,6 +284,97 @@ def test_a_cancelled_sort_has_kept_its_answers():
 
 
 @pytest.mark.parametrize(
+    "failure",
+    [StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit, RuntimeError],
+)
+@pytest.mark.parametrize("sort", [quicksort, sort_by_degree])
+@pytest.mark.parametrize("batch", [False, True])
+def test_any_exception_of_the_comparator_arrives(sort, batch, failure):
+    for fails_at in (0, 5, 20):
+        comparator, log = Comparator(probabilities(N, 0), fails_at=fails_at, failure=failure), []
+        with pytest.raises(failure, match="no answer"):
+            sort(range(N), comparator.batch if batch else comparator, batch=batch, log=log)
+        if not batch:
+            assert [entry[:2] for entry in log] == comparator.asked
+
+
+@pytest.mark.parametrize("failure", [StopIteration, StopAsyncIteration, GeneratorExit])
+def test_any_exception_of_the_progress_arrives(failure):
+    def progress(*_):
+        raise failure("enough")
+
+    log = []
+    with pytest.raises(failure, match="enough"):
+        quicksort(range(N), lambda u, v: u < v, log=log, progress=progress)
+    assert len(log) == 1
+
+
+def sorted_later(sort, prefer, log, batch):
+    """Run an async sort; no task may be left when it ends."""
+
+    async def main():
+        try:
+            return await sort(range(N), prefer, log=log, batch=batch, max_concurrency=4)
+        finally:
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit, asyncio.CancelledError],
+)
+@pytest.mark.parametrize("sort", [aquicksort, asort_by_degree])
+@pytest.mark.parametrize("batch", [False, True])
+def test_any_exception_of_an_async_comparator_arrives_and_no_task_is_left(sort, batch, failure):
+    for fails_at in (0, 5, 20):
+        comparator, log = Comparator(probabilities(N, 0), fails_at=fails_at, failure=failure), []
+        prefer = comparator.batch_later if batch else comparator.later
+        with pytest.raises(failure):
+            sorted_later(sort, prefer, log, batch)
+        if not batch:
+            assert sorted(entry[:2] for entry in log) == sorted(comparator.asked)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_stop_iteration_cannot_leave_a_coroutine_but_is_the_cause(batch):
+    def prefer(*_):
+        raise StopIteration("no answer")
+
+    with pytest.raises(RuntimeError) as caught:
+        sorted_later(aquicksort, prefer, [], batch)
+    assert isinstance(caught.value.__cause__, StopIteration)
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_timeout_ends_all_questions_and_keeps_the_answers(deaf):
+    log, answered, asked = [], 0, 0
+
+    async def prefer(u, v):
+        nonlocal answered, asked
+        asked += 1
+        try:
+            await asyncio.sleep(0.0 if asked < 20 else 60)
+        except asyncio.CancelledError:
+            if not deaf:
+                raise
+        answered += 1
+        return u < v
+
+    async def main():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await aquicksort(range(60), prefer, log=log, random_state=0, max_concurrency=4)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+    assert len(log) == answered
+    assert asked == 23
+    assert answered == (23 if deaf else 19)
+
+
+@pytest.mark.parametrize(
     "items",
     [
         np.arange(6) * 2,

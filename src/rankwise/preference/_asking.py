@@ -103,21 +103,17 @@ class Desk:
 
     def run(self, sort: Sort[T]) -> T:
         """Work a sort off by calling the comparator."""
-        try:
-            pairs = next(sort)
-            while True:
-                pairs = sort.send(self._ask(*pairs))
-        except StopIteration as end:
-            return end.value
+        pairs, ranking = _step(sort)
+        while pairs is not None:
+            pairs, ranking = _step(sort, self._ask(*pairs))
+        return ranking
 
     async def arun(self, sort: Sort[T], max_concurrency: int) -> T:
         """Work a sort off by awaiting the comparator, so many questions at a time."""
-        try:
-            pairs = next(sort)
-            while True:
-                pairs = sort.send(await self._aask(*pairs, max_concurrency))
-        except StopIteration as end:
-            return end.value
+        pairs, ranking = _step(sort)
+        while pairs is not None:
+            pairs, ranking = _step(sort, await self._aask(*pairs, max_concurrency))
+        return ranking
 
     def _ask(self, first: Indices, second: Indices) -> Floats:
         self.n_batches += 1
@@ -135,17 +131,18 @@ class Desk:
             return self._keep_all(first, second, answers)
         found = np.empty(len(first))
         questions = enumerate(zip(first.tolist(), second.tolist(), strict=True))
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
 
         async def work() -> None:
             for slot, (i, j) in questions:
-                if failures:
+                if failures or _is_cancelled():
                     return
-                # Questions under way are answered and kept before the failure is raised.
+                # A failure of any kind is raised below, when the questions under way are answered
+                # and kept: raised here, it would leave the other workers behind.
                 try:
                     answer = await self._awaitable(self.prefer(self._one(i), self._one(j)))
                     found[slot] = self._keep(i, j, answer)
-                except Exception as failure:
+                except BaseException as failure:
                     failures.append(failure)
 
         await asyncio.gather(*(work() for _ in range(min(max_concurrency, len(first)))))
@@ -201,6 +198,17 @@ class Desk:
         return np.where(hit, self._counts[place], 0), np.where(hit, self._totals[place], 0.0)
 
 
+def _step(sort: Sort[T], answers: Any = None) -> tuple[tuple[Indices, Indices] | None, Any]:
+    """Send answers to a sort; return the next pairs, or None and what the sort returns.
+
+    The comparator runs outside, so that a StopIteration of its own is not taken for the sort's end.
+    """
+    try:
+        return sort.send(answers), None
+    except StopIteration as end:
+        return None, end.value
+
+
 def check_whole(**bounds: tuple[int | None, int]) -> None:
     """Refuse numbers that are neither None nor whole and at least their bound."""
     for name, (value, least) in bounds.items():
@@ -208,6 +216,12 @@ def check_whole(**bounds: tuple[int | None, int]) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is to end, even if a comparator took no notice of it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _is_table(items: Any) -> bool:

@@ -132,7 +132,8 @@ async def aquicksort(
 
     All questions of a level are under way together, ``max_concurrency`` of them at a time. If one
     fails, those under way are waited for and kept in the log, no new one is asked, and the failure
-    is raised.
+    is raised as it is (but for StopIteration, which no coroutine can raise: it is the cause of a
+    RuntimeError). If the sort is cancelled, so are the questions under way.
 
     Parameters
     ----------
