@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from rankwise.engine.loops.quicksort import turn_pairs
+
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -64,6 +66,15 @@ class Desk:
         if not isinstance(self.items, list):
             return _safe_indexing(self.items, places)
         return [self.items[i] for i in places.tolist()]
+
+    def spread_answers(self, first: Indices, second: Indices, seed: int) -> Sort[Floats]:
+        """Get `answers`, where a coin of the pair decides which of the two is shown first."""
+        one, other = np.empty_like(first), np.empty_like(second)
+        turned = np.empty(len(first), dtype=np.bool_)
+        turn_pairs(seed, first, second, one, other, turned)
+        found = yield from self.answers(one, other)
+        # 1 less the answer where the pair was turned.
+        return np.abs(turned - found)
 
     def answers(self, first: Indices, second: Indices) -> Sort[Floats]:
         """Get the probability that each first goes before its second, NaN past the limit."""
