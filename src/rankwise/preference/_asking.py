@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Callable, Generator
 from inspect import isawaitable
 from numbers import Integral, Real
+from reprlib import repr as short
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from rankwise.engine.loops.quicksort import turn_pairs
@@ -44,12 +46,19 @@ class Desk:
         progress: Callable[[int, float], object] | None,
     ) -> None:
         if not callable(prefer):
-            raise TypeError(f"prefer={prefer!r} must be callable: prefer(u, v) in [0, 1]")
-        check_whole(repeats=(repeats, 1), max_calls=(max_calls, 0))
+            raise TypeError(f"prefer={short(prefer)} must be callable: prefer(u, v) in [0, 1]")
+        if progress is not None and not callable(progress):
+            raise TypeError(
+                f"progress={short(progress)} must be callable: progress(n_calls, expected)"
+            )
+        check_flags(batch=batch, symmetrise=symmetrise)
+        check_whole(repeats=(repeats, 1))
+        if max_calls is not None:
+            check_whole(max_calls=(max_calls, 0))
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
-        self.items: Any = items if _is_table(items) else list(items)
-        self.n = items.shape[0] if _is_table(items) else len(self.items)
+        self.items: Any = _as_items(items)
+        self.n = self.items.shape[0] if _is_table(self.items) else len(self.items)
         self.prefer, self.batch = prefer, batch
         self.repeats, self.symmetrise, self.max_calls = repeats, symmetrise, max_calls
         # Without being asked to, the answers to millions of questions in arrays are not kept.
@@ -168,7 +177,9 @@ class Desk:
     @staticmethod
     def _awaitable(answer: Any) -> Any:
         if not isawaitable(answer):
-            raise TypeError(f"prefer returned {answer!r}, which can't be awaited: use quicksort")
+            raise TypeError(
+                f"prefer returned {short(answer)}, which can't be awaited: use quicksort"
+            )
         return answer
 
     def _keep(self, i: int, j: int, answer: Any) -> float:
@@ -182,7 +193,7 @@ class Desk:
     def _keep_all(self, first: Indices, second: Indices, answers: Any) -> Floats:
         if isawaitable(answers):
             _refuse_awaitable(answers)
-        found = np.asarray(answers, dtype=np.float64)
+        found = _as_numbers(answers)
         if found.shape != first.shape:
             raise ValueError(
                 f"prefer returned an array of shape {found.shape} for {len(first)} pairs: with "
@@ -209,6 +220,12 @@ class Desk:
         return np.where(hit, self._counts[place], 0), np.where(hit, self._totals[place], 0.0)
 
 
+def is_number(value: Any, most: float) -> bool:
+    """Whether a value is a real number from 0 to ``most``."""
+    number: Any = value if isinstance(value, Real) else -1
+    return bool(0 <= number <= most)
+
+
 def _step(sort: Sort[T], answers: Any = None) -> tuple[tuple[Indices, Indices] | None, Any]:
     """Send answers to a sort; return the next pairs, or None and what the sort returns.
 
@@ -220,13 +237,25 @@ def _step(sort: Sort[T], answers: Any = None) -> tuple[tuple[Indices, Indices] |
         return None, end.value
 
 
-def check_whole(**bounds: tuple[int | None, int]) -> None:
-    """Refuse numbers that are neither None nor whole and at least their bound."""
+def check_whole(**bounds: tuple[int, int]) -> None:
+    """Refuse numbers that are not whole or less than their bound."""
     for name, (value, least) in bounds.items():
-        if value is None:
-            continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+            raise ValueError(f"{name}={short(value)} must be a whole number of {least} or more")
+
+
+def check_flags(**flags: bool) -> None:
+    """Refuse what is neither True nor False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name}={short(value)} must be True or False")
+
+
+def plain_number(value: Any) -> Any:
+    """Return a NumPy number as one of Python's, and all else as it is."""
+    if isinstance(value, np.ndarray | np.generic) and value.size == 1:
+        return value.item()
+    return value
 
 
 def _is_cancelled() -> bool:
@@ -240,22 +269,55 @@ def _is_table(items: Any) -> bool:
     return isinstance(items, np.ndarray) or len(getattr(items, "shape", ())) == 2
 
 
+def _as_items(items: Any) -> Any:
+    """Return a table whose rows can be taken, or a list."""
+    if issparse(items):
+        return items.tocsr()
+    if not np.iterable(items):
+        raise TypeError(
+            f"items={short(items)} must be a list, array or frame of the things to put in order"
+        )
+    return items if _is_table(items) else list(items)
+
+
+def _as_numbers(answers: Any) -> Floats:
+    """Return the answers to a batch as floats."""
+    try:
+        given = np.asarray(answers)
+        if given.dtype.kind in "biufO":
+            return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(_not_numbers(answers)) from error
+    raise ValueError(_not_numbers(answers))
+
+
+def _not_numbers(answers: Any) -> str:
+    return (
+        f"prefer returned {short(answers)}: with batch=True it must return one number in [0, 1] a "
+        f"pair, {_MEANING}"
+    )
+
+
 def _as_probability(i: int, j: int, answer: Any) -> float:
     if type(answer) in {bool, int, float} and 0 <= answer <= 1:
         return float(answer)
     if isawaitable(answer):
         _refuse_awaitable(answer)
-    value = answer.item() if isinstance(answer, np.ndarray | np.generic) else answer
+    value = plain_number(answer)
     if not _is_probability(value):
         raise ValueError(
-            f"prefer returned {answer!r} for items {i} and {j}: it must return a number in "
+            f"prefer returned {short(answer)} for items {i} and {j}: it must return a number in "
             f"[0, 1], {_MEANING}"
         )
     return float(value)
 
 
 def _is_probability(value: Any) -> bool:
-    return isinstance(value, Real) and bool(0 <= float(value) <= 1)
+    return is_number(value, 1.0)
+
+
+def _is_position(value: Any, n: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < n
 
 
 def _refuse_awaitable(answer: Any) -> NoReturn:
@@ -273,13 +335,13 @@ def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats
         if not (
             isinstance(entry, tuple | list)
             and len(entry) == 3
-            and all(isinstance(i, Integral) and 0 <= int(i) < n for i in entry[:2])
+            and all(_is_position(i, n) for i in entry[:2])
             and entry[0] != entry[1]
             and _is_probability(entry[2])
         ):
             raise ValueError(
-                f"log holds {entry!r}: an entry is (i, j, p), two positions among the {n} items "
-                f"and {_MEANING}; pass a log together with the items that it was made for"
+                f"log holds {short(entry)}: an entry is (i, j, p), two positions among the {n} "
+                f"items and {_MEANING}; pass a log together with the items that it was made for"
             )
     pairs = np.array([entry[:2] for entry in log], dtype=np.int64).reshape(-1, 2)
     answers = np.array([entry[2] for entry in log], dtype=np.float64)

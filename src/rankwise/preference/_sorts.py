@@ -13,6 +13,7 @@ no deterministic sort can promise less (Balcan et al. 2007).
 """
 
 from collections.abc import Callable
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from rankwise.base import Ranking
 from rankwise.engine.loops.quicksort import pair_draws
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.engine.warn import warn_user
-from rankwise.preference._asking import Desk, Floats, Indices, Sort, check_whole
+from rankwise.preference._asking import Desk, Floats, Indices, Sort, check_flags, check_whole
 
 Progress = Callable[[int, float], object]
 
@@ -274,8 +275,10 @@ def _desk(
 def _quicksort(
     desk: Desk, k: int | None, randomise: bool, random_state: int | np.random.RandomState | None
 ) -> Sort[Ranking]:
-    check_whole(k=(k, 1))
-    random = check_random_state(random_state)
+    if k is not None:
+        check_whole(k=(k, 1))
+    check_flags(randomise=randomise)
+    random = _as_random(random_state)
     seed = int(random.randint(2**31))
     sort = QuickSort(desk.n, random.permutation(desk.n), k=k, known=desk.known)
     n_pairs, allowed = 0, _most_calls(desk.n, k)
@@ -291,6 +294,16 @@ def _quicksort(
             allowed = np.inf
         sort.take(decide(found, *pairs, seed, randomise), answered)
     return _ranking(desk, sort.order, sort.settled)
+
+
+def _as_random(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state={short(random_state)} must be None, a whole number from 0 to 2**32 - 1 "
+            "or a np.random.RandomState"
+        ) from error
 
 
 def _most_calls(n: int, k: int | None) -> float:
