@@ -1,6 +1,43 @@
-"""One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart."""
+"""One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart.
 
+And what chance decides about a pair: a hash of a seed and the two, whichever of them comes first.
+"""
+
+import numpy as np
 from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _pair_word(seed, i, j):
+    """Return 64 random bits for an unordered pair (splitmix64)."""
+    low, high = np.uint64(min(i, j)), np.uint64(max(i, j))
+    word = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * (low + np.uint64(1))
+    word += np.uint64(0xD1B54A32D192ED03) * (high + np.uint64(1))
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def pair_draws(seed, first, second, drawn):
+    """Write a number in [0, 1) for each unordered pair to ``drawn``."""
+    for pair in range(len(first)):
+        word = _pair_word(seed, first[pair], second[pair])
+        drawn[pair] = (word >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True, nogil=True)
+def turn_pairs(seed, first, second, one, other, turned):
+    """Write each pair to ``one`` and ``other``, lower number first or last by a coin of the pair.
+
+    ``turned`` says where ``one`` is ``second``: which of two is asked first doesn't depend on
+    which of them is ``first``.
+    """
+    for pair in range(len(first)):
+        i, j = first[pair], second[pair]
+        heads = (_pair_word(seed, i, j) >> np.uint64(63)) == np.uint64(1)
+        turned[pair] = heads == (i < j)
+        one[pair], other[pair] = (j, i) if turned[pair] else (i, j)
 
 
 @njit(cache=True, nogil=True)
