@@ -8,7 +8,7 @@ are left to the caller, who gets their places.
 import numpy as np
 from numba import njit
 
-WHOLE, REAL, TEXT = 0, 1, 2
+WHOLE, REAL, TEXT, ID = 0, 1, 2, 3
 NONE, BACKSLASH, DOUBLED = 0, 1, 2
 NO, EXACT, HARD = 0, 1, 2
 
@@ -90,6 +90,20 @@ def _whole(data, i):
 
 
 @njit(cache=True, nogil=True)
+def _id(data, i):
+    """Read a whole number as it is usually written, at most fifteen digits and no leading zero.
+
+    Returns its value, whether it is one, and where it ends.
+    """
+    negative = data[i] == 45
+    i += negative
+    zero = data[i] == 48
+    value, end = _whole(data, i)
+    good = value >= 0 and not (zero and (negative or end > i + 1))
+    return (-value if negative else value), good, end
+
+
+@njit(cache=True, nogil=True)
 def _line_end(data, i):
     while data[i] != _NEWLINE:
         i += 1
@@ -146,11 +160,11 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     quotes : int
         NONE, or how a quote inside a quoted field is written: BACKSLASH or DOUBLED.
     kinds : array of int64
-        WHOLE, REAL or TEXT for each column.
+        WHOLE, REAL, TEXT or ID for each column.
     stop : bool
         Whether to stop at the first bad row.
     out : tuple
-        ``numbers`` (columns, rows) for WHOLE and REAL; ``spans`` (2 x columns, rows) for the
+        ``numbers`` (columns, rows) for all but TEXT; ``spans`` (2 x columns, rows) for the
         first and past-the-last byte of TEXT, one row if there is none; ``lines`` (rows,); and
         ``hard`` (any, 4), the (column, row, first, past) of the numbers left to the caller.
 
@@ -187,6 +201,11 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
                 if whole < 0:
                     break
                 numbers[column, row] = whole
+            elif kind == ID:
+                number, is_id, i = _id(data, i)
+                if not is_id:
+                    break
+                numbers[column, row] = number
             else:
                 value, status, i = _number(data, i)
                 if status == NO:
@@ -232,7 +251,7 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def scan_letor(data, limit, stop, out):
+def scan_letor(data, limit, base, grouped, stop, out):
     """Read lines of ``grade qid:number feature:value ... # comment``.
 
     Parameters
@@ -241,6 +260,10 @@ def scan_letor(data, limit, stop, out):
         The file; its last byte is a newline.
     limit : int
         The largest feature number that is not refused.
+    base : int
+        The number of the first feature, 1 or 0.
+    grouped : bool
+        Whether rows have a query; else ``qids`` gets the place of the row, refused ones counted.
     stop : bool
         Whether to stop at the first bad row.
     out : tuple
@@ -266,7 +289,8 @@ def scan_letor(data, limit, stop, out):
             line += 1
             continue
         at, entry_before, n_hard_before, tokens = i, entry, n_hard, 0
-        largest = np.int64(0)
+        largest = np.int64(base - 1)
+        qids[row] = row + bad
         good = False
         comments[0, row] = 0
         comments[1, row] = 0
@@ -280,13 +304,13 @@ def scan_letor(data, limit, stop, out):
             elif data[i] == _RETURN and data[i + 1] == _NEWLINE:
                 i += 1
             if data[i] == _NEWLINE:
-                good = tokens >= 2
+                good = tokens >= 1 + grouped
                 break
             first, status = i, EXACT
             if tokens == 0:
                 grades[row], status, i = _number(data, i)
                 place = row
-            elif tokens == 1:
+            elif tokens == 1 and grouped:
                 if (
                     data[i] != 113
                     or data[i + 1] != 105
@@ -303,7 +327,7 @@ def scan_letor(data, limit, stop, out):
                     break
                 first = i + 1
                 largest = feature
-                indices[entry] = feature - 1
+                indices[entry] = feature - base
                 values[entry], status, i = _number(data, first)
                 place = -1 - entry
                 entry += 1
