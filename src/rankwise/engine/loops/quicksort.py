@@ -1,9 +1,9 @@
 """One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart."""
 
-from numba import njit
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def plan_level(order, priority, starts, stops, pivots, members, opponents):
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
@@ -27,7 +27,7 @@ def plan_level(order, priority, starts, stops, pivots, members, opponents):
                 pair += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
     """Move members before (-1) or after (+1) their pivot, each side in the order it had.
 
