@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
@@ -17,7 +16,7 @@ from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
 from rankwise.engine.solvers.boosting import Graded, Listed, Round, boost
-from rankwise.engine.team import Team
+from rankwise.engine.team import JOBS_CONSTRAINTS, Team, count_threads
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -155,7 +154,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         "pair_weight": [StrOptions({"uniform", "magnitude"})],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINTS,
         "random_state": ["random_state"],
     }
 
@@ -393,7 +392,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         losses: list[float] = []
         scores = np.zeros(judged.shape[0])
         columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
-        with Team(effective_n_jobs(self.n_jobs)) as team:
+        with Team(count_threads(self.n_jobs)) as team:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, team.run)
             for found in boost(bins, relation, self.n_estimators, self.criterion, team):
                 rounds.append(found)

@@ -4,10 +4,11 @@ And what chance decides about a pair: a hash of a seed and the two, whichever of
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pair_word(seed, i, j):
     """Return 64 random bits for an unordered pair (splitmix64)."""
     low, high = np.uint64(min(i, j)), np.uint64(max(i, j))
@@ -18,7 +19,7 @@ def _pair_word(seed, i, j):
     return word ^ (word >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_draws(seed, first, second, drawn):
     """Write a number in [0, 1) for each unordered pair to ``drawn``."""
     for pair in range(len(first)):
@@ -26,7 +27,7 @@ def pair_draws(seed, first, second, drawn):
         drawn[pair] = (word >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def turn_pairs(seed, first, second, one, other, turned):
     """Write each pair to ``one`` and ``other``, lower number first or last by a coin of the pair.
 
@@ -40,7 +41,7 @@ def turn_pairs(seed, first, second, one, other, turned):
         one[pair], other[pair] = (j, i) if turned[pair] else (i, j)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def plan_level(order, priority, starts, stops, pivots, members, opponents):
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
@@ -64,7 +65,7 @@ def plan_level(order, priority, starts, stops, pivots, members, opponents):
                 pair += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
     """Move members before (-1) or after (+1) their pivot, each side in the order it had.
 

@@ -6,7 +6,8 @@ are left to the caller, who gets their places.
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 WHOLE, REAL, TEXT, ID = 0, 1, 2, 3
 NONE, BACKSLASH, DOUBLED = 0, 1, 2
@@ -17,7 +18,7 @@ _NEWLINE, _RETURN, _QUOTE, _ESCAPE, _TAB, _SPACE = 10, 13, 34, 92, 9, 32
 _HASH, _COLON = 35, 58
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _number(data, i):
     """Read a number at i: its value, what it is (NO, EXACT or HARD), and where it ends."""
     negative = data[i] == 45
@@ -75,7 +76,7 @@ def _number(data, i):
     return (-value if negative else value), status, i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _whole(data, i):
     """Read one to fifteen digits at i: their value, or -1, and where they end."""
     begin = i
@@ -89,7 +90,7 @@ def _whole(data, i):
     return (value if 0 < i - begin <= 15 else np.int64(-1)), i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _id(data, i):
     """Read a whole number as it is usually written, at most fifteen digits and no leading zero.
 
@@ -103,14 +104,14 @@ def _id(data, i):
     return (-value if negative else value), good, end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _line_end(data, i):
     while data[i] != _NEWLINE:
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _text(data, i, separator, width, quotes, quoted):
     """Find where the text at i ends, and count its newlines; -1 if it has no end or is no text."""
     newlines = 0
@@ -145,7 +146,7 @@ def _text(data, i, separator, width, quotes, quoted):
     return i, newlines
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     """Read the rows of a table whose columns are known.
 
@@ -250,7 +251,7 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     return row, bad, bad_line, bad_at, n_hard
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_letor(data, limit, base, grouped, stop, out):
     """Read lines of ``grade qid:number feature:value ... # comment``.
 
