@@ -1,10 +1,11 @@
 """The triangle inequality of a weight by position, over all triples."""
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_detour(weights, slack):
     """Return the first i < k < j with ``w[i, j] > w[i, k] + w[k, j] + slack``, or three times -1.
 
