@@ -204,3 +204,9 @@ def test_text_is_not_taken_for_markup(monkeypatch, tmp_path):
     assert result.exit_code == 0, result.output
     for text in ["[red]Title", "[1, 2]", "[bold]a", "[/x]", ":smile:", "[b]x[/b]"]:
         assert text in result.stdout
+
+
+def test_the_commands_load_no_experiment_before_it_is_run():
+    code = "import sys, rankwise.cli._commands; print('rankwise.experiments' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert shown.stdout.strip() == "False"

@@ -1,5 +1,7 @@
 """Reports on a terminal of any width: a table that is too wide is shown in parts."""
 
+from typing import TYPE_CHECKING
+
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
@@ -7,14 +9,16 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from rankwise.engine.terminal import degraded
-from rankwise.experiments import Report, Table
+
+if TYPE_CHECKING:
+    from rankwise.experiments import Report, Table
 
 # What rich puts around a column, two blanks and a line, and at the edge of a table.
 _AROUND, _EDGE = 3, 1
 _NARROW = 8
 
 
-def show(report: Report, console: Console) -> None:
+def show(report: "Report", console: Console) -> None:
     """Print the title, the tables and the findings of a report."""
     console.print(f"\n{_plain(report.title, console)}", style="bold")
     console.print(f"{_plain(report.setting, console)}\n")
@@ -26,7 +30,7 @@ def show(report: Report, console: Console) -> None:
         console.print(_plain(f"• {finding}", console))
 
 
-def grids(table: Table, console: Console) -> list[Grid]:
+def grids(table: "Table", console: Console) -> list[Grid]:
     """Return a table in as many parts as it takes to fit the console.
 
     The first column names the rows and is in every part; it alone may be folded. The others are as
