@@ -176,6 +176,6 @@ def errors_of(differences, y, weight):
             total += both
             if gap != 0.0:
                 comparable += both
-                if said * gap <= 0.0:
+                if said == 0.0 or (said > 0.0) != (gap > 0.0):
                     wrong += both
     return squares, wrong, total, comparable, count
