@@ -50,6 +50,15 @@ class KernelRanker(RankerMixin):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    def _predicting(self, name: str) -> Any:
+        """Return a learned attribute, which another kernel would not have."""
+        if not hasattr(self, name):
+            raise ValueError(
+                f"kernel={self.kernel!r} predicts by {name}, which {type(self).__name__} was not "
+                "fitted with: set the kernel back to what it was, or fit anew"
+            )
+        return getattr(self, name)
+
     def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
         if not self._is_precomputed():
@@ -164,13 +173,14 @@ class PairMachine(KernelRanker, BaseEstimator):
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
         if self._is_linear():
             said = np.empty((rows.shape[0], 1))
-            scores(as_rows(rows), self.coef_[None], said)
+            scores(as_rows(rows), np.atleast_2d(self._predicting("coef_")), said)
             return said[:, 0] + self.intercept_
-        kernel, known = self._kernel(), getattr(self, "X_fit_", None)
+        kernel, dual = self._kernel(), self._predicting("dual_coef_")
+        known = None if self._is_precomputed() else self._predicting("X_fit_")
         said = np.empty(rows.shape[0])
         for start in range(0, rows.shape[0], _PREDICTED):
             block = slice(start, start + _PREDICTED)
-            said[block] = kernel.gram(rows[block], known) @ self.dual_coef_
+            said[block] = kernel.gram(rows[block], known) @ dual
         return said + self.intercept_
 
     def _weighing(self) -> str:

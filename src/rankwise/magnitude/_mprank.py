@@ -262,14 +262,14 @@ class MPRank(KernelRanker, BaseEstimator):
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
         if self._is_linear():
             said = np.empty((rows.shape[0], 1))
-            scores(as_rows(rows), self.coef_[None], said)
+            scores(as_rows(rows), np.atleast_2d(self._predicting("coef_")), said)
             return said[:, 0] + self.intercept_
-        kernel = self._kernel()
-        known = getattr(self, "X_fit_", None)
+        kernel, dual = self._kernel(), self._predicting("dual_coef_")
+        known = None if self._is_precomputed() else self._predicting("X_fit_")
         said = np.empty(rows.shape[0])
         for start in range(0, rows.shape[0], _PREDICTED):
             block = slice(start, start + _PREDICTED)
-            said[block] = kernel.gram(rows[block], known) @ self.dual_coef_
+            said[block] = kernel.gram(rows[block], known) @ dual
         return said + self.intercept_
 
     @available_if(KernelRanker._is_linear)
