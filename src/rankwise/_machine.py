@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from rankwise.base import (
     _TOO_LARGE,
@@ -20,6 +20,7 @@ from rankwise.base import (
     RankerMixin,
     bad_row,
     check_ranked,
+    check_rows,
     unchanged_on_error,
 )
 from rankwise.engine.kernels import (
@@ -125,22 +126,32 @@ class KernelRanker(RankerMixin):
     def _scores(self, X: ArrayLike) -> Vector:
         """Return the score of each row by what was learned."""
         check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        rows = check_rows(self, X, reset=False)
         said = np.empty((rows.shape[0], 1))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             if self._is_linear():
-                scores(as_rows(rows), self.coef_[None], said)
+                scores(as_rows(rows), np.atleast_2d(self._predicting("coef_")), said)
                 said += self.intercept_
             else:
-                known = getattr(self, "X_fit_", None)
+                dual = self._predicting("dual_coef_")
+                known = None if self._is_precomputed() else self._predicting("X_fit_")
                 for start in range(0, rows.shape[0], _PREDICTED):
                     block = slice(start, start + _PREDICTED)
-                    said[block, 0] = self._anchored.gram(rows[block], known) @ self.dual_coef_
+                    said[block, 0] = self._anchored.gram(rows[block], known) @ dual
                 said += self._constant
         bad = np.flatnonzero(~np.isfinite(said[:, 0]))
         if len(bad):
             raise bad_row(rows, bad[0])
         return said[:, 0]
+
+    def _predicting(self, name: str) -> Any:
+        """Return a learned attribute, which another kernel would not have."""
+        if not hasattr(self, name):
+            raise ValueError(
+                f"kernel={self.kernel!r} predicts by {name}, which {type(self).__name__} was not "
+                "fitted with: set the kernel back to what it was, or fit anew"
+            )
+        return getattr(self, name)
 
     def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
@@ -316,7 +327,7 @@ class PairMachine(KernelRanker, BaseEstimator):
                 self.dual_coef_ = np.zeros(n)
                 self.dual_coef_[slice(None) if kept is None else kept] = alpha
             else:
-                self.X_fit_ = X
+                self.X_fit_ = X.copy()
         self.intercept_ = 0.0
         self.n_iter_, self._ended = solution.n_iter + 1, (solution.h, self.C)
         return said
