@@ -1,7 +1,7 @@
 """Kemeny's order: the one that the voters contradict least."""
 
 from collections.abc import Iterable
-from math import inf
+from math import inf, isfinite
 from numbers import Real
 from time import monotonic
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankwise.aggregation._votes import Floats, read_votes
 from rankwise.base import Ranking
-from rankwise.engine.loops.majority import order_cost
+from rankwise.engine.loops.majority import common_divisor, order_cost
 from rankwise.engine.solvers.ordering import Ordering, components, solve
 
 METHODS = ("auto", "exact", "local")
@@ -98,13 +98,13 @@ def kemeny(
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: choose one of {', '.join(map(repr, METHODS))}")
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise ValueError(
-            f"time_limit is {time_limit!r}: give a positive number of seconds, or None"
-        )
-    deadline = inf if time_limit is None else monotonic() + float(time_limit)
+    deadline = monotonic() + _check_limit(time_limit)
     votes = read_votes(rankings, weights, candidates, unlisted)
-    wins = votes.wins()
+    try:
+        wins = votes.wins(deadline)
+    except TimeoutError:
+        order = np.argsort(-votes.shares(), kind="stable")
+        return votes.ranking(order, cost=votes.cost(order), lower_bound=0.0, optimal=False)
     margins = wins - wins.T
     unit, whole = _unit(margins)
     margins /= unit
@@ -152,11 +152,23 @@ def kemeny_cost(
     return float(order_cost(votes.wins(), np.arange(len(votes.candidates))))
 
 
+def _check_limit(time_limit: Any) -> float:
+    """Return the seconds that are allowed."""
+    if time_limit is None:
+        return inf
+    number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
+    if not number or not isfinite(time_limit) or time_limit < 0:
+        raise ValueError(
+            f"time_limit is {time_limit!r}: give a number of seconds, not negative, or None for no "
+            "limit"
+        )
+    return float(time_limit)
+
+
 def _unit(margins: Floats) -> tuple[float, bool]:
     """Return what to divide margins by, and whether they are whole numbers then."""
-    largest = float(np.abs(margins).max())
+    largest = float(margins.max())
     if largest == 0:
         return 1.0, True
-    if largest < 2**53 and (margins == np.rint(margins)).all():
-        return float(np.gcd.reduce(margins.astype(np.int64), axis=None)), True
-    return largest, False
+    divisor = common_divisor(margins) if largest < 2**53 else 0
+    return (float(divisor), True) if divisor else (largest, False)

@@ -46,11 +46,7 @@ def borda(
     Ranking(order=['b', 'a', 'c'], positions=array([2, 1, 3]))
     """
     votes = read_votes(rankings, weights, candidates, unlisted)
-    n, sizes = len(votes.candidates), np.diff(votes.starts)
-    size, weight = np.repeat(sizes, sizes), np.repeat(votes.weight, sizes)
-    won = np.bincount(votes.items, weight * (size + 1 - 2 * votes.ranks()), minlength=n)
-    compared = np.bincount(votes.items, weight * (size - 1), minlength=n)
-    return _by_score(votes, won / np.where(compared > 0, compared, 1.0))
+    return _by_score(votes, votes.shares())
 
 
 def copeland(

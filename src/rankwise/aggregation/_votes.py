@@ -7,16 +7,21 @@ that the voter has listed. A tie is no vote for either side.
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise.base import Ranking
+from rankwise.engine.loops.inversions import count_inversions
 from rankwise.engine.loops.majority import count_wins
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+# Pairs that are counted before the clock is read.
+_SLICE = 1 << 25
 
 
 class Votes(NamedTuple):
@@ -40,11 +45,44 @@ class Votes(NamedTuple):
     starts: Indices
     weight: Floats
 
-    def wins(self) -> Floats:
-        """Return the matrix of the weight of the votes that put i before j."""
+    def wins(self, deadline: float = np.inf) -> Floats:
+        """Return the matrix of the weight of the votes that put i before j.
+
+        It takes time of the sum of the squared lengths of the votes. If ``time.monotonic()`` comes
+        to the deadline before, that is a TimeoutError.
+        """
         wins = np.zeros((len(self.candidates), len(self.candidates)))
-        count_wins(self.items, self.levels, self.starts, self.weight, wins)
+        work = np.cumsum(np.square(np.diff(self.starts).astype(np.float64)))
+        first = 0
+        while first < len(work):
+            done = work[first - 1] if first else 0.0
+            stop = max(int(np.searchsorted(work, done + _SLICE)), first + 1)
+            starts, weight = self.starts[first : stop + 1], self.weight[first:stop]
+            count_wins(self.items, self.levels, starts, weight, wins)
+            first = stop
+            if first < len(work) and monotonic() >= deadline:
+                raise TimeoutError
         return wins
+
+    def shares(self) -> Floats:
+        """Return Borda's measure: comparisons won less those lost, as a share of all."""
+        n, sizes = len(self.candidates), np.diff(self.starts)
+        size, weight = np.repeat(sizes, sizes), np.repeat(self.weight, sizes)
+        won = np.bincount(self.items, weight * (size + 1 - 2 * self.ranks()), minlength=n)
+        compared = np.bincount(self.items, weight * (size - 1), minlength=n)
+        return won / np.where(compared > 0, compared, 1.0)
+
+    def cost(self, order: Indices) -> float:
+        """Return the weight of the votes against the pairs of an order, without counting them."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        vote = np.repeat(np.arange(len(self.weight)), np.diff(self.starts))
+        # Tied candidates in the order of their places: no inversions.
+        places = place[self.items]
+        places = places[np.lexsort((places, self.levels, vote))]
+        bounds = zip(self.starts[:-1], self.starts[1:], strict=True)
+        inversions = [count_inversions(np.argsort(places[a:b], kind="stable")) for a, b in bounds]
+        return float(self.weight @ np.array(inversions, dtype=np.float64))
 
     def ranks(self) -> Floats:
         """Return ranks from 1 within each vote, those of a tie at their mean."""
