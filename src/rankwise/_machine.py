@@ -15,7 +15,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from rankwise.base import (
-    _TOO_LARGE,
+    TOO_LARGE,
     Ranked,
     RankerMixin,
     bad_row,
@@ -82,7 +82,7 @@ def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
                 squares = np.maximum(squares, kernel.diagonal(X))
         bad = np.flatnonzero(~(squares * len(kept) <= _LARGEST_SQUARE))
     if len(bad):
-        raise ValueError(f"the square of row {kept[bad[0]]} of X is {_TOO_LARGE}")
+        raise ValueError(f"the square of row {kept[bad[0]]} of X is {TOO_LARGE}")
 
 
 def check_learned(learned: dict[str, Any], C: float) -> None:

@@ -95,7 +95,9 @@ class Kernel(NamedTuple):
         return (gamma * squares + self.coef0) ** self.degree
 
     def _called(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        given, wanted = self.kernel(X, Y), (X.shape[0], Y.shape[0])
+        # What the callable makes of huge numbers is looked at below.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            given, wanted = self.kernel(X, Y), (X.shape[0], Y.shape[0])
         values = np.asarray(given)
         numbers = values.dtype.kind in "biuf" and np.isfinite(values).all()
         if values.shape != wanted or not numbers:

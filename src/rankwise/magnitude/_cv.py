@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise._machine import KernelRanker
-from rankwise.base import unchanged_on_error
+from rankwise.base import check_rows, unchanged_on_error
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.solvers.left_out import left_out_errors
 from rankwise.engine.solvers.ridge import Sample
@@ -128,7 +128,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
             MPRank(kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
             for gamma in gammas
         ]
-        validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        check_rows(self, X, reset=True)
         data = models[0]._check(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         sizes = np.bincount(data.codes)

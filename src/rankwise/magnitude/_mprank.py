@@ -279,6 +279,12 @@ class MPRank(KernelRanker, BaseEstimator):
                 "the same model"
             )
         data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
+        if data.weight_unit != 1:
+            raise ValueError(
+                f"sample_weight is up to {data.weight_unit:.3g}: partial_fit adds the weights of all "
+                "chunks, so their largest must lie between 1e-60 and 1e60; divide those of all "
+                "chunks by a constant"
+            )
         check_ratings(data.y)
         check_size(data.X, self._kernel(), data.kept)
         chunk = _statistics(data, qid)
@@ -425,7 +431,7 @@ class MPRank(KernelRanker, BaseEstimator):
             learned["dual_coef_"] = np.zeros(self.n_features_in_)
             learned["dual_coef_"][data.kept] = alpha
         else:
-            learned["X_fit_"] = data.X
+            learned["X_fit_"] = data.X.copy()
         return learned
 
     def _gram(self, anchored: Anchored, X: Any) -> Gram:
@@ -459,7 +465,8 @@ class MPRank(KernelRanker, BaseEstimator):
 
     def _affordable_statistics(self, data: Ranked, qid: ArrayLike | None) -> Statistics | None:
         m, d = data.X.shape
-        return _statistics(data, qid) if data.n_queries * (d + 1) ** 2 <= m * d else None
+        affordable = data.n_queries * (d + 1) ** 2 <= m * d and data.weight_unit == 1
+        return _statistics(data, qid) if affordable else None
 
     def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
         """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
