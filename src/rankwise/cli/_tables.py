@@ -76,8 +76,9 @@ def _parts(widths: list[int], width: int) -> list[list[int]]:
 def _grid(columns: list[list[str]], widths: list[int]) -> Grid:
     grid = Grid(box=SIMPLE_HEAD)
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        side = "right" if i else "left"
-        grid.add_column(Text(column[0]), justify=side, width=width, overflow="fold")
+        grid.add_column(
+            Text(column[0]), justify="right" if i else "left", width=width, overflow="fold"
+        )
     for row in zip(*(column[1:] for column in columns), strict=True):
         grid.add_row(*map(Text, row))
     return grid
