@@ -281,7 +281,7 @@ class MPRank(KernelRanker, BaseEstimator):
         data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
         if data.weight_unit != 1:
             raise ValueError(
-                f"sample_weight is up to {data.weight_unit:.3g}: partial_fit adds the weights of all "
+                f"sample_weight is up to {data.weight_unit:.3g}: partial_fit adds weights over "
                 "chunks, so their largest must lie between 1e-60 and 1e60; divide those of all "
                 "chunks by a constant"
             )
