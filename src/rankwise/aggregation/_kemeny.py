@@ -70,8 +70,8 @@ def kemeny(
         With ``cost``, ``lower_bound`` (no order costs less) and ``optimal`` (whether that is
         proven). The bound is at least what majorities alone prove, the sum of
         :math:`\min(w_{ij}, w_{ji})` over all pairs; if the time is up before all pairs are
-        counted, the order is Borda's and the bound is 0. If weights are no whole numbers, optimal is to be read as within rounding: a
-        millionth of the largest majority for each group.
+        counted, the order is Borda's and the bound is 0. If weights are no whole numbers, optimal
+        is to be read as within rounding: a millionth of the largest majority for each group.
 
     See Also
     --------
