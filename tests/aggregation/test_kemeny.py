@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from itertools import permutations
 from re import escape
 
@@ -447,10 +448,45 @@ def test_no_majority_at_all():
     assert (found.order, found.cost, found.optimal) == (["a", "b", "c"], 1.0, True)
 
 
+class Unknown:
+    """As pandas' NA: whether it is equal to anything is unknown."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self
+
+    def __ne__(self, other):
+        return self
+
+    def __bool__(self):
+        raise TypeError("unknown")
+
+    def __repr__(self):
+        return "unknown"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"method": "best"}, "method is 'best'"),
+        ({"method": ["auto"]}, r"method is \['auto'\]"),
+        ({"unlisted": ["last"]}, r"unlisted is \['last'\]"),
+        *(
+            ({"weights": weights}, "weights is .*: give a number for each ranking")
+            for weights in (
+                {},
+                object(),
+                ["1", "2"],
+                [1j, 1],
+                [10**400, 1],
+                [[1], [1, 2]],
+                [None, 1j],
+                "ab",
+                np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"),
+            )
+        ),
+        ({"weights": [1e308, 1e308]}, r"weights\[0\] is 1e\+308"),
         *(
             ({"time_limit": limit}, escape(f"time_limit is {limit!r}: give a number of seconds"))
             for limit in (-1, -1e-9, np.nan, np.inf, "1", True, [1.0], 1j)
@@ -475,6 +511,7 @@ def test_no_majority_at_all():
         ({"rankings": [["a", ()]]}, "empty tie"),
         ({"rankings": [["a", float("nan")]]}, "missing value, nan"),
         ({"rankings": [["a", None]]}, "missing value, None"),
+        ({"rankings": [["a", Unknown()]]}, "missing value, unknown"),
     ],
 )
 def test_bad_input_is_refused(options, message):
@@ -495,3 +532,20 @@ def test_rankings_may_be_arrays_and_mixed_names():
     mixed = kemeny([["x", 1], ["x", 1], [1, "x"]])
     assert mixed.order == ["x", 1]
     assert_array_equal(mixed.positions, [1, 2])
+
+
+def test_weights_of_any_kind_of_number():
+    votes = [["a", "b"], ["b", "a"]]
+    for weights in ([2, 1], [True, False], [Fraction(1, 2), Fraction(1, 3)], np.float32([3, 2])):
+        assert kemeny(votes, weights=weights).order == ["a", "b"]
+
+
+def test_candidates_that_can_not_be_compared_stay_as_they_come():
+    votes = [[np.float64(2.0), 10**400, "x"]]
+    assert kemeny(votes).order == votes[0]
+
+
+def test_a_time_limit_of_years_is_none():
+    votes = [["a", "b"], ["b", "a"]]
+    assert kemeny(votes, time_limit=10**400).optimal
+    assert kemeny(votes, time_limit=Fraction(10**12)).optimal

@@ -19,6 +19,7 @@ def test_the_result_is_that_of_the_function():
     assert_array_equal(call(partial(np.add, np.arange(3), 1)), [1, 2, 3])
     assert call(os.getpid) != os.getpid()
     assert call(partial(operator.add, 1, 2), deadline=monotonic() + 600) == 3
+    assert call(partial(operator.add, 1, 2), deadline=1e9) == 3
 
 
 def test_what_is_printed_is_not_the_result():

@@ -22,6 +22,7 @@ Indices = NDArray[np.int64]
 
 # Pairs that are counted before the clock is read.
 _SLICE = 1 << 25
+_HEAVIEST = 1e200
 
 
 class Votes(NamedTuple):
@@ -109,7 +110,7 @@ def read_votes(
     name: str = "candidates",
 ) -> Votes:
     """Check rankings and turn them into arrays."""
-    if unlisted not in {"ignored", "last"}:
+    if not isinstance(unlisted, str) or unlisted not in {"ignored", "last"}:
         raise ValueError(f"unlisted is {unlisted!r}: choose 'ignored' or 'last'")
     if isinstance(rankings, str | bytes | dict | set | frozenset) or not _iterable(rankings):
         raise ValueError(f"rankings must be a list of orders, not {_short(rankings)}")
@@ -206,9 +207,17 @@ def _places(ranking: Any, name: str) -> Iterator[tuple[Any, ...]]:
                 raise ValueError(
                     f"{name} has {_short(candidate)} as a candidate: write ties as tuples"
                 ) from error
-            if candidate is None or candidate != candidate:
+            if _missing(candidate):
                 raise ValueError(f"{name} has a missing value, {candidate}: leave it out")
         yield tie
+
+
+def _missing(candidate: Any) -> bool:
+    """Tell None and what is not equal to itself: NaN, NaT, and NA, which does not even know."""
+    try:
+        return candidate is None or bool(candidate != candidate)
+    except (TypeError, ValueError):
+        return True
 
 
 def _named(
@@ -226,8 +235,8 @@ def _named(
             raise ValueError(f"{name} has {twice!r} twice: list it once")
     else:
         named = list(dict.fromkeys(c for order in orders for tie in order for c in tie))
-        # Candidates of several types stay in the order in which they occur.
-        with suppress(TypeError):
+        # Candidates that can't be compared stay in the order in which they occur.
+        with suppress(TypeError, ValueError, OverflowError):
             named = sorted(named)
     if not named:
         raise ValueError("rankings has no candidate: nothing is to be put in order")
@@ -237,7 +246,13 @@ def _named(
 def _check_weights(weights: ArrayLike | None, n: int) -> Floats:
     if weights is None:
         return np.ones(n)
-    weight = np.asarray(weights, dtype=np.float64)
+    try:
+        given = np.asarray(weights)
+        weight = given.astype(
+            np.float64, casting="unsafe" if given.dtype == object else "same_kind"
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"weights is {_short(weights)}: give a number for each ranking") from error
     if weight.shape != (n,):
         raise ValueError(
             f"weights has the shape {weight.shape} for {n} rankings: give one for each"
@@ -246,6 +261,11 @@ def _check_weights(weights: ArrayLike | None, n: int) -> Floats:
     if len(bad):
         raise ValueError(
             f"weights[{bad[0]}] is {weight[bad[0]]}: a weight is finite and not negative"
+        )
+    if weight.max() > _HEAVIEST:
+        raise ValueError(
+            f"weights[{weight.argmax()}] is {weight.max()}: sums of such weights overflow, divide "
+            "all of them"
         )
     if not weight.any():
         raise ValueError("weights are all zero: no vote is left")

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+# Seconds, 11 days: operating systems can't wait much longer.
+_LONGEST = 1e6
 # What solvers print must not go where the result goes.
 _PROGRAM = """
 import os, pickle, sys
@@ -49,14 +51,14 @@ def call(function: Callable[[], Any], deadline: float = np.inf) -> Any:
     """
     if getattr(sys, "frozen", False) or not get_executable():
         raise OSError("this program has no Python interpreter to start")
-    left = None if deadline == np.inf else max(deadline - monotonic(), 0.0)
+    left = max(deadline - monotonic(), 0.0)
     try:
         # The call is ours, and so is the answer: nothing from outside is unpickled.
         done = subprocess.run(  # noqa: S603
             [get_executable(), "-c", _PROGRAM],
             input=pickle.dumps(sys.path) + pickle.dumps(function),
             capture_output=True,
-            timeout=left,
+            timeout=left if left < _LONGEST else None,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
