@@ -126,7 +126,8 @@ class MPRankCV(KernelRanker, BaseEstimator):
             MPRank(kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
             for gamma in gammas
         ]
-        validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        with np.errstate(invalid="ignore"):  # sums of very large numbers
+            validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         data = models[0]._check(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         sizes = np.bincount(data.codes)
