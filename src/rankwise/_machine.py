@@ -45,7 +45,7 @@ _PREDICTED = 1024
 # With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
 _FEW_ROWS = 2_000
 # Ratings and squares of rows past these would overflow in sums of squares.
-_LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
+_LARGEST_RATING, _LARGEST_SQUARE, _TINY = 1e140, 1e290, 1e-300
 
 
 def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
@@ -88,7 +88,7 @@ def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
 def check_learned(learned: dict[str, Any], C: float) -> None:
     """Refuse what no float can hold."""
     for name, value in learned.items():
-        if isinstance(value, float | np.ndarray) and not np.isfinite(value).all():
+        if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
             raise ValueError(
                 f"what was learned ({name}) with C={C:.3g} is larger than a float can hold: scale "
                 "the features, for example with sklearn.preprocessing.StandardScaler, and the "
@@ -220,7 +220,8 @@ class PairMachine(KernelRanker, BaseEstimator):
         self
         """
         self._validate_params()
-        data = check_ranked(self, X, y, qid, sample_weight)
+        with np.errstate(invalid="ignore"):  # sums of very large numbers
+            data = check_ranked(self, X, y, qid, sample_weight)
         n, n_queries = _num_samples(y), data.n_queries
         rows = self._check_kernel(data.X, n, data.kept)
         check_ratings(data.y)
@@ -366,7 +367,7 @@ class PairMachine(KernelRanker, BaseEstimator):
         K = anchored.gram(X)
         sizes = anchored.sizes(X, K)
         means = centre(K)
-        factor = factorise(K, ERRORS * float(sizes.max()))
+        factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
         start = self._start(rows, factor, kept) if self.warm_start else None
         solution = self._minimise(factor.Z, costs, start, None)
         alpha = factor.coefficients(solution.w)
@@ -379,7 +380,7 @@ class PairMachine(KernelRanker, BaseEstimator):
         # what the dual of the same slopes would be with other roundings of K
         slopes = 0.5 * self.C * costs.evaluate(said, solution.h).slopes
         missed = ERRORS * float(np.square(sizes * slopes).sum())
-        missed += float(np.abs(slopes) @ np.sqrt(factor.left)) ** 2
+        missed += float(np.square(np.abs(slopes) @ np.sqrt(factor.left)))
         if solution.objective > 0:
             error = max(error, missed / solution.objective)
         return solution, alpha, said + float(means @ alpha), error

@@ -573,17 +573,18 @@ def check_ranked(
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
     refuse_masked(sample_weight, "sample_weight")
     refuse_masked(y, "y")
-    rows, ratings = validate_data(
-        estimator,
-        rows_of(X),
-        ratings_of(y, "y"),
-        accept_sparse="csr",
-        dtype=np.float64,
-        order="C",
-        ensure_all_finite="allow-nan" if missing else True,
-        y_numeric=True,
-        reset=reset,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows, ratings = validate_data(
+            estimator,
+            rows_of(X),
+            ratings_of(y, "y"),
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite="allow-nan" if missing else True,
+            y_numeric=True,
+            reset=reset,
+        )
     ratings = np.ascontiguousarray(ratings, dtype=np.float64)
     weight, weight_unit = _scaled(_check_sample_weight(sample_weight, rows, dtype=np.float64))
     codes, n_queries = encode_queries(qid, len(ratings))
@@ -619,15 +620,17 @@ def check_rows(
 
     ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
     """
-    return validate_data(
-        estimator,
-        rows_of(X),
-        accept_sparse="csr",
-        dtype=dtype,
-        order="C",
-        ensure_all_finite=finite,
-        reset=reset,
-    )
+    # scikit-learn adds the numbers to see whether all are finite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(
+            estimator,
+            rows_of(X),
+            accept_sparse="csr",
+            dtype=dtype,
+            order="C",
+            ensure_all_finite=finite,
+            reset=reset,
+        )
 
 
 def bad_row(X: Any, row: int) -> ValueError:

@@ -45,6 +45,8 @@ from rankwise.engine.solvers.ridge import (
 from rankwise.engine.solvers.statistics import Statistics
 from rankwise.engine.warn import warn_user
 
+# How far above the smallest objective, as a share of it, the online solver may end unsaid.
+_FAR = 0.1
 # Past this side an exact solve holds a matrix of more than 3 GB.
 _LARGEST = 20_000
 
@@ -367,7 +369,8 @@ class MPRank(KernelRanker, BaseEstimator):
     def _check(
         self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Ranked:
-        data = check_ranked(self, X, y, qid, sample_weight)
+        with np.errstate(invalid="ignore"):  # sums of very large numbers
+            data = check_ranked(self, X, y, qid, sample_weight)
         data = data._replace(X=self._check_kernel(data.X, _num_samples(y), data.kept))
         check_ratings(data.y)
         check_size(data.X, self._kernel(), data.kept)
@@ -381,7 +384,7 @@ class MPRank(KernelRanker, BaseEstimator):
         rows, n_iter = move(data.X, anchor), 0
         if solver == "online":
             coef = np.zeros(rows.shape[1])
-            _, n_iter = self._climb(row_passes(rows, data.y, sample, self.C, coef, self.eta))
+            last, n_iter = self._climb(row_passes(rows, data.y, sample, self.C, coef, self.eta))
         else:
             if solver == "primal":
                 stats = statistics.moments()[0] if statistics else moments(rows, data.y, sample)
@@ -394,11 +397,14 @@ class MPRank(KernelRanker, BaseEstimator):
                 coef, error = solve_rows(rows, data.y, sample, self.C)
             check_trusted(error, "the scores")
         missed = data.y - rows @ coef
+        objective = self._objective(float(coef @ coef), missed, sample)
+        if solver == "online":
+            self._check_gap(objective, last, n_iter)
         shift = 0.0 if anchor is None else float(anchor @ coef)
         return {
             "coef_": coef,
             "intercept_": float(sample.overall(sample.means(missed[:, None]))[0]) - shift,
-            "objective_": self._objective(float(coef @ coef), missed, sample),
+            "objective_": objective,
             "n_iter_": n_iter,
         }
 
@@ -414,6 +420,7 @@ class MPRank(KernelRanker, BaseEstimator):
             last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
             said = K @ last.alpha
             objective = self._objective(float(last.alpha @ said), data.y - said, sample)
+            self._check_gap(objective, last, n_iter)
             alpha = of_raw_rows(last.alpha, sample)
             level = float(sample.overall(means) @ alpha)
             error = rounding(alpha, sizes, data.y, sample)
@@ -482,6 +489,16 @@ class MPRank(KernelRanker, BaseEstimator):
         )
         return done, n_iter
 
+    def _check_gap(self, objective: float, last: Pass, n_iter: int) -> None:
+        """Warn if passes gained little and yet ended far from the optimum, of which none has."""
+        if n_iter < self.max_passes and objective - last.dual > _FAR * objective:
+            warn_user(
+                f"the online solver stopped with an objective of {objective:.6g} that is up to "
+                f"{objective - last.dual:.2g} above the smallest, since a pass gained less than "
+                f"tol={self.tol} of it: use a smaller tol, a smaller C or solver='dual'",
+                ConvergenceWarning,
+            )
+
     def _objective(self, square: float, residual: Any, sample: Sample) -> float:
         missed = sample.centred(residual)
         return float(square + self.C * (sample.cost @ (missed * missed)))
@@ -497,6 +514,10 @@ class MPRank(KernelRanker, BaseEstimator):
     def _learned(self, statistics: Statistics) -> Self:
         """Solve for the statistics, and take them over."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            if not np.isfinite(statistics.weight):
+                raise ValueError(
+                    "sample_weight adds to more than a float can hold: divide it by a constant"
+                )
             stats, mean = statistics.moments()
             coef, error = solve_primal(stats, self.C)
             check_trusted(error, "the scores")
@@ -518,4 +539,5 @@ def _statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
     if qid is not None:
         firsts = np.unique(data.codes, return_index=True)[1]
         names = np.asarray(qid)[data.kept[firsts]].tolist()
-    return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)
+    with np.errstate(over="ignore", under="ignore"):
+        return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)

@@ -170,7 +170,8 @@ class RankSVM(PairMachine):
                 "margin='magnitude' needs ratings, which pairs don't have: use margin='unit' and "
                 "pair_weight=..., or fit"
             )
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C")
+        with np.errstate(invalid="ignore"):  # sums of very large numbers
+            rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C")
         if sparse.issparse(rows):
             rows = sparse.csr_array(rows)
             rows.sum_duplicates()

@@ -37,6 +37,7 @@ from rankwise.engine.solvers.ridge import (
 )
 
 _FEW_ROWS = 64
+_TINY = 1e-300
 # What may be lost of an entry that is a mixture, as by rounding it to single precision, and how
 # much larger the terms of the mixture may be.
 _LOST, _CANCELLED = 2.0**-24, 8.0
@@ -74,15 +75,15 @@ def dual_basis(gram: Gram, sample: Sample) -> Basis:
     """
     K, sizes = gram()
     J, _, lift = centre_scaled(K, sample, 0.0, lifted=True)
-    values, U = spectrum(J)
-    rest = len(values) - len(sample.totals)
     noise = ERRORS * float(sample.cost @ sizes)
+    values, U = spectrum(J, noise)
+    rest = len(values) - len(sample.totals)
     return Basis(values[:rest], U[:, :rest], lift, noise, 0.0)
 
 
 def primal_basis(X: Any, y: Vector, sample: Sample) -> Basis:
     """Return the basis of the range of linear rows, in O(m d^2 + d^3)."""
-    values, V = spectrum(moments(X, y, sample).xx)
+    values, V = spectrum(moments(X, y, sample).xx, 0.0)
     kept = values > len(values) * EPS * values[-1]
     U = np.empty((X.shape[0], int(kept.sum())))
     for rows, block in sample.blocks(X, sample.means(X)):
@@ -171,12 +172,12 @@ def _by_basis(basis: Basis, y: Vector, sample: Sample, C: float) -> tuple[Matrix
     values, U, lift, _, _ = basis
     target = np.sqrt(sample.cost) * sample.centred(y)
     if lift > 0:
-        shrunk = 1.0 / (1.0 + C * values)
+        shrunk = penalty(C) / (penalty(C) + values)
         J = (U * shrunk) @ U.T
         beta = U @ (shrunk * (U.T @ target))
         null, least = np.zeros_like(target), 1.0
     else:
-        Z = U * np.sqrt(C * values / (1.0 + C * values))
+        Z = U * np.sqrt(values / (penalty(C) + values))
         J = -(Z @ Z.T)
         J[np.diag_indices_from(J)] += 1.0
         beta, null = target - Z @ (Z.T @ target), sample.null
@@ -243,8 +244,8 @@ def left_out_path(
     target = sample.centred(y)[order] / scale
     U, y, weight = U[order], y[order], sample.weight[order]
     complete = lift > 0
-    shrunk = 1.0 / (1.0 + np.outer(Cs, values))
-    filters = shrunk if complete else np.outer(Cs, values) * shrunk
+    ridges = np.array([penalty(C) for C in Cs])[:, None]
+    filters = np.maximum((ridges if complete else values) / (ridges + values), _TINY)
     sign = 1.0 if complete else -1.0
     diagonals = filters @ (U * U).T
     residuals = (filters * (U.T @ target)) @ U.T

@@ -116,8 +116,10 @@ class Sample(NamedTuple):
 
     def centred(self, y: Vector) -> Vector:
         """Return y less the weighted mean of its query."""
-        sums = np.bincount(self.codes, weights=self.weight * y, minlength=len(self.totals))
-        return y - (sums / self.totals)[self.codes]
+        for _ in range(2):  # the first mean is rounded to the digits of y, which may be large
+            sums = np.bincount(self.codes, weights=self.weight * y, minlength=len(self.totals))
+            y = y - (sums / self.totals)[self.codes]
+        return y
 
     def blocks(self, X: Any, means: Any) -> Iterator[tuple[slice, Matrix]]:
         """Yield dense blocks of centred rows times the root of their cost."""
@@ -250,7 +252,7 @@ def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
     else:
         # the penalty is hidden by rounding: so is the target along some eigenvectors
         K, means, _ = centre_scaled(gram()[0], sample, 0.0)
-        values, U = spectrum(K)
+        values, U = spectrum(K, ERRORS * float(sample.cost @ sizes))
         along = U.T @ target
         lost = values + ridge <= len(values) * EPS * values[-1]
         beta = U @ np.where(lost, 0.0, along / np.where(lost, 1.0, values + ridge))
@@ -324,11 +326,15 @@ def cholesky(matrix: Matrix) -> tuple[Matrix, bool]:
     return factor, info == 0 and bool(pivots.min() > len(pivots) * EPS * pivots.max())
 
 
-def spectrum(matrix: Matrix) -> tuple[Vector, Matrix]:
-    """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal."""
+def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
+    """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal.
+
+    ``noise`` is by how much the matrix may be off.
+    """
     driver = "evd" if len(matrix) > 1 else "ev"  # which SciPy 1.11 fails to call with one
     values, U = eigh(matrix.T, lower=False, driver=driver, overwrite_a=True, check_finite=False)
-    if values[0] < -_INDEFINITE * max(values[-1], -values[0]):
+    rounded = max(_INDEFINITE * max(values[-1], -values[0]), len(values) * noise, _TINY)
+    if values[0] < -rounded:
         raise ValueError(
             f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
             "positive semi-definite; use another kernel or a smaller C"
