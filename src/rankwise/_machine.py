@@ -220,8 +220,7 @@ class PairMachine(KernelRanker, BaseEstimator):
         self
         """
         self._validate_params()
-        with np.errstate(invalid="ignore"):  # sums of very large numbers
-            data = check_ranked(self, X, y, qid, sample_weight)
+        data = check_ranked(self, X, y, qid, sample_weight)
         n, n_queries = _num_samples(y), data.n_queries
         rows = self._check_kernel(data.X, n, data.kept)
         check_ratings(data.y)

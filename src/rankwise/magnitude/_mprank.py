@@ -369,8 +369,7 @@ class MPRank(KernelRanker, BaseEstimator):
     def _check(
         self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Ranked:
-        with np.errstate(invalid="ignore"):  # sums of very large numbers
-            data = check_ranked(self, X, y, qid, sample_weight)
+        data = check_ranked(self, X, y, qid, sample_weight)
         data = data._replace(X=self._check_kernel(data.X, _num_samples(y), data.kept))
         check_ratings(data.y)
         check_size(data.X, self._kernel(), data.kept)
