@@ -1,6 +1,7 @@
 """SVRank and RankSVM against a convex solver, their definitions, and each other."""
 
 import warnings
+from decimal import Decimal, localcontext
 from itertools import product
 
 import cvxpy as cp
@@ -321,3 +322,68 @@ def test_slopes_of_samples_are_slopes_of_all_pairs():
     value, slopes = HingeLoss(Pairs(y), power=2).value_gradient(s)
     assert_allclose(fine.cost, value)
     assert_allclose(fine.slopes, slopes, atol=1e-14)
+
+
+def centred(X, kernel, gamma=None, degree=3):
+    """Return a centred Gram matrix without rounding."""
+    with localcontext(prec=100):
+        X = np.array([[Decimal(float(v)) for v in row] for row in X])
+        if kernel == "rbf":
+            squares = ((X[:, None] - X) ** 2).sum(axis=2)
+            K = np.array([[(-Decimal(gamma) * s).exp() for s in row] for row in squares])
+        else:
+            K = X @ X.T if kernel == "linear" else (X @ X.T * Decimal(gamma) + 1) ** degree
+        means = K.sum(axis=0) / len(K)
+        return (K - means - (means - means.sum() / len(K))[:, None]).astype(float)
+
+
+FAR = {
+    "linear": {"kernel": "linear"},
+    "poly": {"kernel": "poly", "gamma": 0.5, "degree": 2},
+    "rbf": {"kernel": "rbf", "gamma": 0.25},
+    "near": {"kernel": "rbf", "gamma": 2.0**-20},
+}
+
+
+@pytest.mark.parametrize("shift", [0.0, 100.0, 2000.0, 1e6])
+@pytest.mark.parametrize("kernel", FAR)
+@pytest.mark.parametrize(("estimator", "power"), [*product((SVRank, RankSVM), (1, 2))])
+def test_rows_far_from_0_are_ranked_alike_or_refused(estimator, power, kernel, shift):
+    X, y, qid, weight = rated()
+    X = np.round(64 * X) / 64 + shift
+    given, refused = {"qid": qid, "sample_weight": weight}, 0
+    K = centred(X, **FAR[kernel])
+    for C in (1e-2, 1.0, 1e5):
+        options = {"power": power, "tol": 1e-5, "max_iter": 3000}
+        try:
+            model = estimator(C, **FAR[kernel], **options).fit(X, y, **given)
+        except (ValueError, ConvergenceWarning) as error:
+            said = str(error)
+        else:
+            said = ""
+            expected = estimator(C, kernel="precomputed", **options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                expected.fit(K, y, **given)
+            assert_allclose(model.objective_, expected.objective_, rtol=1e-3)
+            missed = model.predict(X) - expected.predict(K)
+            assert_allclose(missed - missed.mean(), 0, atol=0.03 * expected.predict(K).std())
+        assert not said or "scale the features" in said
+        refused += bool(said)
+    assert refused == 0 or (kernel == "poly" and shift)
+    assert refused < 3 or shift == 1e6
+
+
+@pytest.mark.parametrize(("estimator", "power"), [*product((SVRank, RankSVM), (1, 2))])
+def test_coefficients_of_a_kernel_add_to_0(estimator, power):
+    X, y, _, _ = rated(60)
+    model = estimator(10.0, kernel="poly", power=power).fit(X, y)
+    assert_allclose(model.dual_coef_.sum() / np.abs(model.dual_coef_).max(), 0, atol=1e-13)
+
+
+def test_scores_are_those_of_the_kernel_itself():
+    X, y, _, _ = rated(60)
+    for model, shift in product((MPRank(kernel="poly"), SVRank(kernel="poly")), (0.0, 20.0)):
+        model.fit(X + shift, y)
+        said = Kernel("poly").gram(X + shift) @ model.dual_coef_ + model.intercept_
+        assert_allclose(said, model.predict(X + shift), atol=1e-6)

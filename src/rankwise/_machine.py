@@ -123,6 +123,16 @@ class KernelRanker(RankerMixin):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    def _gram(self, anchored: Anchored, X: Any) -> tuple[Vector, Vector]:
+        """Return the kernel's values between the rows of a fit, and their sizes."""
+        K = anchored.gram(X)
+        if callable(self.kernel) and not np.abs(K).max() * len(K) <= _LARGEST_SQUARE:
+            raise ValueError(
+                f"kernel={self.kernel!r} returned {K.flat[np.abs(K).argmax()]:.3g}: sums of such "
+                f"values are {_TOO_LARGE}"
+            )
+        return K, anchored.sizes(X, K)
+
     def _scores(self, X: ArrayLike) -> Vector:
         """Return the score of each row by what was learned."""
         check_is_fitted(self)
@@ -312,7 +322,7 @@ class PairMachine(KernelRanker, BaseEstimator):
             if linear:
                 said = rows @ coef
                 shift = 0.0 if anchored.anchor is None else float(anchored.anchor @ coef)
-        learned = {"objective_": solution.objective, "duality_gap_": solution.gap}
+        learned: dict[str, Any] = {"objective_": solution.objective, "duality_gap_": solution.gap}
         learned |= {"coef_": coef, "_moved": shift} if linear else {"dual_coef_": alpha}
         check_learned(learned, self.C)
         if solution.gap > self.tol * solution.objective:
@@ -363,8 +373,7 @@ class PairMachine(KernelRanker, BaseEstimator):
         the coefficients add to 0. Return also these, the scores of the rows, and how far they
         may be off as a share of their spread.
         """
-        K = anchored.gram(X)
-        sizes = anchored.sizes(X, K)
+        K, sizes = self._gram(anchored, X)
         means = centre(K)
         factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
         start = self._start(rows, factor, kept) if self.warm_start else None

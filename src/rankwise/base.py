@@ -559,6 +559,11 @@ class Ranked(NamedTuple):
     kept: NDArray[np.int64]
     weight_unit: float
 
+    @property
+    def given_weight(self) -> NDArray[np.float64]:
+        """The weights as they were given."""
+        return self.weight if self.weight_unit == 1 else self.weight * self.weight_unit
+
 
 def check_ranked(
     estimator: object,

@@ -11,6 +11,7 @@ from rankwise.engine.pairs import (
     MagnitudeHingeLoss,
     MagnitudeLoss,
     Pairs,
+    misranked_mean,
 )
 from rankwise.testing.oracles import pair_costs, pair_hessian, pair_loss, pair_weights
 from rankwise.testing.strategies import ScoredRows, scored_rows
@@ -163,3 +164,20 @@ def test_a_million_rows_to_twelve_digits(grades):
         both = np.sort(s.astype(np.longdouble))
         total = (signed * (both - both.mean())).sum() / (np.longdouble(m) * (m - 1) / 2)
         assert_allclose(one + other, float(total), rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-308, 1e-200, 1e200, 1e307])
+def test_only_ratios_of_weights_count(unit):
+    random = np.random.default_rng(0)
+    y, s = random.integers(0, 4, size=(2, 30)).astype(float)
+    weight = random.integers(0, 5, size=30).astype(float)
+    for qid in (None, np.arange(30) % 3):
+        expected, found = (Pairs(y, qid=qid, sample_weight=w) for w in (weight, weight * unit))
+        for magnitude in (False, True):
+            assert_allclose(
+                misranked_mean(found, s, magnitude=magnitude, power=1),
+                misranked_mean(expected, s, magnitude=magnitude, power=1),
+            )
+        assert_allclose(HingeLoss(found).value(s), HingeLoss(expected).value(s))
+        epsilon = EpsilonInsensitiveLoss(found, epsilon=0.1).value(s)
+        assert_allclose(epsilon, EpsilonInsensitiveLoss(expected, epsilon=0.1).value(s))

@@ -222,3 +222,39 @@ def test_a_query_of_one_row_may_go_on_in_the_next_chunk():
     assert_allclose(model.predict(X), y[:2].mean())
     model.partial_fit(X[2:], y[2:], qid=np.arange(2, M) % 2)
     assert_allclose(model.coef_, MPRank().fit(X, y, qid=np.arange(M) % 2).coef_)
+
+
+def test_what_a_function_returns_may_be_too_large():
+    X, y = rated()
+    for model in (MPRank(), MPRank(solver="online"), SVRank(), RankSVM()):
+        model.set_params(kernel=lambda X, Y: 1e300 * (X @ Y.T))
+        with pytest.raises(ValueError, match=r"kernel=.*returned .*larger than a float can hold"):
+            model.fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e300])
+def test_only_ratios_of_weights_of_pairs_count(unit):
+    X, y = rated()
+    pairs = np.argwhere(y[:, None] < y)
+    weight = np.random.default_rng(0).integers(1, 5, size=len(pairs))
+    expected = RankSVM(tol=1e-8).fit_pairs(X, pairs, pair_weight=weight)
+    model = RankSVM(tol=1e-8).fit_pairs(X, pairs, pair_weight=weight * unit)
+    assert_allclose(model.coef_, expected.coef_, atol=1e-3)
+    with pytest.raises(ValueError, match="row 0 of X is larger than a float"):
+        RankSVM().fit_pairs(X * 1e300, pairs)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+@pytest.mark.parametrize("gamma", [2.0**-20, 0.3, 1e4])
+@pytest.mark.parametrize("model", [MPRank(), SVRank(power=2)])
+def test_rows_may_be_sparse_in_one_place_and_dense_in_another(model, gamma, shift):
+    X, y = rated()
+    X = X * (np.abs(X) > 0.5) + shift
+    for kernel in ("rbf", "poly"):
+        model.set_params(
+            C=0.1, kernel=kernel, gamma=min(gamma, 0.3) if kernel == "poly" else gamma, degree=2
+        )
+        expected = model.fit(X, y).predict(X)
+        assert_allclose(model.predict(sparse.csr_array(X)), expected, atol=1e-6)
+        assert_allclose(model.fit(sparse.csr_matrix(X), y).predict(X), expected, atol=1e-5)
+        assert_allclose(model.predict(sparse.csr_matrix(X)), expected, atol=1e-5)

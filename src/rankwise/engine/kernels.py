@@ -130,34 +130,38 @@ class Anchored(NamedTuple):
     Attributes
     ----------
     kernel : Kernel
-        With its gamma known.
+        The kernel.
     anchor : ndarray of shape (d,) or None
         The point c, 0 for columns that are not moved; None: 0.
+    gamma : float
+        That of the kernel, 1 / n_features if it is None.
     mode : {"plain", "far", "near", "steep"}
         How the values are formed: as they are; "far", a polynomial about c; "near" 1 and "steep",
         of an RBF kernel.
     """
 
     kernel: Kernel
-    anchor: NDArray[np.float64] | None
-    mode: str
+    anchor: NDArray[np.float64] | None = None
+    mode: str = "plain"
+    gamma: float = 1.0
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any) -> "Anchored":
         """Choose the anchor for the rows of a fit, whose squares must be finite."""
         if callable(kernel.kernel) or kernel.kernel == "precomputed":
-            return cls(kernel, None, "plain")
+            return cls(kernel)
         gamma = 1.0 / X.shape[1] if kernel.gamma is None else float(kernel.gamma)
         kernel = kernel._replace(gamma=gamma)
         anchor = find_anchor(X)
         if kernel.kernel == "linear":
-            return cls(kernel, anchor, "plain")
+            return cls(kernel, anchor)
         largest = gamma * float(row_norms(move(X, anchor), squared=True).max(initial=0.0))
         if kernel.kernel == "poly":
             constant = kernel.coef0 > _FAR * largest
-            return cls(kernel, anchor, "plain" if anchor is None and not constant else "far")
+            mode = "plain" if anchor is None and not constant else "far"
+            return cls(kernel, anchor, mode, gamma)
         mode = "near" if largest < _NEAR else "steep" if largest > _STEEP else "plain"
-        return cls(kernel, anchor, mode)
+        return cls(kernel, anchor, mode, gamma)
 
     def gram(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Return the values between the rows of X and Y, as a new C-ordered array."""
@@ -178,7 +182,7 @@ class Anchored(NamedTuple):
         kernel, rows = self.kernel, move(X, self.anchor)
         if callable(kernel.kernel) or kernel.kernel in ("linear", "precomputed"):
             return np.abs(np.diagonal(K))
-        squares = kernel.gamma * row_norms(rows, squared=True)
+        squares = self.gamma * row_norms(rows, squared=True)
         if self.mode == "far":
             a, s = self._at_anchor(rows)
             return kernel.degree * _expand(a, np.abs(s), np.abs(s), squares, kernel.degree)
@@ -193,15 +197,14 @@ class Anchored(NamedTuple):
         return float(self.kernel.gram(self.anchor[None], X)[0] @ alpha)
 
     def _exponents(self, left: Any, right: Any) -> NDArray[np.float64]:
-        gamma = self.kernel.gamma
         values = np.empty((left.shape[0], right.shape[0]))
         for start in range(0, left.shape[0], _BLOCK):
             for first in range(0, right.shape[0], _BLOCK):
                 rows, others = left[start : start + _BLOCK], right[first : first + _BLOCK]
-                if issparse(left):
-                    rows, others = rows.toarray(), others.toarray()
+                rows = rows.toarray() if issparse(rows) else rows
+                others = others.toarray() if issparse(others) else others
                 block = cdist(rows, others, "sqeuclidean")
-                values[start : start + _BLOCK, first : first + _BLOCK] = -gamma * block
+                values[start : start + _BLOCK, first : first + _BLOCK] = -self.gamma * block
         return values
 
     def _at_anchor(self, rows: Any) -> tuple[float, NDArray[np.float64]]:
@@ -209,14 +212,14 @@ class Anchored(NamedTuple):
         kernel, c = self.kernel, self.anchor
         if c is None:
             return float(kernel.coef0), np.zeros(rows.shape[0])
-        return float(kernel.gamma * (c @ c) + kernel.coef0), kernel.gamma * (rows @ c)
+        return float(self.gamma * (c @ c) + kernel.coef0), self.gamma * (rows @ c)
 
     def _about_anchor(self, left: Any, right: Any) -> NDArray[np.float64]:
         """Return the polynomial kernel less its values with the anchor."""
         a, s = self._at_anchor(left)
         t = self._at_anchor(right)[1]
         values = np.ascontiguousarray(safe_sparse_dot(left, right.T, dense_output=True))
-        values *= self.kernel.gamma
+        values *= self.gamma
         for start in range(0, len(values), _BLOCK):
             rows = slice(start, start + _BLOCK)
             values[rows] = _expand(a, s[rows, None], t, values[rows], self.kernel.degree)

@@ -1,6 +1,7 @@
 """MPRank: ranking by least squares over all pairs."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -82,6 +83,9 @@ class MPRank(KernelRanker, BaseEstimator):
     Scores are on the scale of y: pairs can't see the intercept, so it makes the weighted residuals
     average zero.
 
+    Rows may be far from 0, as years are: kernels are formed about the rows. If rounding may still
+    change scores by more than a thousandth of the spread of y, ``fit`` refuses and says so.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -111,7 +115,7 @@ class MPRank(KernelRanker, BaseEstimator):
     coef_ : ndarray of shape (n_features,)
         The weights of a linear kernel.
     dual_coef_ : ndarray of shape (n_rows,)
-        For other kernels, the coefficient of each row; they add to 0.
+        For other kernels, the coefficient of each row; those of a query add to 0.
     X_fit_ : ndarray or csr_array of shape (n_rows, n_features)
         For other kernels but "precomputed", the rows of ``fit`` that have a weight.
     intercept_ : float
@@ -266,7 +270,9 @@ class MPRank(KernelRanker, BaseEstimator):
         Parameters
         ----------
         X, y, qid, sample_weight
-            As in ``fit``. A query may go on in later chunks.
+            As in ``fit``. A query may go on in later chunks, so that one row of it is enough here:
+            until two rows of a query are there, all scores are the mean rating. Names must all be
+            numbers, or all strings.
 
         Returns
         -------
@@ -281,12 +287,6 @@ class MPRank(KernelRanker, BaseEstimator):
                 "the same model"
             )
         data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
-        if data.weight_unit != 1:
-            raise ValueError(
-                f"sample_weight is up to {data.weight_unit:.3g}: partial_fit adds weights over "
-                "chunks, so their largest must lie between 1e-60 and 1e60; divide those of all "
-                "chunks by a constant"
-            )
         check_ratings(data.y)
         check_size(data.X, self._kernel(), data.kept)
         chunk = _statistics(data, qid)
@@ -389,8 +389,8 @@ class MPRank(KernelRanker, BaseEstimator):
                 stats = statistics.moments()[0] if statistics else moments(rows, data.y, sample)
                 coef, error = solve_primal(stats, self.C)
             else:
-                gram = self._gram(Anchored(self._kernel(), None, "plain"), rows)
-                solution = solve_dual(gram, data.y, sample, self.C)
+                linear = Anchored(self._kernel())
+                solution = solve_dual(partial(self._gram, linear, rows), data.y, sample, self.C)
                 coef, error = rows.T @ solution.alpha, solution.error
             if not error <= TRUSTED:
                 coef, error = solve_rows(rows, data.y, sample, self.C)
@@ -410,7 +410,7 @@ class MPRank(KernelRanker, BaseEstimator):
     def _fit_gram(self, data: Ranked, sample: Sample, solver: str) -> dict[str, Any]:
         """Return what a model with a kernel learns."""
         anchored, n_iter = Anchored.of(self._kernel(), data.X), 0
-        gram = self._gram(anchored, data.X)
+        gram = partial(self._gram, anchored, data.X)
         if solver == "dual":
             alpha, level, objective, error = solve_dual(gram, data.y, sample, self.C)
         else:
@@ -425,7 +425,7 @@ class MPRank(KernelRanker, BaseEstimator):
             error = rounding(alpha, sizes, data.y, sample)
         check_trusted(error, "the scores")
         constant = float(sample.overall(sample.means(data.y[:, None]))[0]) - level
-        learned = {
+        learned: dict[str, Any] = {
             "dual_coef_": alpha,
             "intercept_": constant - anchored.constant(data.X, alpha),
             "objective_": objective,
@@ -440,19 +440,12 @@ class MPRank(KernelRanker, BaseEstimator):
             learned["X_fit_"] = data.X.copy()
         return learned
 
-    def _gram(self, anchored: Anchored, X: Any) -> Gram:
-        def gram() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            K = anchored.gram(X)
-            return K, anchored.sizes(X, K)
-
-        return gram
-
     def _seen_by_pairs(self, data: Ranked) -> tuple[Gram, Any]:
         """Return the Gram matrix, and the rows of a linear kernel."""
         if self._is_linear():
             rows = move(data.X, find_anchor(data.X))
-            return self._gram(Anchored(self._kernel(), None, "plain"), rows), rows
-        return self._gram(Anchored.of(self._kernel(), data.X), data.X), None
+            return partial(self._gram, Anchored(self._kernel()), rows), rows
+        return partial(self._gram, Anchored.of(self._kernel(), data.X), data.X), None
 
     def _choose(self, data: Ranked) -> str:
         m, d = data.X.shape
@@ -471,8 +464,9 @@ class MPRank(KernelRanker, BaseEstimator):
 
     def _affordable_statistics(self, data: Ranked, qid: ArrayLike | None) -> Statistics | None:
         m, d = data.X.shape
-        affordable = data.n_queries * (d + 1) ** 2 <= m * d and data.weight_unit == 1
-        return _statistics(data, qid) if affordable else None
+        with np.errstate(over="ignore"):
+            fits = data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(data.given_weight.sum())
+        return _statistics(data, qid) if fits else None
 
     def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
         """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
@@ -539,4 +533,6 @@ def _statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
         firsts = np.unique(data.codes, return_index=True)[1]
         names = np.asarray(qid)[data.kept[firsts]].tolist()
     with np.errstate(over="ignore", under="ignore"):
-        return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)
+        return Statistics.of(
+            data.X, data.y, data.given_weight, data.codes, names, named=qid is not None
+        )

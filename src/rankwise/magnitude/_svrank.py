@@ -60,7 +60,7 @@ class SVRank(PairMachine):
     coef_ : ndarray of shape (n_features,)
         The weights of a linear kernel.
     dual_coef_ : ndarray of shape (n_rows,)
-        For other kernels, the coefficient of each row.
+        For other kernels, the coefficient of each row; they add to 0.
     X_fit_ : ndarray or csr_array of shape (n_rows, n_features)
         For other kernels but "precomputed", the rows of ``fit`` that have a weight.
     intercept_ : float

@@ -64,7 +64,7 @@ class RankSVM(PairMachine):
     coef_ : ndarray of shape (n_features,)
         The weights of a linear kernel.
     dual_coef_ : ndarray of shape (n_rows,)
-        For other kernels, the coefficient of each row.
+        For other kernels, the coefficient of each row; they add to 0.
     X_fit_ : ndarray or csr_array of shape (n_rows, n_features)
         For other kernels but "precomputed", the rows of ``fit`` that have a weight.
     intercept_ : float
@@ -174,6 +174,7 @@ class RankSVM(PairMachine):
         check_size(rows, self._kernel(), np.arange(m))
         given, weight, self.n_dropped_ = check_weighted_pairs(pairs, pair_weight, m)
         worse, better = given.T
+        weight = weight / weight.max()
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
         self._learn(rows, costs, None, m)
         self.n_queries_ = 1

@@ -12,6 +12,8 @@ from rankwise.engine.loops.keys import counting_sort
 from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
 from rankwise.engine.queries import encode_queries, group_rows
 
+_SMALLEST = 1e-100
+
 
 class Layout(NamedTuple):
     """Rows brought into an order, query by query.
@@ -66,6 +68,9 @@ class Pairs:
                 "row its weight"
             )
         self._weight = sample_weight
+        top = 1.0 if sample_weight is None else float(sample_weight.max(initial=0.0))
+        if sample_weight is not None and top > 0 and not _SMALLEST < top < 1 / _SMALLEST:
+            self._weight = sample_weight / top  # products would be 0 or infinite
         self.magnitude = pair_weight == "magnitude"
         self.weighted = sample_weight is not None
         self.codes: NDArray[np.int64] | None = None
