@@ -20,8 +20,9 @@ from rankwise.engine.loops.majority import count_wins
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Pairs that are counted before the clock is read.
+# Pairs that are counted at a time, some hundredths of a second, and that are counted in any case.
 _SLICE = 1 << 25
+_SURE = 1 << 28
 _HEAVIEST = 1e200
 
 
@@ -50,7 +51,7 @@ class Votes(NamedTuple):
         """Return the matrix of the weight of the votes that put i before j.
 
         It takes time of the sum of the squared lengths of the votes. If ``time.monotonic()`` comes
-        to the deadline before, that is a TimeoutError.
+        to the deadline before, that is a TimeoutError, but for what takes a fraction of a second.
         """
         wins = np.zeros((len(self.candidates), len(self.candidates)))
         work = np.cumsum(np.square(np.diff(self.starts).astype(np.float64)))
@@ -61,7 +62,7 @@ class Votes(NamedTuple):
             starts, weight = self.starts[first : stop + 1], self.weight[first:stop]
             count_wins(self.items, self.levels, starts, weight, wins)
             first = stop
-            if first < len(work) and monotonic() >= deadline:
+            if first < len(work) and work[first - 1] >= _SURE and monotonic() >= deadline:
                 raise TimeoutError
         return wins
 
