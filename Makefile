@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -q
+# What is run with every index checked; make test-bounds BOUNDS=tests takes all, in half an hour.
+BOUNDS ?= tests/engine tests/test_tampered.py tests/pairwise tests/datasets/test_fuzz.py tests/preference/test_sorts.py
 
-.PHONY: help setup demo test test-all lint format bench experiments docs clean
+.PHONY: help setup demo test test-all test-bounds lint format bench experiments docs clean
 .DELETE_ON_ERROR:
 
 help:  ## Show the targets.
@@ -37,7 +39,12 @@ format: $(VENV)/stamp-dev  ## Put the code in its standard form.
 test: lint  ## Lint, then all tests but the slow ones.
 	$(PYTEST) -m 'not slow'
 
-test-all: $(VENV)/stamp-dev docs  ## The slow tests and the documentation.
+# The checks are no part of the key of numba's cache: a folder of its own, and a new one.
+test-bounds: $(VENV)/stamp-dev  ## Compiled loops with every index checked.
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+		NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$folder" $(PYTEST) -m 'not slow' $(BOUNDS)
+
+test-all: $(VENV)/stamp-dev docs test-bounds  ## The slow tests, the documentation, checked indices.
 	$(PYTEST) -m slow
 
 bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_ordinal.

@@ -129,7 +129,7 @@ class KernelRanker(RankerMixin):
         if callable(self.kernel) and not np.abs(K).max() * len(K) <= _LARGEST_SQUARE:
             raise ValueError(
                 f"kernel={self.kernel!r} returned {K.flat[np.abs(K).argmax()]:.3g}: sums of such "
-                f"values are {_TOO_LARGE}"
+                f"values are {TOO_LARGE}"
             )
         return K, anchored.sizes(X, K)
 

@@ -81,14 +81,22 @@ class KernelMixin(OnlineMixin):
     def _kernel(self) -> Kernel:
         return Kernel(self.kernel, self._known_gamma(), int(self.degree), float(self.coef0))
 
-    def _check_kernel(self, state: State) -> None:
-        """Refuse a kernel or a budget other than the state's, which takes them when it has none."""
-        check_shape("counts", state["counts"], 3, kind=np.int64)
+    def _described(self) -> NDArray[np.float64]:
+        """Return the kernel and the budget as numbers."""
         kernel = self._kernel()
         name = -1 if callable(kernel.kernel) else _NAMES.index(kernel.kernel)
         numbers = {"rbf": [kernel.gamma], "poly": [kernel.gamma, kernel.degree, kernel.coef0]}
         used = numbers.get(_NAMES[name], []) if name >= 0 else []
-        described = np.array([name, self.budget or 0, *used], dtype=np.float64)
+        return np.array([name, self.budget or 0, *used], dtype=np.float64)
+
+    def _check_kernel(self, state: State) -> None:
+        """Refuse a kernel or a budget other than the state's, which takes them when it has none."""
+        check_shape("counts", state["counts"], 3, kind=np.int64)
+        try:
+            described = self._described()
+        except (TypeError, ValueError):
+            self._validate_params()  # says which parameter is wrong
+            raise
         if not np.array_equal(state.setdefault("kernel", described), described):
             raise ValueError(
                 f"the kernel {self.kernel!r}, one of its numbers or budget={self.budget} was "
@@ -120,7 +128,6 @@ class KernelMixin(OnlineMixin):
         return kind(self._kernel(), state, self.n_features_in_, self.budget)
 
     def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        self._validate_params()
         self._check_kernel(self._state)
         self._check_classes(self._count_ranks(self._state))
         if self.kernel == "linear":

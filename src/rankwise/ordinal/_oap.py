@@ -218,6 +218,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         check_is_fitted(self)
         if self.combine == "bpm":
             return super().predict(X)
+        if self.combine not in ("bagging", "voted"):
+            self._validate_params()  # says what it may be
         voted = self.combine == "voted"
         weights = self._state["correct"] if voted else np.zeros(1, dtype=np.int64)
         ranks = [

@@ -273,9 +273,9 @@ class PRank(KernelMixin, BaseEstimator):
             return super().predict(X)
         rows = check_rows(self, X, reset=False)
         ranks = np.empty(rows.shape[0], dtype=np.int64)
-        voters = [self._state[name] for name in _VOTERS]
+        w, b, survived, W, B, lives = (self._state[name] for name in _VOTERS)
         for place, part in self._parts(rows):
-            bad = elect(part, *voters, ranks[place])
+            bad = elect(part, w, b, survived, W, B, lives, ranks[place])
             if bad >= 0:
                 raise bad_row(rows, bad + (place.start or 0))
         return self.classes_[ranks]
@@ -328,16 +328,18 @@ class PRank(KernelMixin, BaseEstimator):
             warn_unusual_scale(X, type(self).__name__)
         rows = as_rows(X)
         if self.vote != "voted":
-            iterates = (state[name] for name in ("w", "b", "w_late", "b_late"))
+            w, b, w_late, b_late = (state[name] for name in ("w", "b", "w_late", "b_late"))
+            arrays = w, b, w_late, b_late, counts, guesses
             if update == PERCEPTRON:
-                return prank(rows, ranks, order, *iterates, counts, guesses)
-            return margin(rows, ranks, order, update, *iterates, counts, guesses)
+                return prank(rows, ranks, order, *arrays)
+            return margin(rows, ranks, order, update, *arrays)
         most = min(self.max_voters or _ALL, _ALL) - 1
         surplus = len(state["W"]) - most
         if surplus > 0:
             kept = np.sort(np.lexsort(state["lives"].T[::-1])[surplus:])
             state.update({name: state[name][kept] for name in ("W", "B", "lives")})
-        voters = (state[name] for name in _VOTERS)
+        w, b, survived, W, B, lives = (state[name] for name in _VOTERS)
+        voters = w, b, survived, W, B, lives
         bad, *grown = voted(rows, ranks, order, update, *voters, most, counts, guesses)
         state["W"], state["B"], state["lives"] = grown
         return bad

@@ -5,6 +5,8 @@ highest of its query, and the row. NumPy sorts such numbers several at a time, s
 to sort keys and read the rows off them than to ask it for the order of the values.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -79,7 +81,7 @@ def _range(values):
     return lowest * unit, highest * unit - lowest * unit, unit
 
 
-def pack(values, starts, row_bits, value_bits, keys):
+def pack(values: Any, starts: Any, row_bits: Any, value_bits: Any, keys: Any) -> None:
     """Fill ``keys``; query q is from ``starts[q]`` to ``starts[q + 1]``.
 
     At least the lowest and the highest value of a query differ in their keys if they differ.
@@ -107,7 +109,7 @@ def _pack(values, starts, row_bits, value_bits, keys):
             keys[i] = ((query | place) << row_bits) | i
 
 
-def unpack(keys, row_bits, values, rows, ordered):
+def unpack(keys: Any, row_bits: Any, values: Any, rows: Any, ordered: Any) -> int:
     """Fill the rows in the order of their sorted keys, and their values; count those that fall.
 
     A value falls if it is below the one before it, though their keys differ by the row alone.
@@ -135,7 +137,7 @@ def _unpack(keys, row_bits, values, rows, ordered):
     return falls
 
 
-def mend(keys, row_bits, values):
+def mend(keys: Any, row_bits: Any, values: Any) -> bool:
     """Put sorted keys right that differ by the row alone; False if values are equal, or too many.
 
     The order is that of the values if True, and else as good as before.
@@ -162,7 +164,7 @@ def _mend(keys, row_bits, values):
     return True
 
 
-def gather(values, keys, row_bits, out):
+def gather(values: Any, keys: Any, row_bits: Any, out: Any) -> None:
     """Fill ``out`` with the values of the rows in the order of their keys."""
     check_shape("values", values, len(keys), kind=values.dtype, advice=EACH)
     check_shape("out", out, len(keys), kind=values.dtype, advice=EACH)

@@ -3,6 +3,8 @@
 Rows have codes: the query that each belongs to. Only pairs of one query are pairs.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -157,7 +159,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
         sums[3] += weight[i] * comparable
 
 
-def errors_of(differences, y, weight):
+def errors_of(differences: Any, y: Any, weight: Any) -> tuple[float, float, float, float, int]:
     """Return weighted squares, wrong pairs, all pairs, pairs with different targets, and a count.
 
     Over i < j where the difference is known and the pair has a weight.

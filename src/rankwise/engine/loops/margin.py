@@ -1,5 +1,7 @@
 """PRank with large-margin steps. Twins: `rankwise.testing.oracles.pa_prank` and ``romma_prank``."""
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -139,7 +141,18 @@ def mean_thresholds(b, b_late, rounds, out):
         out[r] = max(out[r], out[r - 1])
 
 
-def margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses):
+def margin(
+    rows: Any,
+    ranks: Any,
+    order: Any,
+    update: Any,
+    w: Any,
+    b: Any,
+    w_late: Any,
+    b_late: Any,
+    counts: Any,
+    guesses: Any,
+) -> int:
     """Run PRank with the steps of ``update`` over rows in ``order``; see `prank`."""
     check_iterates(rows, w, b, w_late, b_late)
     check_stream(rows, ranks, order, len(b) + 1)

@@ -1,5 +1,7 @@
 """The multiclass perceptron pass. Twin: `rankwise.testing.oracles.multiclass_perceptron`."""
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -10,7 +12,9 @@ from rankwise.engine.loops.shapes import check_records, check_shape, check_strea
 UNIFORM, MAX, PROPORTIONAL = 0, 1, 2
 
 
-def multiclass(rows, ranks, order, update, W, counts, guesses):
+def multiclass(
+    rows: Any, ranks: Any, order: Any, update: Any, W: Any, counts: Any, guesses: Any
+) -> int:
     """Run the perceptron over rows in ``order`` (None: as they come), updating in place.
 
     ``update`` is UNIFORM, MAX or PROPORTIONAL; W is (k, d); the rest is as in `prank`.

@@ -5,6 +5,8 @@ tau: the same members for any chunking and any number of threads. Members are ru
 the cache; the scores of four members are taken together, since they share the loads of the row.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import uint64
 
@@ -38,7 +40,21 @@ def chosen(seed, t, group, taus):
     return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
 
 
-def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums, votes):
+def oap(
+    rows: Any,
+    ranks: Any,
+    order: Any,
+    seed: Any,
+    start: Any,
+    first: Any,
+    tau: Any,
+    W: Any,
+    B: Any,
+    correct: Any,
+    losses: Any,
+    sums: Any,
+    votes: Any,
+) -> int:
     """Run the members ``first``, ``first + 1``, ... over rows in ``order``, updating in place.
 
     Parameters
@@ -155,7 +171,7 @@ def _vote(rows, i, W, B, correct, vote):
         vote[2] += correct[m]
 
 
-def member_ranks(rows, W, B, out):
+def member_ranks(rows: Any, W: Any, B: Any, out: Any) -> None:
     """Fill ``out[i, m]`` with the rank that member m gives row i."""
     check_shape("W", W, None, row_width(rows, learning=False))
     check_shape("B", B, len(W), None)

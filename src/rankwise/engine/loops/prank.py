@@ -1,5 +1,7 @@
 """The PRank pass, last and averaged iterate. Twin: `rankwise.testing.oracles.prank`."""
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -37,7 +39,17 @@ def check_iterates(rows, w, b, w_late, b_late):
     check_shape("w_late", w_late, width if averaged or is_faced(rows) else 0)
 
 
-def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
+def prank(
+    rows: Any,
+    ranks: Any,
+    order: Any,
+    w: Any,
+    b: Any,
+    w_late: Any,
+    b_late: Any,
+    counts: Any,
+    guesses: Any,
+) -> int:
     """Run PRank over rows in ``order`` (None: as they come), updating all arrays in place.
 
     Parameters

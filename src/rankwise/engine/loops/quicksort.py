@@ -3,6 +3,8 @@
 And what chance decides about a pair: a hash of a seed and the two, whichever of them comes first.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -42,7 +44,9 @@ def turn_pairs(seed, first, second, one, other, turned):
         one[pair], other[pair] = (j, i) if turned[pair] else (i, j)
 
 
-def plan_level(order, priority, starts, stops, pivots, members, opponents):
+def plan_level(
+    order: Any, priority: Any, starts: Any, stops: Any, pivots: Any, members: Any, opponents: Any
+) -> None:
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
     Priorities are by place, as ``order`` is, which spares a leap through memory for each. Pivots
@@ -83,7 +87,18 @@ def _plan_level(order, priority, starts, stops, pivots, members, opponents):
                 pair += 1
 
 
-def split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
+def split_level(
+    order: Any,
+    priority: Any,
+    starts: Any,
+    stops: Any,
+    pivots: Any,
+    sides: Any,
+    top: Any,
+    scratch: Any,
+    parts: Any,
+    settled: Any,
+) -> int:
     """Move members before (-1) or after (+1) their pivot, each side in the order it had.
 
     A block with an unknown side (0) keeps those members beside the pivot and is not split again.

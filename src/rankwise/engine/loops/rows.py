@@ -33,8 +33,8 @@ def as_rows(X: Any) -> Any:
     if isinstance(X, tuple):
         return X
     if sparse.issparse(X):
-        arrays = (_readonly(array) for array in (X.data, X.indices, X.indptr))
-        return CSR(*arrays, X.shape[1])
+        data, indices, indptr = map(_readonly, (X.data, X.indices, X.indptr))
+        return CSR(data, indices, indptr, X.shape[1])
     return _readonly(X)
 
 
@@ -200,7 +200,7 @@ def _settle(rows, held):
     return (lambda rows, held: None) if _is_plain(rows) else None
 
 
-def scores(rows, W, out):
+def scores(rows: Any, W: Any, out: Any) -> None:
     """Fill ``out[i, r]`` with the inner product of row i with ``W[r]``."""
     W = as_floats("coef_", W)
     check_shape("coef_", W, None, row_width(rows, learning=False))

@@ -1,5 +1,7 @@
 """How far residuals spread around their mean, query by query. Twin: the definition."""
 
+from typing import Any
+
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.shapes import EACH, check_shape
 
@@ -7,7 +9,7 @@ BLOCK = 1024
 """Rows that are read twice while the cache holds them."""
 
 
-def squared_spread(s, y, a, starts):
+def squared_spread(s: Any, y: Any, a: Any, starts: Any) -> float:
     """Return the sum over queries of their weight times that of a (s - y - mean)^2.
 
     ``a`` are row weights, empty if all are 1. Each block is centred on its own, then joins the ones

@@ -5,6 +5,8 @@ A number is ``[+-] digits [. digits] [e [+-] digits]``, and below 1e308. Where i
 are left to the caller, who gets their places.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -149,7 +151,17 @@ def _text(data, i, separator, width, quotes, quoted):
     return i, newlines
 
 
-def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
+def scan_table(
+    data: Any,
+    start: Any,
+    line: Any,
+    separator: Any,
+    width: Any,
+    quotes: Any,
+    kinds: Any,
+    stop: Any,
+    out: Any,
+) -> tuple[int, int, int, int, int]:
     """Read the rows of a table whose columns are known.
 
     Parameters
@@ -271,7 +283,9 @@ def _scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     return row, bad, bad_line, bad_at, n_hard
 
 
-def scan_letor(data, limit, base, grouped, stop, out):
+def scan_letor(
+    data: Any, limit: Any, base: Any, grouped: Any, stop: Any, out: Any
+) -> tuple[int, int, int, int, int]:
     """Read lines of ``grade qid:number feature:value ... # comment``.
 
     Parameters

@@ -5,6 +5,8 @@ have no vote. ``lives`` has a row a voter: the rounds that it ranked rightly, an
 ended it.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -38,7 +40,7 @@ def _check_voters(rows, w, b, survived, W, B, lives, *, learning):
     check_shape("B", B, len(lives), len(b))
 
 
-def elect(rows, w, b, survived, W, B, lives, out):
+def elect(rows: Any, w: Any, b: Any, survived: Any, W: Any, B: Any, lives: Any, out: Any) -> int:
     """Fill ``out`` with the ranks that the voters and the current (w, b) elect for the rows.
 
     Some rows are taken together, so that the voters are read from memory once for all of them.
@@ -94,7 +96,21 @@ def _larger(array, n):
     return grown
 
 
-def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts, guesses):
+def voted(
+    rows: Any,
+    ranks: Any,
+    order: Any,
+    update: Any,
+    w: Any,
+    b: Any,
+    survived: Any,
+    W: Any,
+    B: Any,
+    lives: Any,
+    most: Any,
+    counts: Any,
+    guesses: Any,
+) -> tuple[int, Any, Any, Any]:
     """Run PRank over rows in ``order`` (None: as they come) and keep its hypotheses.
 
     Parameters

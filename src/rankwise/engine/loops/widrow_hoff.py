@@ -1,5 +1,7 @@
 """The Widrow-Hoff pass. Twin: `rankwise.testing.oracles.widrow_hoff`."""
 
+from typing import Any
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -10,7 +12,17 @@ from rankwise.engine.loops.shapes import check_records, check_shape, check_strea
 LOST = 1e100
 
 
-def widrow_hoff(rows, ranks, order, eta, w, thresholds, counts, peak, guesses):
+def widrow_hoff(
+    rows: Any,
+    ranks: Any,
+    order: Any,
+    eta: Any,
+    w: Any,
+    thresholds: Any,
+    counts: Any,
+    peak: Any,
+    guesses: Any,
+) -> int:
     """Run Widrow-Hoff over rows in ``order`` (None: as they come), updating all arrays in place.
 
     ``peak[0]`` becomes the largest absolute score; the rest is as in `prank`. A row that scores
