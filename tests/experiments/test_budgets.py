@@ -4,6 +4,7 @@ import pytest
 from rankwise.experiments import budgets
 from rankwise.experiments.budgets import RULES, STREAMS, forgetful
 from rankwise.ordinal import PRank
+from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 1_200, "n_trials": 2, "sizes": (5, 20)}
 
@@ -43,4 +44,4 @@ def test_sizes_are_checked(sizes):
 
 
 def test_same_seed_same_report(report):
-    assert budgets(**SIZES).to_markdown() == report.to_markdown()
+    assert FORMATS["json"](budgets(**SIZES)) == FORMATS["json"](report)

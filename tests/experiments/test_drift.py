@@ -4,6 +4,7 @@ import pytest
 from rankwise.experiments import drift
 from rankwise.experiments.drift import ANEW, MODELS, _online, _stream, jump, turn
 from rankwise.model_selection import progressive_validation
+from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 3_000, "n_trials": 3, "window": 300}
 
@@ -80,4 +81,4 @@ def test_wrong_sizes_are_refused(sizes, message):
 
 
 def test_same_seed_same_report(report):
-    assert drift(**SIZES).to_markdown() == report.to_markdown()
+    assert FORMATS["json"](drift(**SIZES)) == FORMATS["json"](report)

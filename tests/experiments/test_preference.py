@@ -3,6 +3,7 @@ import pytest
 
 from rankwise.experiments import preference
 from rankwise.experiments.preference import KINDS, sorted_before, tournament
+from rankwise.reports import FORMATS
 
 SIZES = {
     "n_few": 4,
@@ -73,4 +74,4 @@ def test_sizes_are_checked(sizes):
 
 
 def test_same_seed_same_report(report):
-    assert preference(**SIZES).to_markdown() == report.to_markdown()
+    assert FORMATS["json"](preference(**SIZES)) == FORMATS["json"](report)

@@ -6,6 +6,7 @@ from rankwise.experiments import steps
 from rankwise.experiments._trials import linear_stream
 from rankwise.experiments.steps import MODELS, STREAMS, _mislabelled
 from rankwise.ordinal import PRank
+from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 1_000, "n_trials": 3, "n_test": 300}
 
@@ -59,4 +60,4 @@ def test_no_trials_are_refused():
 
 
 def test_same_seed_same_report(report):
-    assert steps(**SIZES).to_markdown() == report.to_markdown()
+    assert FORMATS["json"](steps(**SIZES)) == FORMATS["json"](report)

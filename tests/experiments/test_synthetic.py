@@ -4,9 +4,10 @@ import pytest
 
 from rankwise.datasets import make_herbrich
 from rankwise.engine.kernels import polynomial_map
-from rankwise.experiments import EXPERIMENTS, Report, Table, synthetic
+from rankwise.experiments import EXPERIMENTS, synthetic
 from rankwise.experiments.synthetic import MODELS
 from rankwise.metrics import mean_rank_loss
+from rankwise.reports import FORMATS
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +47,20 @@ def test_no_trials_are_refused():
 
 def test_same_seed_same_report(report):
     again = synthetic(n_rounds=1_500, n_trials=3, n_test=200)
-    assert again.to_markdown() == report.to_markdown()
+    assert FORMATS["json"](again) == FORMATS["json"](report)
     plt.close("all")
 
 
 def test_saving_is_all_or_nothing(report, tmp_path, monkeypatch):
     paths = report.save(tmp_path / "new")
-    assert sorted(p.name for p in paths) == ["online-loss.png", "projection.png", "report.md"]
+    assert sorted(p.name for p in paths) == [
+        "online-loss.png",
+        "projection.png",
+        "report.csv",
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
     assert all(p.stat().st_size > 500 for p in paths)
     assert sorted((tmp_path / "new").iterdir()) == sorted(paths)
 
@@ -65,12 +73,6 @@ def test_saving_is_all_or_nothing(report, tmp_path, monkeypatch):
     assert list((tmp_path / "other").iterdir()) == []
 
 
-def test_table_in_markdown():
-    table = Table("Title", ["a", "b"], [["1", "2"]])
-    assert table.to_markdown().splitlines()[2:] == ["| a | b |", "| --- | --- |", "| 1 | 2 |"]
-
-
 def test_registry():
     assert EXPERIMENTS["synthetic"] is synthetic
     assert all(name == function.__name__ for name, function in EXPERIMENTS.items())
-    assert isinstance(Report("t", "s", [], [], {}).to_markdown(), str)

@@ -12,8 +12,8 @@ from rich.progress import track
 
 from rankwise import __version__
 from rankwise.cli._order import order
-from rankwise.cli._tables import show
 from rankwise.engine.terminal import degrade_output, sentence
+from rankwise.reports._terminal import show
 
 # The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {

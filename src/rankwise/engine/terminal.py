@@ -4,7 +4,7 @@ import codecs
 import io
 import sys
 
-# Stand-ins in ASCII; what is not here becomes a question mark.
+# Stand-ins in ASCII; what is not here becomes an escape such as \\u2603.
 _PLAIN = {"±": "+-", "•": "*", "→": "->", "…": "...", "─": "-", "━": "-"}
 _ERRORS = "rankwise-plain"
 _RAISING = {"strict", "surrogateescape"}
@@ -14,7 +14,8 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(character, "?") for character in text), error.end
+    shown = (_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text)
+    return "".join(shown), error.end
 
 
 def degrade_output() -> None:

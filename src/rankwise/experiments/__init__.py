@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from rankwise.experiments._report import Report, Table
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
@@ -14,6 +13,7 @@ from rankwise.experiments.preference import preference
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
+from rankwise.reports import Report
 
 EXPERIMENTS: dict[str, Callable[..., Report]] = {
     "auc_coverage": auc_coverage,
@@ -31,8 +31,6 @@ EXPERIMENTS: dict[str, Callable[..., Report]] = {
 
 __all__ = [
     "EXPERIMENTS",
-    "Report",
-    "Table",
     "auc_coverage",
     "budgets",
     "drift",

@@ -10,9 +10,9 @@ from scipy.special import ndtri
 
 from rankwise.datasets import make_herbrich
 from rankwise.engine.kernels import polynomial_map
-from rankwise.experiments._report import Table, Track
 from rankwise.metrics import mean_interval, mean_rank_loss_per_rank, rank_losses
 from rankwise.model_selection import progressive_validation
+from rankwise.reports import Table, Track
 
 RANKS = [1, 2, 3, 4, 5]
 ETAS = (0.2, 0.1, 0.05, 0.01)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.metrics._auc import newcombe_interval, normal_interval, of_classes, score_interval
 from rankwise.plots._axes import axes_or_new
+from rankwise.reports import Report, Table, Track
 
 Array = NDArray[np.float64]
 Draw = Callable[[int, int, np.random.Generator], tuple[Array, Array]]

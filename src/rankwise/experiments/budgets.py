@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rankwise.datasets import make_herbrich
 from rankwise.experiments._figures import curve, legend, panels
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import (
     INTERVAL,
     RANKS,
@@ -23,6 +22,7 @@ from rankwise.experiments._trials import (
     with_interval,
 )
 from rankwise.ordinal import PRank
+from rankwise.reports import Report, Table, Track
 
 Stream = tuple[NDArray[np.float64], NDArray[np.int64]]
 

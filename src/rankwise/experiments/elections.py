@@ -26,8 +26,8 @@ from rankwise.aggregation import (
 )
 from rankwise.base import Ranking
 from rankwise.datasets import read_preflib
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import check_sizes
+from rankwise.reports import Report, Table, Track
 
 RULES: dict[str, Callable[..., Ranking]] = {
     "local search": partial(kemeny, method="local"),

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.experiments._report import Report, Track
 from rankwise.experiments._trials import ETAS, INTERVAL, KERNEL, RANKS, Trials, run_trials
 from rankwise.metrics import mean_interval
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay
+from rankwise.reports import Report, Track
 
 TAUS = (0.3, 0.6, 0.9)
 COMBINE = {"bpm": "BPM", "bagging": "bagging", "voted": "OAP voted"}

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rankwise.datasets import read_letor
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.metrics import (
     average_precision_score,
@@ -27,6 +26,7 @@ from rankwise.metrics import (
     pairwise_misranking_loss,
 )
 from rankwise.pairwise import RankSVM
+from rankwise.reports import Report, Table, Track
 
 Array = NDArray[Any]
 

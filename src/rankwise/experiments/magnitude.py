@@ -17,11 +17,11 @@ from threadpoolctl import threadpool_limits
 from rankwise.engine.kernels import Kernel
 from rankwise.engine.solvers.ascent import centre_gram, gram_passes, of_raw_rows
 from rankwise.engine.solvers.ridge import Sample
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.metrics import magnitude_loss, mean_interval, neg_magnitude_loss_scorer
 from rankwise.model_selection import leave_pair_out
 from rankwise.plots._axes import axes_or_new
+from rankwise.reports import Report, Table, Track
 
 Array = NDArray[np.float64]
 

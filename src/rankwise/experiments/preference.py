@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rankwise.engine.linear_ordering import best_order
 from rankwise.engine.sorting import QuickSort
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import INTERVAL, check_sizes
 from rankwise.metrics import mean_interval
 from rankwise.preference import (
@@ -28,6 +27,7 @@ from rankwise.preference import (
     ranking_regret,
     sort_by_degree,
 )
+from rankwise.reports import Report, Table, Track
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.experiments._figures import curve, legend, panels
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import (
     INTERVAL,
     RANKS,
@@ -27,6 +26,7 @@ from rankwise.experiments._trials import (
 )
 from rankwise.metrics import mean_interval, rank_losses
 from rankwise.ordinal import OAPRank, PRank
+from rankwise.reports import Report, Table, Track
 
 N_MEMBERS = (1, 3, 10, 30, 100, 300)
 TAUS = (0.1, 0.3, 0.6, 0.9)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.experiments._figures import curve, legend, panels
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import (
     INTERVAL,
     RANKS,
@@ -25,6 +24,7 @@ from rankwise.experiments._trials import (
 )
 from rankwise.metrics import mean_interval
 from rankwise.ordinal import PRank
+from rankwise.reports import Report, Table, Track
 
 N_FEATURES, WRONG = 20, 0.05
 UPDATES = ("perceptron", "pa", "romma")

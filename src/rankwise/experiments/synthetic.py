@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwise.bounds import prank_regret_bound
-from rankwise.experiments._report import Report, Table, Track
 from rankwise.experiments._trials import (
     ETAS,
     INTERVAL,
@@ -24,6 +23,7 @@ from rankwise.experiments._trials import (
 )
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
+from rankwise.reports import Report, Table, Track
 
 AVERAGED, LAST = "PRank, averaged", "PRank"
 MODELS: dict[str, Any] = {

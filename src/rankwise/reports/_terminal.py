@@ -11,7 +11,7 @@ from rich.text import Text
 from rankwise.engine.terminal import degraded
 
 if TYPE_CHECKING:
-    from rankwise.experiments import Report, Table
+    from rankwise.reports import Report, Table
 
 # What rich puts around a column, two blanks and a line, and at the edge of a table.
 _AROUND, _EDGE = 3, 1
