@@ -90,7 +90,8 @@ def kemeny(
 
     Memory is at most about 70 n^2 bytes and half a gigabyte: the linear program has 200,000
     triangles at most. A proof that needs more is given up, with the bound so far. (The tree of
-    branch and bound is not counted; it is the solver's.) Ctrl-C is seen within a second: what takes longer in the solver runs in a process of its own.
+    branch and bound is not counted; it is the solver's.) Ctrl-C is seen within a second: what takes
+    longer in the solver runs in a process of its own.
 
     References
     ----------
