@@ -89,8 +89,9 @@ def kemeny(
     circles and each search for triangles O(n^3).
 
     Memory is at most about 70 n^2 bytes and half a gigabyte: the linear program has 200,000
-    triangles at most. A proof that needs more is given up, with the bound so far. Ctrl-C is seen
-    within a second: what takes longer in the solver runs in a process of its own.
+    triangles at most. A proof that needs more is given up, with the bound so far. (The tree of
+    branch and bound is not counted; it is the solver's.) Ctrl-C is seen within a second: what takes
+    longer in the solver runs in a process of its own.
 
     References
     ----------
