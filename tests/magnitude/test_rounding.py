@@ -230,9 +230,10 @@ def test_years_need_no_scaling(container):
     about = np.hstack([year - 1987, (year - 1987) ** 2])
     best = Ridge(1e-9).fit(about, y).predict(about)
     assert magnitude_loss(y, model.predict(X)) < 1.1 * magnitude_loss(y, best)
-    search = MPRankCV([100.0], **kernel).fit(X, y)
-    assert_allclose(search.lpo_errors_, leave_pair_out(model, X, y).msd, rtol=1e-5)
-    assert_allclose(search.lpo_errors_, magnitude_loss(y, best), rtol=0.2)
+    model.set_params(C=10.0)
+    search = MPRankCV([10.0], **kernel).fit(X, y)
+    assert_allclose(search.lpo_errors_, leave_pair_out(model, X, y).msd, rtol=1e-3)
+    assert_allclose(search.lpo_errors_, magnitude_loss(y, model.fit(X, y).predict(X)), rtol=0.2)
     with pytest.raises(ValueError, match=REFUSED):
         MPRank(1e12, kernel="poly", degree=2).fit(X, y)
     with pytest.raises(ValueError, match="give Cs up to 1"):

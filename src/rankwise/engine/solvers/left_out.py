@@ -30,6 +30,7 @@ from rankwise.engine.solvers.ridge import (
     centre_scaled,
     check_trusted,
     cholesky,
+    matrix_noise,
     moments,
     penalty,
     spectrum,
@@ -75,7 +76,7 @@ def dual_basis(gram: Gram, sample: Sample) -> Basis:
     """
     K, sizes = gram()
     J, _, lift = centre_scaled(K, sample, 0.0, lifted=True)
-    noise = ERRORS * float(sample.cost @ sizes)
+    noise = matrix_noise(sizes, sample)
     values, U = spectrum(J, noise)
     rest = len(values) - len(sample.totals)
     return Basis(values[:rest], U[:, :rest], lift, noise, 0.0)
@@ -189,7 +190,7 @@ def _by_basis(basis: Basis, y: Vector, sample: Sample, C: float) -> tuple[Matrix
 def _by_inverse(gram: Gram, y: Vector, sample: Sample, C: float) -> tuple[Matrix, float]:
     """Return the same from one inverse, if Cholesky's factor is sound: a fifth of the time."""
     K, sizes = gram()
-    error = C * ERRORS * float(sample.cost @ sizes)
+    error = C * matrix_noise(sizes, sample)
     if error > TRUSTED:
         return K, error
     target = np.sqrt(sample.cost) * sample.centred(y)

@@ -252,7 +252,7 @@ def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
     else:
         # the penalty is hidden by rounding: so is the target along some eigenvectors
         K, means, _ = centre_scaled(gram()[0], sample, 0.0)
-        values, U = spectrum(K, ERRORS * float(sample.cost @ sizes))
+        values, U = spectrum(K, matrix_noise(sizes, sample))
         along = U.T @ target
         lost = values + ridge <= len(values) * EPS * values[-1]
         beta = U @ np.where(lost, 0.0, along / np.where(lost, 1.0, values + ridge))
@@ -261,6 +261,12 @@ def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
     error = missed / float(np.linalg.norm(target)) + rounding(alpha, sizes, y, sample)
     objective = top * (top * (float(beta @ target) + C * missed * missed))
     return Dual(alpha, float(sample.overall(means) @ alpha), objective, error)
+
+
+def matrix_noise(sizes: Vector, sample: Sample) -> float:
+    """Return the length of an error of the scaled Gram matrix whose entries are independent."""
+    squares = sample.cost * sizes
+    return ERRORS * float(np.sqrt(squares.max(initial=0.0) * squares.sum()))
 
 
 def rounding(alpha: Vector, sizes: Vector, y: Vector, sample: Sample) -> float:
