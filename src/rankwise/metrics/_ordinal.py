@@ -142,12 +142,11 @@ def _ranks(
     if not len(true):
         raise ValueError("y_true is empty: a mean loss needs at least one row")
     if known is None:
-        try:
-            both = np.concatenate([true, guessed])
-        except TypeError as error:
+        kinds = {"number" if a.dtype.kind in "biuf" else a.dtype.kind for a in (true, guessed)}
+        if len(kinds - {"O"}) > 1:
             raise ValueError(
                 f"y_true holds {true.dtype} and y_pred {guessed.dtype}: labels must be of one kind"
-            ) from error
-        known = found_labels(both, name="y_true or y_pred", say="labels")
+            )
+        known = found_labels(np.concatenate([true, guessed]), name="y_true or y_pred", say="labels")
         warn_alphabetical(known, name="y_true", say="labels")
     return to_ranks(true, known, "y_true"), to_ranks(guessed, known, "y_pred"), len(known)
