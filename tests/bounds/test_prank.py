@@ -77,8 +77,8 @@ def test_margin_of_zero_is_vacuous():
 
 def test_bounds_beyond_a_float_are_infinite():
     y = [1, 2]
-    for X in ([[-1e200], [1e200]], [[-1e-200], [1.0]]):
-        assert prank_mistake_bound(X, y, [1.0], [0.0]).value == math.inf
+    assert prank_mistake_bound([[-1e-200], [1.0]], y, [1.0], [0.0]).value == math.inf
+    assert prank_mistake_bound([[-1e200], [1e200]], y, [1.0], [0.0]).value == 1.0
     assert prank_regret_bound([[-1.0], [1.0]], y, [1.0], [0.0], 1e-200).vacuous
 
 

@@ -19,7 +19,14 @@ def test_masked_entry_is_refused_by_name():
 
 @pytest.mark.parametrize(
     "values",
-    [np.ma.masked_array([1.0, 2.0], mask=[False, False]), np.ma.array([1, 2]), [1, 2], None, "a"],
+    [
+        np.ma.masked_array([1.0, 2.0], mask=[False, False]),
+        np.ma.array([1, 2]),
+        [1, 2],
+        None,
+        "a",
+        pd.array([1, None]),
+    ],
 )
 def test_nothing_masked(values):
     assert refuse_masked(values, "y") is None

@@ -60,7 +60,7 @@ def test_types(qid):
         (1, "1-D"),
         ([1, np.nan, 2], "NaN"),
         (["a", None, "b"], "NaN"),
-        (np.ma.array([1, 2, 3], mask=[0, 1, 0]), "NaN"),
+        (np.ma.array([1, 2, 3], mask=[0, 1, 0]), "masked entry"),
         (pd.array([1, None, 2], dtype="Int64"), "NaN"),
         ([1.0, 2.5, 1.0], "qid holds 2.5"),
         ([1.0, np.inf, 1.0], "qid holds inf"),
@@ -71,3 +71,9 @@ def test_types(qid):
 def test_bad_qid_is_named(qid, message):
     with pytest.raises(ValueError, match=message):
         encode_queries(qid, 3)
+
+
+def test_short_floats():
+    codes, n = encode_queries(np.array([2, 1, 2], dtype=np.float16), 3)
+    assert codes.tolist() == [1, 0, 1]
+    assert n == 2

@@ -82,3 +82,31 @@ def test_bad_k_is_named(measure, k):
 def test_negative_gains_are_refused():
     with pytest.raises(ValueError, match=r"y_true holds -1.0"):
         ndcg_score([-1, 1], [0, 1])
+
+
+def test_gains_of_one_query_do_not_hide_another():
+    y, s = [0, 1, 2, 5000, 4999], [1, 3, 2, 1, 2]
+    qid = [0, 0, 0, 1, 1]
+    alone = ndcg_score(y[:3], s[:3]), ndcg_score(y[3:], s[3:])
+    assert_allclose(ndcg_score(y, s, qid=qid), np.mean(alone), rtol=1e-14)
+    few = ndcg_score([0, 1, 2, 5e-324, 0], s, qid=qid)
+    assert_allclose(few, (alone[0] + 1) / 2 if s[3] > s[4] else (alone[0] + 1 / np.log2(3)) / 2)
+
+
+@pytest.mark.parametrize("y", [[1.7e308, 0, 1e308], [5e-324, 0, 1e-323], [1e-320, 0, 3e-320]])
+def test_gains_of_any_size(y):
+    relevant = np.array(y) / max(y) if max(y) < 1 else np.array(y) == max(y)
+    for s in ([1, 2, 3], [3, 2, 1], [2, 2, 1], [1.7e308, -1.7e308, 5e-324]):
+        order = np.argsort(-np.array(s, dtype=float), kind="stable")
+        discounts = 1 / np.log2([2, 3, 4])
+        if s[0] != s[1]:
+            expected = relevant[order] @ discounts / (np.sort(relevant)[::-1] @ discounts)
+            assert_allclose(ndcg_score(y, s), expected, rtol=1e-12)
+        assert 0 < ndcg_score(y, s) <= 1
+        assert 0 < average_precision_score(y, s) <= 1
+        assert 0 < reciprocal_rank_score(y, s) <= 1
+
+
+@pytest.mark.parametrize("measure", [ndcg_score, average_precision_score, reciprocal_rank_score])
+def test_a_cut_beyond_any_list(measure):
+    assert measure([0, 1, 1], [3, 2, 1], k=10**30) == measure([0, 1, 1], [3, 2, 1])

@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error
 
 from rankwise.metrics import (
@@ -86,3 +88,47 @@ def test_interval_of_one_trial_knows_no_spread():
 def test_bad_intervals_are_refused(values, level):
     with pytest.raises(ValueError, match=r"values|level"):
         mean_interval(values, level=level)
+
+
+ORDER = ["poor", "fair", "good"]
+
+
+def words(values, order=ORDER):
+    return pd.Categorical(values, categories=order, ordered=True)
+
+
+def test_either_array_may_bring_the_order():
+    true, guessed = ["poor", "good", "fair"], ["good", "poor", "fair"]
+    expected = [2, 2, 0]
+    for y_true, y_pred in (
+        (words(true), guessed),
+        (true, words(guessed)),
+        (words(true), pd.Series(words(guessed))),
+        (words(true), words(guessed, ["poor", "fair", "good", "superb"])),
+        (pl.Series(true, dtype=pl.Enum(ORDER)), words(guessed)),
+    ):
+        assert rank_losses(y_true, y_pred).tolist() == expected
+    assert rank_losses(true, words(guessed), labels=ORDER).tolist() == expected
+
+
+def test_orders_that_contradict_are_refused():
+    with pytest.raises(ValueError, match="categories of y_pred are ordered"):
+        mean_rank_loss(words(["poor", "good"]), words(["poor", "good"], ORDER[::-1]))
+    with pytest.raises(ValueError, match="categories of y_pred are ordered"):
+        mean_rank_loss(["poor"], words(["poor"], ORDER[::-1]), labels=ORDER)
+
+
+def test_masked_labels_are_refused():
+    masked = np.ma.masked_array([1, 2, 3], mask=[0, 1, 0])
+    with pytest.raises(ValueError, match="y_true has a masked entry"):
+        mean_rank_loss(masked, [1, 2, 3])
+    with pytest.raises(ValueError, match="y_pred has a masked entry"):
+        mean_rank_loss([1, 2, 3], masked)
+    with pytest.raises(ValueError, match="labels has a masked entry"):
+        mean_rank_loss([1, 3], [1, 3], labels=masked)
+
+
+def test_the_scorer_needs_classes():
+    model = LinearRegression().fit([[1.0], [2.0]], [1, 2])
+    with pytest.raises(ValueError, match="LinearRegression has no classes_"):
+        neg_mean_rank_loss_scorer(model, [[1.0]], [1])

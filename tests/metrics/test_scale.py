@@ -229,3 +229,15 @@ def test_bad_epsilon(epsilon):
 def test_no_numbers(y):
     with pytest.raises(ValueError, match="y_true"):
         metrics.magnitude_loss(y, [1, 2])
+
+
+@pytest.mark.parametrize("far", [1e9, 1e12, 1e15])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_of_targets_far_from_zero(far, weighted):
+    random = np.random.default_rng(0)
+    y, s = random.integers(0, 5, 3000).astype(float), random.normal(size=3000)
+    chosen = {"pair_weight": "magnitude"}
+    if weighted:
+        chosen["sample_weight"] = random.integers(1, 4, 3000)
+    for measure in (metrics.pairwise_misranking_loss, metrics.exponential_pair_loss):
+        assert_allclose(measure(y + far, s, **chosen), measure(y, s, **chosen), rtol=1e-12)

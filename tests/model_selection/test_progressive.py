@@ -106,3 +106,12 @@ def test_regret_counts_ranks_that_the_stream_lacks():
 def test_bad_input_is_named(model, rows, message):
     with pytest.raises(ValueError, match=message):
         progressive_validation(model, rows, Y)
+
+
+def test_masked_entries_are_refused():
+    X, y = np.arange(8.0).reshape(4, 2), np.array([1, 2, 1, 2])
+    for model in (PRank(), SGDClassifier()):
+        with pytest.raises(ValueError, match="X has a masked entry"):
+            progressive_validation(model, np.ma.masked_equal(X, 3), y)
+        with pytest.raises(ValueError, match="y has a masked entry"):
+            progressive_validation(model, X, np.ma.masked_array(y, mask=[0, 0, 1, 0]))

@@ -8,16 +8,26 @@ With m independent pairs (x, x') of which x' is to be above x, a score h has the
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
+from rankwise.bounds._inputs import (
+    check_count,
+    check_delta,
+    check_list,
+    check_rows,
+    grow,
+    is_number,
+    kernel_diagonal,
+    product,
+)
 from rankwise.bounds._result import Bound
-from rankwise.engine.kernels import Kernel
+from rankwise.engine.inputs import ratings_of
 from rankwise.engine.queries import encode_queries
+from rankwise.metrics._validation import as_floats
 
 _KINDS = ("linear", "kernel", "stumps")
 
@@ -51,9 +61,7 @@ def disjoint_pairs(
     array([[0, 2],
            [1, 3]])
     """
-    targets = np.asarray(y, dtype=np.float64)
-    if targets.ndim != 1 or not np.isfinite(targets).all():
-        raise ValueError("y must be a list of finite numbers, one a row")
+    targets = check_list(ratings_of(y, "y"), "y")
     codes, _ = encode_queries(qid, len(targets))
     shuffled = check_random_state(random_state).permutation(len(targets))
     rows = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -61,9 +69,9 @@ def disjoint_pairs(
     places = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
     seconds = np.flatnonzero(places % 2 == 1)
     pairs = np.stack([rows[seconds - 1], rows[seconds]], axis=1)
-    gaps = np.diff(targets[pairs], axis=1)[:, 0]
-    pairs[gaps < 0] = pairs[gaps < 0, ::-1]
-    return pairs[gaps != 0].astype(np.int64)
+    first, second = targets[pairs].T
+    pairs[first > second] = pairs[first > second, ::-1]
+    return pairs[first != second].astype(np.int64)
 
 
 def empirical_rademacher(
@@ -122,23 +130,22 @@ def empirical_rademacher(
     """
     if kind not in _KINDS:
         raise ValueError(f"kind={kind!r} must be one of {', '.join(_KINDS)}")
-    if not (isinstance(radius, Real) and 0 < radius < math.inf):
+    if not (is_number(radius) and radius > 0):
         raise ValueError(f"radius={radius!r} must be a positive number")
-    rows = check_array(X, accept_sparse=False if kind == "stumps" else "csr", dtype=np.float64)
+    rows = check_rows(X, sparse=kind != "stumps")
     m = rows.shape[0]
     if kind == "stumps":
-        n_stumps = 1 + int((np.diff(np.sort(rows, axis=0), axis=0) > 0).sum())
+        ordered = np.sort(rows, axis=0)
+        n_stumps = 1 + int((ordered[1:] > ordered[:-1]).sum())
         value = radius * math.sqrt(math.log(2 * n_stumps) / (2 * m))
         return _bound(value, radius / 2, {"radius": radius, "m": m, "n_stumps": n_stumps})
     name = "linear" if kind == "linear" else kernel
-    if not (callable(name) or name in ("linear", "poly", "rbf", "precomputed")):
-        raise ValueError(f"kernel={name!r} must be linear, poly, rbf, precomputed or callable")
-    squares = Kernel(name, gamma, degree, coef0).diagonal(rows)
-    if squares.min() < 0:
-        raise ValueError(f"kernel={name!r} has a negative K(x, x), which no kernel has")
-    kappa = math.sqrt(squares.max())
-    value = radius * math.sqrt(squares.sum()) / m
-    return _bound(value, radius * kappa, {"radius": radius, "m": m, "kappa": kappa})
+    squares, exponent = kernel_diagonal(rows, name, gamma, degree, coef0)
+    kappa = grow(math.sqrt(squares.max()), exponent)
+    # the root of the mean square, which is no larger than kappa
+    length = grow(math.sqrt((squares / m).sum()), exponent)
+    value = product(radius, length, 1 / math.sqrt(m))
+    return _bound(value, product(radius, kappa), {"radius": radius, "m": m, "kappa": kappa})
 
 
 def margin_bound(
@@ -176,7 +183,8 @@ def margin_bound(
     -------
     Bound
         With the pieces ``margin_loss``, ``complexity`` (the second term), ``deviation`` (the last),
-        ``rho``, ``misranked`` (the share in the sample), ``m`` and ``delta``. Vacuous at 1.
+        ``rho``, ``misranked`` (the share in the sample), ``m`` and ``delta``. Vacuous at 1, and
+        infinite if no float can hold it.
 
     References
     ----------
@@ -189,25 +197,26 @@ def margin_bound(
     >>> print(f"{bound.value:.2f}, of which {bound.pieces['margin_loss']:.2f} was seen")
     0.31, of which 0.10 was seen
     """
-    gaps = np.asarray(margins, dtype=np.float64)
-    if gaps.ndim != 1 or not len(gaps) or not np.isfinite(gaps).all():
-        raise ValueError("margins must be a list of finite numbers, one a pair, not empty")
-    rhos = np.atleast_1d(np.asarray(rho, dtype=np.float64))
+    gaps = check_list(margins, "margins")
+    if not len(gaps):
+        raise ValueError("margins is empty: give one number a pair")
+    rhos = np.atleast_1d(as_floats(rho, "rho"))
     if rhos.ndim != 1 or not len(rhos) or not np.all((rhos > 0) & np.isfinite(rhos)):
         raise ValueError(f"rho={rho!r} must be a positive number, or several")
-    _check_delta(delta)
+    check_delta(delta)
     try:
         first, second = (float(part) for part in complexity)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"complexity={complexity!r} must be two numbers or bounds, of the worse rows and of "
             "the better rows"
         ) from error
     if not (first >= 0 and second >= 0):
         raise ValueError(f"complexity=({first}, {second}) must not be negative")
-    deviation = 3 * math.sqrt(math.log(2 * len(rhos) / delta) / (2 * len(gaps)))
-    losses = [float(np.clip(1 - gaps / r, 0, 1).mean()) for r in rhos]
-    capacities = [2 / float(r) * (first + second) for r in rhos]
+    deviation = 3 * math.sqrt((math.log(2 * len(rhos)) - math.log(delta)) / (2 * len(gaps)))
+    with np.errstate(over="ignore"):
+        losses = [float(np.clip(1 - gaps / r, 0, 1).mean()) for r in rhos]
+    capacities = [2 * (first + second) / float(r) for r in rhos]
     best = int(np.argmin(np.add(losses, capacities)))
     pieces = {
         "margin_loss": losses[best],
@@ -255,18 +264,13 @@ def auc_deviation(n_pos: int, n_neg: int, *, delta: float = 0.05) -> Bound:
     >>> print(f"{auc_deviation(100, 900).value:.3f}")
     0.143
     """
-    for name, n in (("n_pos", n_pos), ("n_neg", n_neg)):
-        if not (isinstance(n, Integral) and n > 0):
-            raise ValueError(f"{name}={n!r} must be a whole number of rows, at least 1")
-    _check_delta(delta)
-    value = math.sqrt((1 / n_pos + 1 / n_neg) / 2 * math.log(2 / delta))
+    check_count(n_pos, "n_pos")
+    check_count(n_neg, "n_neg")
+    check_delta(delta)
+    doubt = math.log(2) - math.log(delta)
+    value = math.sqrt((1 / int(n_pos) + 1 / int(n_neg)) / 2 * doubt)
     return _bound(value, 0.5, {"n_pos": n_pos, "n_neg": n_neg, "delta": delta})
 
 
 def _bound(value: float, trivial: float, pieces: dict[str, float]) -> Bound:
     return Bound(float(value), float(trivial), {name: float(x) for name, x in pieces.items()})
-
-
-def _check_delta(delta: float) -> None:
-    if not (isinstance(delta, Real) and 0 < delta < 1):
-        raise ValueError(f"delta={delta!r} must be between 0 and 1, such as 0.05")

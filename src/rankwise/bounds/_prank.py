@@ -6,16 +6,18 @@ loss is the sum over rounds of \|guess - truth\| in ranks, in one pass of ``PRan
 """
 
 import math
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from rankwise.bounds._inputs import check_rows, grow, is_number, shrink
 from rankwise.bounds._result import Bound
+from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import found_labels, known_labels, to_ranks, warn_alphabetical
+from rankwise.metrics._validation import as_floats, exponent_of, scaled
 
 
 def ranking_margin(
@@ -149,14 +151,14 @@ def prank_regret_bound(
     >>> print(f"{bound.value:.1f} of {bound.trivial:.0f}, H = {bound.pieces['hinge']:.2f}")
     44.2 of 122, H = 1.08
     """
-    if not (isinstance(margin, Real) and 0 < margin < math.inf):
+    if not (is_number(margin) and margin > 0):
         raise ValueError(f"margin={margin!r} must be a positive number, such as 0.1")
     margins, radius = _margins(X, y, coef, thresholds, labels)
     n_rounds, cuts = margins.shape
     hinge = float(np.maximum(0.0, margin - margins).sum())
     reach = math.sqrt(cuts) * math.hypot(radius, 1)
-    longest = reach + math.hypot(reach, 2 * math.sqrt(margin * hinge))
-    value = _square(longest / (2 * float(margin)))
+    longest = reach + math.hypot(reach, 2 * math.sqrt(margin) * math.sqrt(hinge))
+    value = _square(longest / 2 / float(margin))
     pieces = {
         "margin": float(margin),
         "hinge": hinge,
@@ -180,29 +182,38 @@ def _margins(
     labels: ArrayLike | None,
 ) -> tuple[NDArray[np.float64], float]:
     """Return the unit-norm margins of shape (m, k-1), and the length of the longest row."""
-    rows = check_array(X, accept_sparse="csr", dtype=np.float64)
+    rows, exponent = shrink(check_rows(X))
     if sparse.issparse(rows):
         rows = rows.copy()
         rows.sum_duplicates()
-    w, b = np.asarray(coef, dtype=np.float64), np.asarray(thresholds, dtype=np.float64)
+    w, b = as_floats(coef, "coef"), as_floats(thresholds, "thresholds")
     if w.shape != (rows.shape[1],):
         raise ValueError(
             f"coef must be a list of {rows.shape[1]} numbers, one a feature of X, but has the "
             f"shape {w.shape}"
         )
-    if b.ndim != 1 or not len(b) or np.any(np.diff(b) < 0):
+    if b.ndim != 1 or not len(b) or not (b[1:] >= b[:-1]).all():
         raise ValueError(f"thresholds={b.tolist()} must be one or more numbers in rising order")
-    norm = math.hypot(*w, *b)
-    if not (norm > 0 and math.isfinite(norm)):
+    both = np.append(w, b)
+    if not (both.any() and np.isfinite(both).all()):
         raise ValueError("coef and thresholds must be finite and not all zero: fit a ranker first")
+    unit = exponent_of(both)
+    w, b = scaled(w, unit), scaled(b, unit)
+    norm = math.hypot(*w, *b)
     ranks = _ranks(y, len(b) + 1, labels)
     check_consistent_length(rows, ranks)
     sides = np.where(ranks[:, None] > np.arange(len(b)), 1.0, -1.0)
-    margins = sides * ((safe_sparse_dot(rows, w)[:, None] - b) / norm)
-    return margins, float(row_norms(rows).max())
+    if exponent < 0:
+        # rows that are so short are nothing beside thresholds
+        rows, exponent = check_rows(X), 0
+    margins = sides * ((safe_sparse_dot(rows, w)[:, None] - scaled(b, exponent)) / norm)
+    for side in (margins.min(), margins.max(), row_norms(rows).max()):
+        grow(float(side), exponent)
+    return scaled(margins, -exponent), grow(float(row_norms(rows).max()), exponent)
 
 
 def _ranks(y: ArrayLike, k: int, labels: ArrayLike | None) -> NDArray[np.int64]:
+    refuse_masked(labels, "labels")
     names, values = known_labels(y, labels, say="labels")
     if names is None and np.isin(values, np.arange(1, k + 1)).all():
         names = np.arange(1, k + 1)

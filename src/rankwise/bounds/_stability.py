@@ -7,14 +7,21 @@ change by at most :math:`\sigma` times what two scores change by: :math:`\sigma 
 """
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
+from rankwise.bounds._inputs import (
+    check_count,
+    check_delta,
+    check_rows,
+    grow,
+    is_number,
+    kernel_diagonal,
+    product,
+)
 from rankwise.bounds._result import Bound
-from rankwise.engine.kernels import Kernel
 
 _COVERED = ("magnitude", "epsilon_insensitive", "hinge_rank")
 
@@ -46,7 +53,7 @@ def stability_beta(
     -------
     Bound
         With the pieces ``sigma``, ``C``, ``kappa``, ``m``, ``M`` and ``power``. Vacuous at
-        (2M)^power or more, the largest cost there is.
+        (2M)^power or more, the largest cost there is. Infinite if no float can hold it.
 
     References
     ----------
@@ -65,14 +72,15 @@ def stability_beta(
         raise ValueError(
             f"cost={cost!r} is not covered by the theorem{jumps}: take one of {', '.join(_COVERED)}"
         )
-    if power not in (1, 2):
+    if not (isinstance(power, Integral) and power in (1, 2)):
         raise ValueError(f"power={power!r} must be 1 or 2")
-    if not (isinstance(m, Integral) and m > 0):
-        raise ValueError(f"m={m!r} must be a whole number of rows, at least 1")
-    sigma = 1.0 if power == 1 else 4.0 * M
-    value = 4.0 * C * sigma * sigma * kappa * kappa / m
+    check_count(m, "m")
+    factors = () if power == 1 else (4.0, M, 4.0, M)
+    value = product(4.0, C, *factors, kappa, kappa, 1 / int(m))
+    sigma = 1.0 if power == 1 else product(4.0, M)
     pieces = {"sigma": sigma, "C": C, "kappa": kappa, "m": m, "M": M, "power": power}
-    return Bound(value, (2.0 * M) ** power, {name: float(x) for name, x in pieces.items()})
+    trivial = product(*([2.0, M] * power))
+    return Bound(value, trivial, {name: float(x) for name, x in pieces.items()})
 
 
 def stability_bound(
@@ -130,11 +138,11 @@ def stability_bound(
     0.165 of 2.0, beta = 4e-05
     """
     beta = stability_beta(C=C, kappa=kappa, m=m, power=power, M=M, cost=cost)
-    if not (isinstance(empirical, Real) and 0 <= empirical < math.inf):
+    if not (is_number(empirical) and empirical >= 0):
         raise ValueError(f"empirical={empirical!r} must be a mean cost, a number of at least 0")
-    if not (isinstance(delta, Real) and 0 < delta < 1):
-        raise ValueError(f"delta={delta!r} must be between 0 and 1, such as 0.05")
-    deviation = (beta.value * m + beta.trivial) * math.sqrt(2.0 / m * math.log(2.0 / delta))
+    check_delta(delta)
+    doubt = math.log(2.0) - math.log(delta)
+    deviation = (beta.value * int(m) + beta.trivial) * math.sqrt(2.0 / int(m) * doubt)
     pieces = {
         **beta.pieces,
         "beta": beta.value,
@@ -171,16 +179,11 @@ def kernel_radius(
     >>> kernel_radius([[3.0, 4.0], [1.0, 1.0]]), kernel_radius([[3.0, 4.0]], kernel="rbf")
     (5.0, 1.0)
     """
-    rows = check_array(X, accept_sparse="csr", dtype="float64")
-    if not (callable(kernel) or kernel in ("linear", "poly", "rbf", "precomputed")):
-        raise ValueError(f"kernel={kernel!r} must be linear, poly, rbf, precomputed or callable")
-    values = Kernel(kernel, gamma, degree, coef0).diagonal(rows)
-    if values.min() < 0:
-        raise ValueError(f"kernel={kernel!r} has a negative K(x, x), which no kernel has")
-    return math.sqrt(values.max())
+    squares, exponent = kernel_diagonal(check_rows(X), kernel, gamma, degree, coef0)
+    return grow(math.sqrt(squares.max()), exponent)
 
 
 def _check(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not (isinstance(value, Real) and 0 < value < math.inf):
+        if not (is_number(value) and value > 0):
             raise ValueError(f"{name}={value!r} must be a positive number")

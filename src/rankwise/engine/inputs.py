@@ -28,7 +28,8 @@ def refuse_masked(values: Any, name: str) -> None:
     ValueError
         If an entry is masked. The message names the first one.
     """
-    if np.ma.is_masked(values):
+    # arrays of pandas have a mask, too, for values that they call missing
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
         where = f"row {place[0]}" if len(place) == 1 else f"place {place}"
         raise ValueError(

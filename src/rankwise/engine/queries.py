@@ -50,6 +50,8 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
         names = sorted_labels(values)
         return to_ranks(values, names, "qid"), len(names)
     if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float64)
         whole = np.trunc(values)
         if not np.array_equal(whole, values) or np.abs(values).max(initial=0) > 2.0**53:
             raise ValueError(

@@ -15,6 +15,9 @@ from rankwise.engine.loops import lists
 from rankwise.engine.pairs import Pairs, sorted_rows
 from rankwise.metrics._validation import Floats, check_numbers
 
+# 2^y can be summed below the one, and is 1 + log(2) y to all digits below the other.
+_HIGH, _LOW, _SHIFT = 1000.0, 2.0**-200, 250
+
 
 def ndcg_score(
     y_true: ArrayLike, y_score: ArrayLike, *, qid: ArrayLike | None = None, k: int | None = None
@@ -62,8 +65,10 @@ def ndcg_score(
     discounts = 1 / np.log2(np.arange(2, np.diff(starts).max() + 2))
     discounts[cut:] = 0.0
     best, out = np.empty(pairs.n_queries), np.empty(pairs.n_queries)
-    if pairs.grades is None:
-        gains = _gains(pairs.group(pairs.y))
+    extreme = _is_extreme(y if pairs.grades is None else pairs.grades[1])
+    if pairs.grades is None or extreme:
+        targets = pairs.group(pairs.y)
+        gains = _extreme_gains(targets, starts) if extreme else _gains(targets)
         lists.best_gains(sorted_rows(gains, starts)[1], discounts, starts, best)
         lists.ndcg(scores, rows, gains, discounts, starts, best, out)
     else:
@@ -141,9 +146,22 @@ def reciprocal_rank_score(
 
 
 def _gains(y: Floats) -> Floats:
-    """Return 2^y - 1, as multiples of 2^max(y) if that could overflow."""
-    bits, top = np.log(2) * y, y.max()
-    return np.expm1(bits) if top < 1000 else -np.exp2(y - top) * np.expm1(-bits)
+    """Return 2^y - 1."""
+    return np.expm1(np.log(2) * y)
+
+
+def _is_extreme(y: Floats) -> bool:
+    """Whether gains, or sums of them, could overflow or lose digits."""
+    return bool(y.max() >= _HIGH or y.min(where=y > 0, initial=np.inf) < _LOW)
+
+
+def _extreme_gains(y: Floats, starts: NDArray[np.int64]) -> Floats:
+    """Return 2^y - 1 as multiples of a power of 2 that each query has for itself."""
+    top = np.repeat(np.maximum.reduceat(y, starts[:-1]), np.diff(starts))
+    high = -np.exp2(y - top) * np.expm1(-np.log(2) * y)
+    low = np.ldexp(np.minimum(y, _LOW), _SHIFT)  # 2^y - 1 is log(2) y there, to all digits
+    usual = _gains(np.minimum(y, _HIGH))
+    return np.where(top >= _HIGH, high, np.where(top < _LOW, low, usual))
 
 
 def _relevance(
@@ -167,7 +185,7 @@ def _check_k(k: int | None, n: int) -> int:
         return n
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
         raise ValueError(f"k={k!r} must be a whole number from 1, or None for the whole list")
-    return int(k)
+    return min(int(k), n)
 
 
 def _mean(values: NDArray[np.float64]) -> float:

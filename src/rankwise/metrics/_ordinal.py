@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
+from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import (
-    as_labels,
     found_labels,
     known_labels,
     to_ranks,
@@ -25,9 +25,9 @@ def rank_losses(
     y_true, y_pred : array-like of shape (n_samples,)
         True and predicted labels.
     labels : array-like of shape (k,), default=None
-        All labels, lowest rank first. None: the categories of an ordered categorical ``y_true``,
-        else the sorted labels that occur in either array. Name them where some may be absent: with
-        1 and 5 alone, 5 is the next rank after 1.
+        All labels, lowest rank first. None: the categories of an ordered categorical ``y_true`` or
+        ``y_pred``, else the sorted labels that occur in either array. Name them where some may be
+        absent: with 1 and 5 alone, 5 is the next rank after 1.
 
     Examples
     --------
@@ -122,6 +122,10 @@ def neg_mean_rank_loss_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> flo
     >>> cross_val_score(PRank(), X, y, cv=3, scoring=neg_mean_rank_loss_scorer).shape
     (3,)
     """
+    if not hasattr(estimator, "classes_"):
+        raise ValueError(
+            f"{type(estimator).__name__} has no classes_, which are the ranks: fit a classifier"
+        )
     return -mean_rank_loss(y, estimator.predict(X), labels=estimator.classes_)
 
 
@@ -129,18 +133,20 @@ def _ranks(
     y_true: ArrayLike, y_pred: ArrayLike, labels: ArrayLike | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return true and predicted ranks from 0, and their number k."""
+    for name, values in (("y_true", y_true), ("y_pred", y_pred), ("labels", labels)):
+        refuse_masked(values, name)
     known, true = known_labels(y_true, labels, name="y_true", say="labels")
-    guessed = as_labels(y_pred, "y_pred")
+    # the order of a categorical is that of its type, and both must have one
+    known, guessed = known_labels(y_pred, known, name="y_pred", say="labels")
     check_consistent_length(true, guessed)
     if not len(true):
         raise ValueError("y_true is empty: a mean loss needs at least one row")
     if known is None:
-        try:
-            both = np.concatenate([true, guessed])
-        except TypeError as error:
+        kinds = {"number" if a.dtype.kind in "biuf" else a.dtype.kind for a in (true, guessed)}
+        if len(kinds - {"O"}) > 1:
             raise ValueError(
                 f"y_true holds {true.dtype} and y_pred {guessed.dtype}: labels must be of one kind"
-            ) from error
-        known = found_labels(both, name="y_true or y_pred", say="labels")
+            )
+        known = found_labels(np.concatenate([true, guessed]), name="y_true or y_pred", say="labels")
         warn_alphabetical(known, name="y_true", say="labels")
     return to_ranks(true, known, "y_true"), to_ranks(guessed, known, "y_pred"), len(known)

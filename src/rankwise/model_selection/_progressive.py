@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
+from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import found_labels, known_labels, warn_alphabetical
 from rankwise.metrics import rank_losses
 
@@ -102,6 +103,8 @@ def progressive_validation(estimator: Any, X: ArrayLike, y: ArrayLike) -> Progre
             f"{type(estimator).__name__} is not a classifier with partial_fit, so it can't learn "
             "ranks row by row: use a model of rankwise.ordinal, or cross-validation"
         )
+    refuse_masked(X, "X")
+    refuse_masked(y, "y")
     model = clone(estimator)
     classes, labels = known_labels(y, getattr(model, "label_order", None))
     if hasattr(model, "partial_fit_predict"):

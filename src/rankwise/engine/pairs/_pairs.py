@@ -167,7 +167,9 @@ class Pairs:
                 mass = np.array([np.count_nonzero(codes == g) for g in range(len(levels))], float)
             lower = np.append(0.0, np.cumsum(mass)[:-1])
             if self.magnitude:
-                return float(mass @ (levels * lower) - np.cumsum(mass * levels)[:-1] @ mass[1:])
+                # each step between two targets counts for the pairs on both sides of it
+                higher = np.cumsum(mass[::-1])[::-1]
+                return float(np.diff(levels) @ (lower[1:] * higher[1:]))
             return float(mass @ lower)
         return float(self.query_weights.sum())
 

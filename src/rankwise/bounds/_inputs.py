@@ -1,0 +1,108 @@
+"""What the bounds take, and lengths of rows that a float can hold."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from rankwise.engine.inputs import refuse_masked
+from rankwise.engine.kernels import Kernel
+from rankwise.metrics._validation import as_floats
+
+Floats = NDArray[np.float64]
+
+# Squares of numbers up to this power of 2 can be summed.
+_WIDE = 400
+
+
+def check_rows(X: Any, *, sparse: bool = True) -> Any:
+    """Return rows of finite numbers, as an array or a CSR matrix."""
+    refuse_masked(X, "X")
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_array(
+                X, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name="X"
+            )
+    except OverflowError as error:
+        raise ValueError(f"X must be numbers that a float can hold: {error}") from error
+
+
+def check_list(values: Any, name: str) -> Floats:
+    """Return a list of finite numbers, which may be empty."""
+    array = as_floats(values, name)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be a list of finite numbers, but it is {values!r}")
+    return array
+
+
+def check_count(n: Any, name: str) -> None:
+    """Refuse what is no number of rows."""
+    if not (isinstance(n, Integral) and 0 < int(n) < 2**63):
+        raise ValueError(f"{name}={n!r} must be a whole number of rows, at least 1")
+
+
+def check_delta(delta: Any) -> None:
+    """Refuse what is no probability to fail with."""
+    if not (is_number(delta) and 0 < delta < 1):
+        raise ValueError(f"delta={delta!r} must be between 0 and 1, such as 0.05")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that a float can hold."""
+    if not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def product(*factors: float) -> float:
+    """Return a product that no factor alone makes too large or small; infinite if it is."""
+    parts = [math.frexp(factor) for factor in factors]
+    try:
+        return math.ldexp(math.prod(part for part, _ in parts), sum(e for _, e in parts))
+    except OverflowError:
+        return math.inf
+
+
+def shrink(rows: Any) -> tuple[Any, int]:
+    """Return rows divided by 2^e, and e, so that their squares can be summed."""
+    data = rows if isinstance(rows, np.ndarray) else rows.data
+    exponent = math.frexp(float(np.abs(data).max(initial=0.0)))[1]
+    if abs(exponent) <= _WIDE:
+        return rows, 0
+    if isinstance(rows, np.ndarray):
+        return np.ldexp(rows, -exponent), exponent
+    less = rows.copy()
+    less.data = np.ldexp(less.data, -exponent)
+    return less, exponent
+
+
+def kernel_diagonal(rows: Any, kernel: Any, *options: Any) -> tuple[Floats, int]:
+    """Return K(x, x) / 4^e of the rows, and e."""
+    if not (callable(kernel) or kernel in ("linear", "poly", "rbf", "precomputed")):
+        raise ValueError(f"kernel={kernel!r} must be linear, poly, rbf, precomputed or callable")
+    rows, exponent = shrink(rows) if kernel == "linear" else (rows, 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.asarray(Kernel(kernel, *options).diagonal(rows), dtype=np.float64)
+    if not np.isfinite(squares).all():
+        raise ValueError(
+            f"kernel={kernel!r} has a K(x, x) that no float can hold: scale the features"
+        )
+    if squares.min() < 0:
+        raise ValueError(f"kernel={kernel!r} has a negative K(x, x), which no kernel has")
+    return squares, exponent
+
+
+def grow(number: float, exponent: int) -> float:
+    """Return a number times 2^exponent, or refuse it."""
+    try:
+        return math.ldexp(number, exponent)
+    except OverflowError:
+        raise ValueError(
+            "the rows of X are longer than a float can hold: scale the features"
+        ) from None
