@@ -28,7 +28,7 @@ def daemon():
     """Start a process that can't start others, and where warnings are errors."""
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1, warnings.simplefilter, ("error",)) as pool:
-        yield lambda function, *args: pool.apply_async(function, args).get(timeout=120)
+        yield lambda function, *args: pool.apply_async(function, args).get(timeout=600)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 7])

@@ -220,8 +220,10 @@ class OAPRank(KernelMixin, BaseEstimator):
             return super().predict(X)
         if self.combine not in ("bagging", "voted"):
             self._validate_params()  # says what it may be
-        voted = self.combine == "voted"
-        weights = self._state["correct"] if voted else np.zeros(1, dtype=np.int64)
+        weights = np.zeros(1, dtype=np.int64)
+        if self.combine == "voted":
+            weights = self._state["correct"]
+            check_shape("correct", weights, len(self._state["W"]), kind=np.int64)
         ranks = [
             vote(said.sum(axis=1), (said * weights).sum(axis=1), weights.sum(), said.shape[1])
             for said in self._said(X)
