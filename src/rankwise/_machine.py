@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from rankwise.base import RankerMixin, check_ranked
+from rankwise.base import RankerMixin, check_ranked, unchanged_on_error
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Factor, Kernel, factorise
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.pairs import PairCosts, PairLoss, Pairs, pair_costs
@@ -89,6 +89,7 @@ class PairMachine(KernelRanker, BaseEstimator):
     warm_start: bool
     _ended: tuple[float, float]
 
+    @unchanged_on_error
     def fit(
         self,
         X: ArrayLike,

@@ -5,20 +5,20 @@ any chunks, `RankerMixin` a regressor of a score, by which things are put in ord
 scikit-learn.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import wraps
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.labels import (
     check_same_order,
     found_labels,
@@ -36,7 +36,9 @@ from rankwise.metrics import pairwise_misranking_loss
 __all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]
 
 State = dict[str, NDArray[Any]]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
+_FLOATS = [np.float64, np.float32]
 _UNWANTED = np.empty(0, dtype=np.int64)
 _TOO_LARGE = (
     "larger than a float can hold: scale the features, for example with "
@@ -105,6 +107,26 @@ class Ranking:
         return f"Ranking({', '.join(f'{k}={v!r}' for k, v in known if v is not None)})"
 
 
+def unchanged_on_error(learn: Method) -> Method:
+    """Decorate a method that learns: if it raises, the model is left as it was.
+
+    Every attribute is put back, those of scikit-learn's validation included. The method must
+    replace what it has learned before, not write into it.
+    """
+
+    @wraps(learn)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return learn(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, method)
+
+
 class OrdinalMixin(ClassifierMixin):
     """A classifier over ordered labels that projects a row on a line cut by thresholds.
 
@@ -138,7 +160,7 @@ class OrdinalMixin(ClassifierMixin):
         ndarray of shape (n_samples,), or (n_samples, k) if ``coef_`` has a row a class
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        rows = self._check_rows(X, reset=False)
         direction = self._direction()
         coef = np.atleast_2d(direction)
         projections = np.empty((rows.shape[0], len(coef)))
@@ -175,6 +197,11 @@ class OrdinalMixin(ClassifierMixin):
             means the higher one.
         """
         return self._decide(self.project(X))
+
+    def _check_rows(self, X: ArrayLike, *, reset: bool) -> Any:
+        # The loops find what is not finite, but for a precomputed kernel, of which they read parts.
+        precomputed = getattr(self, "kernel", None) == "precomputed"
+        return check_rows(self, X, reset=reset, dtype=_FLOATS, finite=precomputed)
 
     def _direction(self) -> NDArray[np.float64]:
         """Return what the parts of X are multiplied with."""
@@ -286,6 +313,7 @@ class OnlineMixin(OrdinalMixin):
     n_mistakes_: int
     rank_loss_: int
 
+    @unchanged_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from scratch, in ``epochs`` passes over the rows.
 
@@ -300,16 +328,15 @@ class OnlineMixin(OrdinalMixin):
         -------
         self
         """
-        with self._unchanged_on_error():
-            rows = self._begin(X, y, reset=True)
-            self._check_whole(rows)
-            classes, ranks = self._check_labels(y, find=True)
-            state = self._start(len(classes), self._width(rows.shape[1]))
-            random = check_random_state(self.random_state)
-            for _ in range(self.epochs):
-                order = random.permutation(len(ranks)) if self.shuffle else None
-                self._run(rows, ranks, state, order)
-            self._finish(state, classes)
+        rows = self._begin(X, y, reset=True)
+        self._check_whole(rows)
+        classes, ranks = self._check_labels(y, find=True)
+        state = self._start(len(classes), self._width(rows.shape[1]))
+        random = check_random_state(self.random_state)
+        for _ in range(self.epochs):
+            order = random.permutation(len(ranks)) if self.shuffle else None
+            self._run(rows, ranks, state, order)
+        self._finish(state, classes)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -358,26 +385,27 @@ class OnlineMixin(OrdinalMixin):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
 
+    @unchanged_on_error
     def _learn(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, *, wanted: bool
     ) -> NDArray[np.int64]:
         first = not self.__sklearn_is_fitted__()
-        with self._unchanged_on_error():
-            rows = self._begin(X, y, reset=first)
-            if first:
-                labels, ranks = self._check_labels(y, classes, find=False)
-                state = self._start(len(labels), self._width(rows.shape[1]))
-            else:
-                labels, ranks = self.classes_, self._check_labels_again(y, classes)
-                state = {name: array.copy() for name, array in self._state.items()}
-            guesses = np.empty(len(ranks), dtype=np.int64) if wanted else _UNWANTED
-            self._run(rows, ranks, state, None, guesses)
-            self._finish(state, labels)
+        rows = self._begin(X, y, reset=first)
+        if first:
+            labels, ranks = self._check_labels(y, classes, find=False)
+            state = self._start(len(labels), self._width(rows.shape[1]))
+        else:
+            labels, ranks = self.classes_, self._check_labels_again(y, classes)
+            state = {name: array.copy() for name, array in self._state.items()}
+        guesses = np.empty(len(ranks), dtype=np.int64) if wanted else _UNWANTED
+        self._run(rows, ranks, state, None, guesses)
+        self._finish(state, labels)
         return guesses
 
     def _begin(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Any:
         self._validate_params()
-        rows = check_rows(self, X, reset=reset)
+        refuse_masked(y, "y")
+        rows = self._check_rows(X, reset=reset)
         check_consistent_length(rows, y)
         return rows
 
@@ -409,16 +437,6 @@ class OnlineMixin(OrdinalMixin):
         self._state, self.classes_ = state, classes
         self.n_rounds_, self.n_mistakes_, self.rank_loss_ = state["counts"].tolist()
         self._publish(state)
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _check_whole(self, X: Any) -> None:
         """Refuse rows that ``fit`` can't take as the whole data."""
@@ -548,10 +566,12 @@ def check_ranked(
     missing: bool = False,
 ) -> Ranked:
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
+    refuse_masked(sample_weight, "sample_weight")
+    refuse_masked(y, "y")
     rows, ratings = validate_data(
         estimator,
-        X,
-        y,
+        rows_of(X),
+        ratings_of(y, "y"),
         accept_sparse="csr",
         dtype=np.float64,
         order="C",
@@ -559,9 +579,6 @@ def check_ranked(
         y_numeric=True,
         reset=reset,
     )
-    if sparse.issparse(rows):
-        rows = sparse.csr_array(rows)
-        rows.sum_duplicates()
     ratings = np.ascontiguousarray(ratings, dtype=np.float64)
     weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
     codes, n_queries = encode_queries(qid, len(ratings))
@@ -577,18 +594,25 @@ def check_ranked(
     return Ranked(rows, ratings, weight, codes, n_queries, kept)
 
 
-def check_rows(estimator: object, X: ArrayLike, *, reset: bool) -> Any:
-    """Return X as a C-ordered float array or CSR matrix.
+def check_rows(
+    estimator: object,
+    X: ArrayLike,
+    *,
+    reset: bool,
+    dtype: Any = np.float64,
+    finite: bool | str = True,
+) -> Any:
+    """Return X as a C-ordered float array or a CSR matrix without an entry twice.
 
-    The loops find what is not finite, but for a precomputed kernel, of which they read parts.
+    ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
     """
     return validate_data(
         estimator,
-        X,
+        rows_of(X),
         accept_sparse="csr",
-        dtype=[np.float64, np.float32],
+        dtype=dtype,
         order="C",
-        ensure_all_finite=getattr(estimator, "kernel", None) == "precomputed",
+        ensure_all_finite=finite,
         reset=reset,
     )
 

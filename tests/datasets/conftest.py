@@ -73,6 +73,14 @@ LETOR = (
     b"1 qid:7\n"
 )
 
+LIGHTGBM = b"2 1:0.5 2:-1e-3 4:1 # a\n0 3:.25\n\n1\n"
+LIGHTGBM_SIZES = b"2\n1\n"
+
+ANY_RATINGS = (
+    "user,item,rating,time\n"
+    'ann,"tea, green",0.5,1381006850\n7,"a ""b""",10,1381006851\nJosé,007,-1,1381006852\n'
+)
+
 PREFLIB = (
     "# FILE NAME: x.toi\n# TITLE: Bäume\n# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 4\n"
     "# NUMBER VOTERS: 6\n# NUMBER UNIQUE ORDERS: 3\n"

@@ -15,6 +15,7 @@ from rankwise.datasets import (
     read_movielens,
     read_ordinal,
     read_preflib,
+    read_ratings,
 )
 
 
@@ -161,6 +162,84 @@ def test_letor(samples, write):
     assert read_letor(write("c", b"1 qid:3 9:1\n")).comments is None
 
 
+def test_lightgbm_layout(write):
+    text = b"2 1:0.5 3:1 # a\n\n0 2:.25\n# comment\n1\n3 1:1\n"
+    path = write("rank.train", text)
+    with pytest.raises(
+        ValueError, match=r"rank\.train:1: no query: write qid:number .* into .*rank\.train\.query"
+    ):
+        read_letor(path)
+    write("rank.train.query", b"3\r\n\r\n1\r\n")
+    data = read_letor(path)
+    assert_array_equal(data.X, [[0.5, 0, 1], [0, 0.25, 0], [0, 0, 0], [1, 0, 0]])
+    assert_array_equal(data.y, [2, 0, 1, 3])
+    assert_array_equal(data.qid, [1, 1, 1, 2])
+    assert data.comments == ["a", "", "", ""]
+    packed = read_letor(write("rank.train.gz", gzip.compress(text)))
+    assert_array_equal(packed.qid, data.qid)
+    assert_array_equal(read_letor([path, path]).qid, [1, 1, 1, 2, 3, 3, 3, 4])
+    with pytest.raises(ValueError, match=r"rank.train: queries by their sizes, but .*S1 has qid"):
+        read_letor([write("S1", b"1 qid:1 1:1\n"), path])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (b"3\n2\n", r"rank: 4 rows, but the sizes of the queries in its .query file add up to 5"),
+        (b"3\n", r"rank: 4 rows, .* add up to 3"),
+        (b"999999999999999\n4\n", r"rank: 4 rows, .* add up to 1000000000000003"),
+        (b"3\n0\n1\n", r"rank\.query:2: size is 0, wanted 1 or more"),
+        (b"3\n1.5\n", r"rank\.query:2: size is '1.5'"),
+        (b"3\n-1\n", r"rank\.query:2: size is '-1'"),
+        (b"3 1\n", r"rank\.query:1: size is '3 1'"),
+        (b"", r"rank\.query:1: the file is empty"),
+    ],
+)
+def test_bad_sizes_of_queries(write, sizes, message):
+    path = write("rank", b"1 1:1\n2 1:1\n3 1:1\n4 1:1\n")
+    write("rank.query", sizes)
+    with pytest.raises(ValueError, match=message):
+        read_letor(path)
+
+
+def test_a_skipped_row_keeps_the_queries_of_the_others(write):
+    path = write("rank", b"1 1:1\n2 x\n3 1:3\n4 1:nan\n5 1:5\n")
+    write("rank.query", b"2\n2\n1\n")
+    with pytest.raises(ValueError, match=r"rank:2: 'x' is not of the form feature:value"):
+        read_letor(path)
+    with pytest.warns(UserWarning, match="skipped 2 bad rows and kept 3"):
+        data = read_letor(path, on_bad_rows="skip")
+    assert_array_equal(data.qid, [1, 2, 3])
+    assert_array_equal(data.y, [1, 3, 5])
+
+
+def test_features_from_zero(write):
+    path = write("x", b"1 qid:1 0:5 2:1\n0 qid:1 1:7\n")
+    with pytest.raises(ValueError, match=r"x:1: feature 0 .* pass zero_based=True"):
+        read_letor(path)
+    data = read_letor(path, zero_based=True)
+    assert_array_equal(data.X, [[5, 0, 1], [0, 7, 0]])
+    assert data.names == ["0", "1", "2"]
+    assert read_letor(path, zero_based=True, n_features=3).X.shape == (2, 3)
+    with pytest.raises(ValueError, match=r"x:1: feature 2 is beyond the largest, 1"):
+        read_letor(path, zero_based=True, n_features=2)
+
+
+def test_a_dense_matrix_has_a_limit(write):
+    text = b"1 qid:1 10000:1\n" + b"1 qid:1\n" * 200_000
+    path = write("bomb.gz", gzip.compress(text))
+    assert path.stat().st_size < 5_000
+    with pytest.raises(ValueError, match=r"bomb\.gz: a dense X would take 16,000,080,000 bytes"):
+        read_letor(path)
+    assert read_letor(path, sparse=True).X.shape == (200_001, 10_000)
+
+
+def test_names_of_very_many_features_are_not_listed(write):
+    data = read_letor(write("x", b"1 qid:1 2147483647:1\n"), sparse=True)
+    assert data.X.shape == (1, 2**31 - 1)
+    assert data.names is None
+
+
 def test_letor_arguments(write):
     path = write("x", b"1 qid:1 20000:1\n")
     with pytest.raises(ValueError, match=r"x:1: feature 20000 .* pass sparse=True"):
@@ -196,7 +275,7 @@ def test_preflib(samples, write):
         ("2: 4,1", "2: 4,4", r":12: alternative 4 occurs twice"),
         ("2: 4,1", "2: 4,{1,4}", r":12: alternative 4 occurs twice"),
         ("2: 4,1", "-2: 4,1", r":12: '-2: 4,1' is not of the form"),
-        ("2: 4,1", "0: 4,1", r":12: a count of 0"),
+        ("2: 4,1", "0: 4,1", r":13: 4 in all, but NUMBER VOTERS is 6"),
         ("2: 4,1", "2: 4,,1", r":12: ',1' is neither"),
         ("2: 4,1", "2: {4,1", r":12: '{4,1' is neither"),
         ("2: 4,1", "2: {}", r":12: '{}' is not a tie"),
@@ -241,6 +320,28 @@ def test_skipped_orders_are_counted(samples, write):
     )
     with pytest.raises(ValueError, match="300000003 voters; pass return_counts=True"):
         read_preflib(write("x.toi", many))
+
+
+def test_orders_of_no_voter_are_left_out(samples, write):
+    # NUMBER UNIQUE ORDERS counts them, as in the Netflix files of PrefLib
+    text = samples.PREFLIB.replace("ORDERS: 3", "ORDERS: 5") + "0: 2,1\n0: 1,{2,3}\n"
+    orders, counts = read_preflib(write("x.toi", text), names=False, return_counts=True)
+    assert orders == [[1, (2, 4), 3], [4, 1], [3]]
+    assert_array_equal(counts, [3, 2, 1])
+    assert read_preflib(write("x.toi", text)) == read_preflib(write("y.toi", samples.PREFLIB))
+    with pytest.raises(ValueError, match=r"x\.toi:14: alternative 7 is not"):
+        read_preflib(write("x.toi", text.replace("0: 2,1", "0: 2,7")))
+    none = samples.PREFLIB[: samples.PREFLIB.index("3: 1,")] + "0: 2,1\n"
+    with pytest.raises(ValueError, match=r"x\.toi:1: no orders in this file"):
+        read_preflib(write("x.toi", none.replace("VOTERS: 6", "VOTERS: 0")))
+
+
+def test_voters_that_would_fill_the_memory_are_refused(samples, write):
+    text = samples.PREFLIB.replace("3: 1,", "20000000: 1,").replace("VOTERS: 6", "VOTERS: 20000003")
+    path = write("x.toi", text)
+    with pytest.raises(ValueError, match="20000003 voters; pass return_counts=True"):
+        read_preflib(path)
+    assert read_preflib(path, return_counts=True)[1].sum() == 20_000_003
 
 
 @pytest.fixture
@@ -440,8 +541,143 @@ def test_duplicates_are_kept(write):
     assert frame.duplicated(["user", "item"]).tolist() == [False, True]
 
 
+@pytest.mark.parametrize("separator", ["::", "\t", ",", ";", "|"])
+@pytest.mark.parametrize("head", ["", "user{0}item{0}rating{0}time\n", "a{0}b{0}c{0}d\n"])
+def test_ratings_in_all_forms(write, separator, head):
+    text = head + "1{0}0114508{0}8{0}1381006850\n-2{0}7{0}0{0}1381006851\n"
+    frame = read_ratings(write("x", text.format(separator)))
+    expected = {
+        "user": [1, -2],
+        "item": ["0114508", "7"],
+        "rating": [8.0, 0.0],
+        "timestamp": [1381006850, 1381006851],
+    }
+    assert frame.to_dict("list") == expected
+    assert frame.attrs == {"skipped_rows": 0}
+    assert_frame_equal(read_ratings(write("x", text.format(separator)), separator=separator), frame)
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["1", "-5", "0"], [1, -5, 0]),
+        (["1", "2", "x"], ["1", "2", "x"]),
+        (["1", "02", "2"], ["1", "02", "2"]),
+        (["1", "-0", "0"], ["1", "-0", "0"]),
+        (["1", "+1", "2"], ["1", "+1", "2"]),
+        (["1", "1.0", "2"], ["1", "1.0", "2"]),
+        (["9" * 15, "1", "2"], [10**15 - 1, 1, 2]),
+        (["1", "9223372036854775808", "2"], ["1", "9223372036854775808", "2"]),
+        (["é", "1", "2"], ["é", "1", "2"]),
+    ],
+)
+def test_ids_are_whole_numbers_or_text(write, ids, expected):
+    rows = "".join(f"{user},a b,{i}.5\n" for i, user in enumerate(ids))
+    for text in [rows, rows.replace(",a b,", ',"a b",'), rows.replace("\n", "\r\n")]:
+        frame = read_ratings(write("x.csv", text), header=False)
+        assert frame.user.tolist() == expected
+        assert frame.item.tolist() == ["a b"] * 3
+    with pytest.warns(UserWarning, match="skipped 1 bad rows and kept 3"):
+        frame = read_ratings(
+            write("x.csv", "9,bad\n" + rows), columns=["user", "item", "rating"], separator=",",
+            header=False, on_bad_rows="skip",
+        )  # fmt: skip
+    assert frame.user.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("1::2", r":3: 2 fields between '::', wanted 3: user, item, rating"),
+        ("1::2::3::4", r":3: more than 3 fields"),
+        ("1::2::nan", r":3: rating is 'nan', wanted a number"),
+        ("1::2::-inf", r":3: rating is '-inf', wanted a number"),
+        ("1::2::1e999", r":3: rating is '1e999', wanted a number"),
+        ("1::2::", r":3: rating is '', wanted a number"),
+        ("1::2::5 ", r":3: rating is '5 ', wanted a number"),
+        ("1::2::11", r":3: rating is 11, wanted 0 to 10"),
+        ("1::2::-0.5", r":3: rating is -0.5, wanted 0 to 10"),
+        ("::2::5", r":3: user is empty"),
+        ("1::::5", r":3: item is empty"),
+        ("1::\x00::5", r":3: a control character"),
+    ],
+)
+def test_bad_ratings_of_any_scale(write, row, message):
+    path = write("x.dat", f"1::2::10\n1::3::0\n{row}\n2::4::2.5\n")
+    with pytest.raises(ValueError, match=r"x\.dat" + message):
+        read_ratings(path, scale=(0, 10))
+    with pytest.warns(UserWarning, match=message):
+        frame = read_ratings(path, scale=(0, 10), on_bad_rows="skip")
+    assert frame.rating.tolist() == [10, 0, 2.5]
+    assert frame.attrs["skipped_rows"] == 1
+    assert frame.index.tolist() == [0, 1, 2]
+
+
+def test_columns_of_ratings_in_any_order(write):
+    path = write("x", "2.5;ann;b;Mon;tea\n-1e3;bob;c;Tue;milk\n")
+    frame = read_ratings(path, columns=["rating", "user", "x", "day", "item"])
+    assert frame.to_dict("list") == {
+        "user": ["ann", "bob"],
+        "item": ["tea", "milk"],
+        "rating": [2.5, -1000],
+        "x": ["b", "c"],
+        "day": ["Mon", "Tue"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "header", "n_rows"),
+    [
+        ("user,item,rating", None, 1),
+        ('"a, b","c","rating"', None, 1),
+        ("user,item,rating", True, 1),
+        ("7,8,9", True, 1),
+        ("7,8,9", None, 2),
+        ("7,8,9", False, 2),
+    ],
+)
+def test_headers_of_ratings(write, head, header, n_rows):
+    assert len(read_ratings(write("x", f"\n{head}\n1,2,3\n"), header=header)) == n_rows
+
+
+def test_a_header_in_another_order_is_not_guessed(write):
+    path = write("x.csv", "movieId,userId,rating\n7,1,3\n")
+    with pytest.raises(ValueError, match=r"x\.csv:1: the header is 'movieId, .*: pass columns"):
+        read_ratings(path)
+    frame = read_ratings(path, columns=("item", "user", "rating"))
+    assert frame.user.tolist() == [1]
+    with pytest.raises(ValueError, match=r"x\.csv:1: rating is 'nan'"):
+        read_ratings(write("x.csv", "ann,tea,nan\nbob,tea,1\n"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": ["user", "item"]}, "columns=.* must have user, item and rating"),
+        ({"columns": "user"}, "columns='user' must have user"),
+        ({"columns": ["user", "item", "rating", "item"]}, "columns=.* each once"),
+        ({"columns": ["user", "item", "rating", 4]}, "columns=.* must be names"),
+        ({"separator": ""}, "separator='' must be one character"),
+        ({"separator": ":;"}, "separator=':;' must be"),
+        ({"separator": "é"}, "separator='é' must be"),
+        ({"separator": "1"}, "separator='1' must be"),
+        ({"separator": "\n"}, "separator='.n' must be"),
+        ({"separator": ";"}, r"x:1: '1,2,3' has not 3 or 4 fields between any of ';'"),
+        ({"columns": ["user", "item", "rating", "a", "b"]}, "x:1: '1,2,3' has not 5 fields"),
+        ({"scale": 5}, "scale=5 must be two numbers"),
+        ({"scale": (5, 1)}, "the lower one first"),
+        ({"scale": (0, float("nan"))}, "two finite numbers"),
+        ({"encoding": "no"}, "encoding='no' is not known"),
+    ],
+)
+def test_options_of_ratings(write, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_ratings(write("x", "1,2,3\n"), **options)
+
+
 READERS = {
     "movielens": read_movielens,
+    "ratings": read_ratings,
     "book_crossing": read_book_crossing,
     "jester": read_jester,
     "letor": read_letor,
@@ -521,6 +757,7 @@ def test_unknown_options_are_refused(samples, collection, write, reader):
         read_letor: samples.LETOR,
         read_preflib: samples.PREFLIB,
         read_ordinal: samples.ORDINAL,
+        read_ratings: samples.ratings(),
     }
     path = write("one.toi", single[reader]) if reader in single else collection
     with pytest.raises(ValueError, match="on_bad_rows must be 'raise' or 'skip', not 'drop'"):

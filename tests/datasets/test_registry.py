@@ -1,4 +1,5 @@
 import builtins
+import gzip
 import hashlib
 import importlib
 import os
@@ -166,6 +167,9 @@ def test_check(samples, tmp_path, capsys):
         "a/wine.csv": samples.ORDINAL,
         "a/ml.zip": samples.zipped(ml__ratings_DOT_csv=samples.CSV_RATINGS),
         "a/BX-Users.csv": samples.BX_USERS,
+        "a/rank.train": samples.LIGHTGBM,
+        "a/rank.train.query": samples.LIGHTGBM_SIZES,
+        "a/S2.gz": gzip.compress(samples.LETOR),
         "a/notes": b"nothing",
         "cf/cf74": samples.CF74,
         "cf/cf75": samples.CF75,
@@ -187,6 +191,9 @@ def test_check(samples, tmp_path, capsys):
         "wine.csv: ordinal table: 2 rows, 2 features",
         "ml.zip: MovieLens ratings: 3 ratings by 2 users",
         "BX-Users.csv: Book-Crossing users: 2 rows",
+        "rank.train: LightGBM: 3 rows, 4 features, 2 queries",
+        "rank.train.query: unknown: read with rank.train",
+        "S2.gz: LETOR: 3 rows, 4 features, 2 queries",
         "notes: unknown: no format that rankwise reads",
         "cf: cystic fibrosis: 3 documents, 2 queries, 3 judged pairs",
     ]:
@@ -195,8 +202,75 @@ def test_check(samples, tmp_path, capsys):
     assert main(["check", str(tmp_path)]) == 1
     assert "S1.txt:6: after the grade comes 'qid:x'" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "a" / "notes")]) == 1
-    assert main(["check", str(tmp_path / "absent")]) == 1
-    assert "no such file" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "absent")]) == 2
+    assert "absent: No such file or directory" in capsys.readouterr().err
     (tmp_path / "cut.dat").write_bytes(samples.ratings()[:-1])
     assert main(["check", str(tmp_path / "cut.dat")]) == 0
     assert "no newline at the end" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_check_ends_whatever_it_meets(samples, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe.dat")
+    (tmp_path / "ratings.dat").write_bytes(samples.ratings())
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    deep = tmp_path / "deep"
+    deep.mkdir()
+    for name in "abc":
+        (deep / name).symlink_to(tmp_path)
+        (deep / f"{name}{name}").symlink_to(deep)
+    assert main(["check", str(tmp_path)]) == 1
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == 4
+    for line in [
+        "pipe.dat: unknown: a pipe, device or socket, not opened",
+        "ratings.dat: MovieLens ratings: 3 ratings by 2 users",
+        "loop: unknown: Too many levels of symbolic links",
+        "dangling: unknown: No such file or directory",
+    ]:
+        assert f"{tmp_path}/{line}" in shown
+    assert main(["check", str(tmp_path / "pipe.dat")]) == 1
+    assert main(["check", str(tmp_path / "loop")]) == 2
+    assert "loop: Too many levels" in capsys.readouterr().err
+
+
+def test_check_tells_of_a_folder_that_may_not_be_read(samples, tmp_path, monkeypatch, capsys):
+    (tmp_path / "ratings.dat").write_bytes(samples.ratings())
+    (tmp_path / "shut").mkdir()
+    real = Path.iterdir
+
+    def iterdir(path):
+        if path.name == "shut":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    assert main(["check", str(tmp_path)]) == 1
+    shown = capsys.readouterr().out
+    assert "shut: unknown: Permission denied" in shown
+    assert "3 ratings" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["show", "nothing"], 2), (["check", "absent"], 2), (["check"], 2), (["show"], 2), ([], 2)],
+)
+def test_a_wrong_argument_is_no_traceback(arguments, status):
+    command = [sys.executable, "-m", "rankwise.datasets", *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1].startswith("python -m rankwise.datasets")
+    assert "Traceback" not in done.stderr
+
+
+def test_names_that_the_output_can_not_show(samples, tmp_path):
+    (tmp_path / "été.dat").write_bytes(samples.ratings())
+    done = subprocess.run(
+        [sys.executable, "-m", "rankwise.datasets", "check", str(tmp_path)],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert b"?t?.dat: MovieLens ratings: 3 ratings" in done.stdout

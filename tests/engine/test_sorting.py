@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy.optimize import linprog
 
+from rankwise.engine.loops.quicksort import pair_draws, turn_pairs
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.testing import oracles
 
@@ -116,6 +118,96 @@ def test_expected_calls(n, k):
     calls = [len(run(QuickSort(n, random.permutation(n), k=k), wins)) for _ in range(2_000)]
     error = np.std(calls) / np.sqrt(len(calls))
     assert abs(np.mean(calls) - expected_calls(n, k)) <= 4 * error
+
+
+def most_calls(n):
+    """Return bounds on the expected comparisons for the first k of n, over all tournaments.
+
+    The pivot is drawn at random, so the members before it are as many as those before a random
+    vertex: numbers whose mean is (m - 1) / 2 and that are spread no more than 0, ..., m - 1.
+    """
+    most = np.zeros((n + 1, n + 1))
+    for m in range(2, n + 1):
+        before = np.arange(m)
+        spread = np.maximum(before - before[:, None], 0)
+        for k in range(1, m + 1):
+            rest = [
+                most[b, min(b, k)] + most[m - 1 - b, min(max(k - 1 - b, 0), m - 1 - b)]
+                for b in before
+            ]
+            found = linprog(
+                np.negative(rest),
+                A_ub=spread,
+                b_ub=spread.mean(axis=1),
+                A_eq=[np.ones(m), before],
+                b_eq=[1, (m - 1) / 2],
+            )
+            most[m, k] = m - 1 - found.fun
+    return most
+
+
+def test_no_answers_need_more_comparisons_than_promised():
+    n = 16
+    most = most_calls(n)
+    for m in range(2, n + 1):
+        promised = expected_calls(m, np.arange(1, m + 1))
+        assert (most[m, 1 : m + 1] <= 1.1 * promised).all()
+        assert most[m, m] == pytest.approx(promised[-1])
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "message"),
+    [
+        (-1, None, "n=-1 must be"),
+        (2.5, None, "n=2.5 must be"),
+        (True, None, "n=True must be"),
+        (np.nan, None, "n=nan must be"),
+        (np.inf, None, "n=inf must be"),
+        ("9", None, "n='9' must be"),
+        (None, None, "n=None must be"),
+        ([3, -4], None, "n=-4 must be"),
+        ([[1], [2, 3]], None, "n=.* must be"),
+        (5, 0, "k=0 must be"),
+        (5, -2, "k=-2 must be"),
+        (5, True, "k=True must be"),
+        (5, 1.5, "k=1.5 must be"),
+        ([5, 6], [1, 2, 3], r"shape \(2,\) and k \(3,\)"),
+    ],
+)
+def test_counts_that_are_none_are_refused(n, k, message):
+    with pytest.raises(ValueError, match=message):
+        expected_calls(n, k)
+
+
+def test_counts_may_be_arrays_and_k_more_than_all():
+    assert_array_equal(expected_calls([0, 1, 2]), [0, 0, 1])
+    assert expected_calls(5, 9) == expected_calls(5.0) == expected_calls(5)
+    assert expected_calls(np.array([5, 6]), 2).shape == (2,)
+    assert expected_calls([], 2).shape == (0,)
+
+
+def literal_draws(seed, i, j):
+    """splitmix64 of a seed and an unordered pair, with Python's whole numbers."""
+    low, high = min(i, j) + 1, max(i, j) + 1
+    word = (seed + 0x9E3779B97F4A7C15 * low + 0xD1B54A32D192ED03 * high) % 2**64
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        word = (word ^ (word >> shift)) * factor % 2**64
+    return word ^ (word >> 31)
+
+
+def test_coins_are_those_of_the_pair():
+    i, j = np.random.default_rng(0).integers(0, 2**40, (2, 1_000))
+    drawn, one, other = np.empty(1_000), np.empty_like(i), np.empty_like(j)
+    turned = np.empty(1_000, dtype=bool)
+    words = [literal_draws(7, int(a), int(b)) for a, b in zip(i, j, strict=True)]
+    for first, second in ((i, j), (j, i)):
+        pair_draws(7, first, second, drawn)
+        assert_array_equal(drawn, [(word >> 11) * 2.0**-53 for word in words])
+        turn_pairs(7, first, second, one, other, turned)
+        assert_array_equal(one, np.where(turned, second, first))
+        assert_array_equal(other, np.where(turned, first, second))
+        assert_array_equal(one > other, [word >> 63 == 1 for word in words])
+    assert 450 < (one > other).sum() < 550
 
 
 def test_levels_grow_like_the_logarithm():

@@ -1,5 +1,6 @@
 """Losses and regrets against their definitions, and what the lecture proves of them."""
 
+import re
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -105,6 +106,62 @@ def test_the_weights_of_the_lecture_meet_its_conditions(weight):
 def test_the_condition_that_fails_is_named(weight, message):
     with pytest.raises(ValueError, match=message):
         check_weight(weight, 5)
+
+
+def literal_check(weight, n):
+    """The conditions by their definition, over all triples."""
+    places = range(1, n + 1)
+    symmetry = all(weight(i, j) == weight(j, i) for i, j in combinations(places, 2))
+    monotonicity = all(
+        max(weight(i, j), weight(j, k)) <= weight(i, k) for i, j, k in combinations(places, 3)
+    )
+    triangle = all(
+        weight(i, j) <= weight(i, k) + weight(k, j) for i, j, k in permutations(places, 3)
+    )
+    return symmetry, monotonicity, triangle
+
+
+@pytest.mark.parametrize("weight", [*WEIGHTS, ("top", 9), ("bipartite", 6), ("partite", (2, 3, 9))])
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_named_weights_have_all_three_by_their_form(weight, n):
+    W = check_weight(weight, n)
+    assert literal_check(lambda i, j: W[i - 1, j - 1], n) == (True, True, True)
+
+
+@given(st.integers(1, 6), st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_conditions_are_those_of_the_definition(n, seed, symmetric, monotone):
+    random = np.random.default_rng(seed)
+    U = np.triu(random.integers(0, 4, (n, n)) + random.integers(0, 4), 1)
+    if monotone:
+        U = np.maximum.accumulate(U, axis=1)
+        U = np.triu(np.maximum.accumulate(U[::-1], axis=0)[::-1], 1)
+    W = U + (U.T if symmetric else np.triu(random.integers(0, 4, (n, n)), 1).T)
+
+    def weight(i, j):
+        return W[i - 1, j - 1]
+
+    broken = [
+        name
+        for name, holds in zip(
+            ("symmetry", "monotonicity", "triangle"), literal_check(weight, n), strict=True
+        )
+        if not holds
+    ]
+    if broken:
+        with pytest.raises(ValueError, match=f"breaks (the )?{broken[0]}") as caught:
+            check_weight(weight, n)
+        places = re.findall(r"omega\((\d), (\d)\)", str(caught.value))
+        assert all(1 <= int(i) <= n for pair in places for i in pair)
+    else:
+        assert (check_weight(weight, n) == W).all()
+
+
+def test_many_positions():
+    assert check_weight("kemeny", 2_000).sum() == 2_000 * 1_999
+    W = check_weight(lambda i, j: abs(i - j), 300)
+    assert W[0, -1] == 299
+    with pytest.raises(ValueError, match=r"omega\(1, 300\) = 300 is more than"):
+        check_weight(lambda i, j: abs(i - j) + (abs(i - j) == 299), 300)
 
 
 def all_sorts(wins):
@@ -284,7 +341,8 @@ def test_alternatives():
         (lambda: ranking_regret([[0, 1]], [[[0, 1]], [[0, 1]]]), "2 sets"),
         (lambda: ranking_regret([0], [[0]]), "fewer than two"),
         (lambda: ranking_regret([0, 1], [[0, 1]], best=[0]), "every item"),
-        (lambda: preference_regret(np.eye(2), [[0, 1]], items=[[0, 0]]), "items must name"),
+        (lambda: preference_regret(np.eye(2), [[0, 1]], items=[[0, 0]]), "names an item twice"),
+        (lambda: preference_regret(np.eye(2), [[0, 1]], items=[[0]]), "items=.* must name"),
     ],
 )
 def test_bad_input_is_refused(call, message):

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rankwise.preference import aquicksort, asort_by_degree, quicksort, sort_by_degree
+from rankwise.preference import (
+    aquicksort,
+    asort_by_degree,
+    expected_calls,
+    quicksort,
+    sort_by_degree,
+)
 from rankwise.preference._sorts import _circle, decide
 
 N = 12
@@ -215,6 +221,80 @@ def test_symmetrise_cancels_a_taste_for_a_place():
     assert always_first.order != list(range(50))
 
 
+def drawn_to_the_first(value, near):
+    """Say "the first" of two values that are near each other, else the truth."""
+    P = (value[:, None] > value) * 1.0
+    P[np.abs(value[:, None] - value) < near] = 1.0
+    return P
+
+
+@pytest.mark.parametrize("near", [0.5, 2.0, np.inf])
+@pytest.mark.parametrize("k", [None, 1, 10])
+@pytest.mark.parametrize("answer", [0.0, 1.0])
+def test_a_taste_for_a_place_costs_no_questions(near, k, answer):
+    calls = []
+    for seed in range(20):
+        P = drawn_to_the_first(np.random.default_rng(seed).normal(size=300), near)
+        comparator = Comparator(P if answer else P.T * 1.0)
+        calls.append(quicksort(range(300), comparator.batch, batch=True, k=k, random_state=seed))
+    asked = np.array([ranking.n_calls for ranking in calls])
+    error = asked.std() / np.sqrt(len(asked))
+    assert asked.mean() <= 1.1 * expected_calls(300, k) + 3 * error
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_coin_of_seed_and_pair_decides_who_is_shown_first(way):
+    shown = []
+    for seed, k in ((0, None), (0, 20), (1, None)):
+        log = []
+        run(way, range(60), Comparator(probabilities(60, 0)), k=k, log=log, random_state=seed)
+        assert 0.4 < np.mean([i < j for i, j, _ in log]) < 0.6
+        shown.append({frozenset(entry[:2]): entry[0] for entry in log})
+    same, other = (
+        [shown[0][pair] == first for pair, first in shown[r].items() if pair in shown[0]]
+        for r in (1, 2)
+    )
+    assert all(same)
+    assert 0.3 < np.mean(other) < 0.7
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_biased_sort_goes_on_with_any_seed(way):
+    P = drawn_to_the_first(np.arange(30.0), 6)
+    whole = run(way, range(30), Comparator(P), log=[], random_state=0)
+    assert all(p == P[i, j] for i, j, p in whole.log)
+    for limit in (0, 40, 80):
+        log = []
+        run(way, range(30), Comparator(P), log=log, max_calls=limit, random_state=0)
+        again = run(way, range(30), Comparator(P), log=list(log), random_state=0)
+        assert again.order == whole.order
+        other = run(way, range(30), Comparator(P), log=log, random_state=9)
+        assert len({frozenset(entry[:2]) for entry in log}) == len(log)
+        assert sorted(other.order) == list(range(30))
+
+
+def test_answers_that_depend_on_what_was_asked_are_noticed_once():
+    def against_the_pivot(U, V):
+        times = np.bincount([*U, *V])
+        return times[U] < times[V]
+
+    with pytest.warns(UserWarning, match="pairs were needed so far, where 648 are") as caught:
+        ranking = quicksort(range(100), against_the_pivot, batch=True, random_state=0)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert ranking.n_calls == 4_950
+    with pytest.warns(UserWarning, match="first 3 of 100 items"):
+        quicksort(range(100), against_the_pivot, batch=True, k=3, random_state=0)
+    limited = quicksort(range(100), against_the_pivot, batch=True, max_calls=900, random_state=0)
+    assert limited.n_calls == 900
+
+
+@pytest.mark.parametrize("k", [1, 3, None])
+def test_chance_alone_is_not_warned_of(k):
+    for seed in range(1_000):
+        quicksort(np.arange(30), np.less, batch=True, k=k, random_state=seed)
+
+
 def test_repeats_go_by_the_majority():
     def noisy(random):
         return lambda u, v: (u < v) ^ (random.random() < 0.2)
@@ -281,6 +361,97 @@ def test_a_cancelled_sort_has_kept_its_answers():
     log = []
     asyncio.run(main(log))
     assert len(log) == answered
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit, RuntimeError],
+)
+@pytest.mark.parametrize("sort", [quicksort, sort_by_degree])
+@pytest.mark.parametrize("batch", [False, True])
+def test_any_exception_of_the_comparator_arrives(sort, batch, failure):
+    for fails_at in (0, 5, 20):
+        comparator, log = Comparator(probabilities(N, 0), fails_at=fails_at, failure=failure), []
+        with pytest.raises(failure, match="no answer"):
+            sort(range(N), comparator.batch if batch else comparator, batch=batch, log=log)
+        if not batch:
+            assert [entry[:2] for entry in log] == comparator.asked
+
+
+@pytest.mark.parametrize("failure", [StopIteration, StopAsyncIteration, GeneratorExit])
+def test_any_exception_of_the_progress_arrives(failure):
+    def progress(*_):
+        raise failure("enough")
+
+    log = []
+    with pytest.raises(failure, match="enough"):
+        quicksort(range(N), lambda u, v: u < v, log=log, progress=progress)
+    assert len(log) == 1
+
+
+def sorted_later(sort, prefer, log, batch):
+    """Run an async sort; no task may be left when it ends."""
+
+    async def main():
+        try:
+            return await sort(range(N), prefer, log=log, batch=batch, max_concurrency=4)
+        finally:
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [StopAsyncIteration, GeneratorExit, KeyboardInterrupt, SystemExit, asyncio.CancelledError],
+)
+@pytest.mark.parametrize("sort", [aquicksort, asort_by_degree])
+@pytest.mark.parametrize("batch", [False, True])
+def test_any_exception_of_an_async_comparator_arrives_and_no_task_is_left(sort, batch, failure):
+    for fails_at in (0, 5, 20):
+        comparator, log = Comparator(probabilities(N, 0), fails_at=fails_at, failure=failure), []
+        prefer = comparator.batch_later if batch else comparator.later
+        with pytest.raises(failure):
+            sorted_later(sort, prefer, log, batch)
+        if not batch:
+            assert sorted(entry[:2] for entry in log) == sorted(comparator.asked)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_stop_iteration_cannot_leave_a_coroutine_but_is_the_cause(batch):
+    def prefer(*_):
+        raise StopIteration("no answer")
+
+    with pytest.raises(RuntimeError) as caught:
+        sorted_later(aquicksort, prefer, [], batch)
+    assert isinstance(caught.value.__cause__, StopIteration)
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_timeout_ends_all_questions_and_keeps_the_answers(deaf):
+    log, answered, asked = [], 0, 0
+
+    async def prefer(u, v):
+        nonlocal answered, asked
+        asked += 1
+        try:
+            await asyncio.sleep(0.0 if asked < 20 else 60)
+        except asyncio.CancelledError:
+            if not deaf:
+                raise
+        answered += 1
+        return u < v
+
+    async def main():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await aquicksort(range(60), prefer, log=log, random_state=0, max_concurrency=4)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+    assert len(log) == answered
+    assert asked == 23
+    assert answered == (23 if deaf else 19)
 
 
 @pytest.mark.parametrize(

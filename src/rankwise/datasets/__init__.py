@@ -9,6 +9,7 @@ from rankwise.datasets._readers_letor import read_letor
 from rankwise.datasets._readers_movielens import read_movielens
 from rankwise.datasets._readers_ordinal import read_ordinal
 from rankwise.datasets._readers_preflib import read_preflib
+from rankwise.datasets._readers_ratings import read_ratings
 from rankwise.datasets._registry import DatasetInfo, dataset_info, list_datasets
 from rankwise.datasets._synthetic import make_ellipses, make_herbrich
 
@@ -30,4 +31,5 @@ __all__ = [
     "read_movielens",
     "read_ordinal",
     "read_preflib",
+    "read_ratings",
 ]

@@ -1,6 +1,7 @@
 """Command line of the data sets: ``python -m rankwise.datasets list | show NAME | check PATH``."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
@@ -8,6 +9,7 @@ from pathlib import Path
 from textwrap import fill
 
 from rankwise.datasets._registry import REGISTRY, dataset_info
+from rankwise.engine.terminal import degrade_output, sentence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,9 +24,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     check.add_argument("path", metavar="PATH", type=Path)
     options = parser.parse_args(arguments)
-    if options.command == "list":
-        return _list()
-    return _show(options.name) if options.command == "show" else _check(options.path)
+    degrade_output()
+    try:
+        if options.command == "list":
+            status = _list()
+        else:
+            status = _show(options.name) if options.command == "show" else _check(options.path)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # whoever read the output has gone; what is left must not be flushed to nobody
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, ValueError, ImportError) as error:
+        print(f"python -m rankwise.datasets: {sentence(error)}", file=sys.stderr)
+        return 2
 
 
 def _list() -> int:
@@ -34,11 +48,7 @@ def _list() -> int:
 
 
 def _show(name: str) -> int:
-    try:
-        entry = dataset_info(name)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
+    entry = dataset_info(name)
     for field in fields(entry):
         value = getattr(entry, field.name)
         text = " ".join(value) if isinstance(value, tuple) else value

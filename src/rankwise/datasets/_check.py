@@ -1,6 +1,7 @@
 """Tell the format of a file, and whether it can be read."""
 
 import re
+import stat
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -9,9 +10,10 @@ from typing import Any, NamedTuple
 
 from rankwise.datasets import _readers_book_crossing as book_crossing
 from rankwise.datasets import _readers_movielens as movielens
+from rankwise.datasets._files import read_start
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
 from rankwise.datasets._readers_jester import read_jester
-from rankwise.datasets._readers_letor import read_letor
+from rankwise.datasets._readers_letor import has_sizes, read_letor
 from rankwise.datasets._readers_ordinal import read_ordinal
 from rankwise.datasets._readers_preflib import TYPES, read_preflib
 
@@ -59,21 +61,51 @@ def _collection(data: Any) -> str:
 def check(path: Path) -> list[Finding]:
     """Check a file, or every file of a folder.
 
+    A folder is entered once, however many links lead to it. Pipes, devices and sockets are not
+    opened.
+
     Returns
     -------
     list of Finding
         Those of no known format have an empty one.
+
+    Raises
+    ------
+    OSError
+        The path itself can't be opened.
     """
-    if not path.exists():
-        return [Finding(path, "", problem=f"{path}: no such file or folder")]
-    if path.is_dir():
-        if (path / "cfquery").exists():
-            return [_try(path, _Format("cystic fibrosis", read_cystic_fibrosis, _collection))]
-        return [finding for inner in sorted(path.iterdir()) for finding in check(inner)]
+    path.stat()
+    findings: list[Finding] = []
+    entered: set[tuple[int, int]] = set()
+    waiting = [path]
+    while waiting:
+        inner = waiting.pop()
+        try:
+            status = inner.stat()
+            folder = stat.S_ISDIR(status.st_mode)
+            if folder and (status.st_dev, status.st_ino) in entered:
+                continue
+            if folder and not (inner / "cfquery").exists():
+                entered.add((status.st_dev, status.st_ino))
+                waiting += sorted(inner.iterdir(), reverse=True)
+            else:
+                findings.append(_file(inner, status.st_mode))
+        except OSError as error:
+            findings.append(Finding(inner, "", problem=error.strerror or str(error)))
+    return findings
+
+
+def _file(path: Path, mode: int) -> Finding:
+    if stat.S_ISDIR(mode):
+        return _try(path, _Format("cystic fibrosis", read_cystic_fibrosis, _collection))
+    if not stat.S_ISREG(mode):
+        return Finding(path, "", remark="a pipe, device or socket, not opened")
+    if path.name.endswith(".query") and path.with_suffix("").exists():
+        return Finding(path, "", remark=f"read with {path.with_suffix('').name}")
     known = _guess(path)
     if known is None:
-        return [Finding(path, "", remark="no format that rankwise reads")]
-    return [_try(path, known)]
+        return Finding(path, "", remark="no format that rankwise reads")
+    return _try(path, known)
 
 
 def _try(path: Path, known: _Format) -> Finding:
@@ -98,9 +130,11 @@ def _guess(path: Path) -> _Format | None:
         return _Format("PrefLib", _counted, _orders)
     if "jester" in name and name.endswith((".xls", ".xlsx", ".csv", ".zip")):
         return _Format("Jester", read_jester, _ratings)
-    with path.open("rb") as file:
-        start = file.read(4096)
-    return _by_members(path) if start.startswith(b"PK") else _by_content(start)
+    try:
+        start = read_start(path, 4096)
+    except ValueError:
+        return None
+    return _by_members(path) if start.startswith(b"PK") else _by_content(start, path)
 
 
 def _by_members(path: Path) -> _Format | None:
@@ -118,13 +152,15 @@ def _by_members(path: Path) -> _Format | None:
     return _Format("Jester", read_jester, _ratings) if "jester" in "".join(names) else None
 
 
-def _by_content(start: bytes) -> _Format | None:
+def _by_content(start: bytes, path: Path) -> _Format | None:
     if re.search(rb"^# NUMBER ALTERNATIVES:", start, re.MULTILINE):
         return _Format("PrefLib", _counted, _orders)
     lines = start.removeprefix(b"\xef\xbb\xbf").splitlines()
     line = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
     if re.match(rb"\S+[ \t]+qid:", line):
         return _Format("LETOR", read_letor, _bunch)
+    if re.match(rb"[0-9.+-]+[ \t]+[0-9]+:", line) and has_sizes(path):
+        return _Format("LightGBM", read_letor, _bunch)
     bare = line.replace(b'"', b"")
     if bare == b"userId,movieId,rating,timestamp" or re.fullmatch(
         rb"\d+(::|\t)\d+\1[\d.]+\1\d+", bare

@@ -3,9 +3,11 @@
 import gzip
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
@@ -15,6 +17,11 @@ from rankwise.engine.warn import warn_user
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
+# An archive may unpack to so many bytes, or to so many times its size if that is more.
+UNPACKED_BYTES, UNPACKED_RATIO = 2**26, 100
+
+_BLOCK, _SMALL_BLOCK = 2**18, 2**12
+_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
@@ -76,11 +83,11 @@ def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
     path = Path(path)
     if path.is_dir():
         return _from_folder(path, names)
-    raw = path.read_bytes()
+    raw = read_regular(path)
     if raw.startswith(b"PK") and path.suffix.lower() != ".xlsx":
         return _guard(str(path), lambda: _from_zip(path, names))
-    if raw.startswith(b"\x1f\x8b"):
-        raw = _guard(str(path), lambda: gzip.decompress(raw))
+    if raw.startswith(_GZIP):
+        raw = _guard(str(path), lambda: _gunzip(str(path), raw))
     return Source(str(path), raw)
 
 
@@ -89,39 +96,119 @@ def find_files(path: PathLike, pattern: str) -> list[Source]:
     path = Path(path)
     if path.is_dir():
         found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, [pattern]))
-        return [Source(str(p), p.read_bytes()) for p in found]
-    path.stat()
+        return [Source(str(p), read_regular(p)) for p in found]
+    check_regular(path)
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path}:1: neither a folder nor a zip archive")
     return _guard(str(path), lambda: _members(path, [pattern]))
 
 
+def check_regular(path: Path) -> None:
+    """Refuse what can't be opened, or would not end: pipes, devices, sockets, folders."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
+        kind = kinds.get(stat.S_IFMT(mode), "a device")
+        raise ValueError(f"{path}:1: {kind}, where a file is wanted")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a regular file."""
+    check_regular(path)
+    return path.read_bytes()
+
+
+def read_start(path: Path, n_bytes: int) -> bytes:
+    """Return the first bytes of a regular file, unpacked if it is within gzip."""
+    check_regular(path)
+    with path.open("rb") as file:
+        start = file.read(n_bytes)
+        if not start.startswith(_GZIP):
+            return start
+        file.seek(0)
+        return _guard(str(path), lambda: gzip.GzipFile(fileobj=file).read(n_bytes))
+
+
 def _from_folder(path: Path, names: Sequence[str]) -> Source:
     found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, names))
     if len(found) == 1:
-        return Source(str(found[0]), found[0].read_bytes())
+        return Source(str(found[0]), read_regular(found[0]))
     archives = [] if found or not names else sorted(path.rglob("*.zip"))
     if len(archives) == 1:
+        check_regular(archives[0])
         return _guard(str(archives[0]), lambda: _from_zip(archives[0], names))
     raise ValueError(f"{path}: {_choice([str(p.relative_to(path)) for p in found], names)}")
 
 
 def _from_zip(path: Path, names: Sequence[str]) -> Source:
-    found = _members(path, names or ["*"])
-    if len(found) == 1:
-        return found[0]
-    inside = [source.label[len(str(path)) + 1 :] for source in found]
-    raise ValueError(f"{path}: {_choice(inside, names or ['*'])}")
+    names = names or ["*"]
+    with zipfile.ZipFile(path) as archive:
+        found = [info.filename for info in _chosen(archive, names)]
+    if len(found) != 1:
+        raise ValueError(f"{path}: {_choice(found, names)}")
+    return _members(path, names)[0]
 
 
 def _members(path: Path, names: Sequence[str]) -> list[Source]:
+    found = []
+    room = unpacked_limit(path.stat().st_size)
     with zipfile.ZipFile(path) as archive:
-        chosen = sorted(
-            name
-            for name in archive.namelist()
-            if not name.endswith("/") and _fits(PurePosixPath(name).name, names)
-        )
-        return [Source(f"{path}/{name}", archive.read(name)) for name in chosen]
+        for info in _chosen(archive, names):
+            label = f"{path}/{info.filename}"
+            with archive.open(info) as file:
+                # zipfile unpacks what is packed by bzip2 and LZMA block by block, without a limit
+                small = info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+                raw = _unpack(label, file, room, _SMALL_BLOCK if small else _BLOCK)
+            room -= len(raw)
+            found.append(Source(label, raw))
+    return found
+
+
+def _chosen(archive: zipfile.ZipFile, names: Sequence[str]) -> list[zipfile.ZipInfo]:
+    found = [
+        info
+        for info in archive.infolist()
+        if not info.is_dir() and _fits(PurePosixPath(info.filename).name, names)
+    ]
+    return sorted(found, key=lambda info: info.filename)
+
+
+def unpacked_limit(packed: int) -> int:
+    """Return how many bytes an archive of so many may unpack to."""
+    return max(UNPACKED_BYTES, UNPACKED_RATIO * packed)
+
+
+def check_unpacked(source: Source) -> None:
+    """Refuse a spreadsheet, which is an archive, that unpacks to too much."""
+    limit = unpacked_limit(len(source.raw))
+    with zipfile.ZipFile(BytesIO(source.raw)) as archive:
+        members = archive.infolist()
+    if {info.compress_type for info in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise ValueError(f"{source.label}:1: a spreadsheet that is not packed by deflate")
+    # zipfile gives no more bytes of a member than its entry states
+    if sum(info.file_size for info in members) > limit:
+        raise ValueError(f"{source.label}:1: {_too_much(limit)}")
+
+
+def _gunzip(label: str, raw: bytes) -> bytes:
+    return _unpack(label, gzip.GzipFile(fileobj=BytesIO(raw)), unpacked_limit(len(raw)), _BLOCK)
+
+
+def _unpack(label: str, file: Any, limit: int, block: int) -> bytes:
+    """Read to the end in blocks, and stop at the first byte past the limit."""
+    out = BytesIO()
+    while piece := file.read(block):
+        out.write(piece)
+        if out.tell() > limit:
+            raise ValueError(f"{label}:1: {_too_much(limit)}")
+    return out.getvalue()
+
+
+def _too_much(limit: int) -> str:
+    return (
+        f"unpacks to more than {limit:,} bytes, far more than data does; if it is right, unpack it "
+        "and read the file"
+    )
 
 
 def _fits(name: str, names: Sequence[str]) -> bool:
@@ -141,7 +228,8 @@ def _guard(label: str, read: Callable[[], T]) -> T:
         return read()
     # A damaged archive ends in any of a dozen exceptions, from zlib's to NotImplementedError.
     except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith(label):
+        known = isinstance(error, ValueError) and str(error).startswith(label)
+        if known or isinstance(error, MemoryError):
             raise
         raise ValueError(
             f"{label}:1: a damaged archive: {error or type(error).__name__}"
@@ -156,6 +244,8 @@ def clean(source: Source) -> Source:
     raw = raw.removeprefix(_BOM)
     if not raw.strip():
         raise ValueError(f"{label}:1: the file is empty")
+    if b"\n" not in raw and b"\r" in raw.rstrip(b"\r"):
+        raise ValueError(f"{label}:1: lines end in a lone carriage return; save it with newlines")
     cut = not raw.endswith(b"\n")
     return Source(label, raw + b"\n" if cut else raw, cut)
 

@@ -48,6 +48,7 @@ _LAYOUTS = {
     ),
 }
 
+_ENTITY = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
 _TWICE = re.compile("\xc3\\?\xc2([\x80-\xbf])")
 
 
@@ -134,7 +135,7 @@ def read_book_crossing(
 def _restore(text: str) -> str:
     if not text.isascii():
         text = _TWICE.sub(lambda match: chr(ord(match[1]) + 0x40), text)
-    return html.unescape(text) if "&" in text else text
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
 
 
 def _whole(texts: list[str], *, above: int) -> Any:

@@ -126,29 +126,34 @@ def read_cystic_fibrosis(path: PathLike, *, on_bad_rows: str = "raise") -> Bunch
 
 def _records(source: Source, tags: tuple[str, ...], bad: BadRows) -> Iterator[_Record]:
     """Yield the records of a file: fields by their tags, continuations joined."""
-    raw = source.raw.translate(bytes(c & 0x7F for c in range(256)))
-    text = decode(clean(Source(source.label, raw)))
-    record = _Record(1, {})
-    tag = ""
+    label, raw, cut = clean(source)
+    raw = raw.translate(bytes(c & 0x7F for c in range(256)))
+    text = decode(Source(label, raw, cut))
+    first, tag = 1, ""
+    pieces: dict[str, list[str]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         start, body = line[:2], line[2:]
         if start in tags and body[:1] in {"", " "}:
-            if start == tags[0] or (start == tags[1] and start in record.fields):
-                if record.fields:
-                    yield record
-                record = _Record(number, {})
-            if start in record.fields:
+            if start == tags[0] or (start == tags[1] and start in pieces):
+                if pieces:
+                    yield _joined(first, pieces)
+                first, pieces = number, {}
+            if start in pieces:
                 bad.refuse(number, f"a second {start} in one record")
             tag = start
-            record.fields[tag] = body.strip()
+            pieces[tag] = [body.strip()]
         elif tag and (line.startswith(" ") or (tag in _LOOSE and not _TAG.match(line))):
-            record.fields[tag] += f" {line.strip()}"
+            pieces[tag].append(line.strip())
         else:
             bad.refuse(number, f"{line[:40]!r}, wanted one of the tags {', '.join(tags)}")
-    if record.fields:
-        yield record
+    if pieces:
+        yield _joined(first, pieces)
+
+
+def _joined(line: int, pieces: dict[str, list[str]]) -> _Record:
+    return _Record(line, {tag: " ".join(lines) for tag, lines in pieces.items()})
 
 
 def _add_document(record: _Record, documents: dict[int, dict[str, object]]) -> None:

@@ -1,6 +1,7 @@
 """Jester: one row per user, in a spreadsheet or as csv."""
 
 import warnings
+from collections.abc import Iterator
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,14 @@ from rankwise.datasets._files import (
     BadRows,
     PathLike,
     Source,
+    check_unpacked,
     clean,
     first_line,
     need,
     pandas,
     read_source,
 )
-from rankwise.datasets._table import Array, Column, Layout, read_table
+from rankwise.datasets._table import MAX_COLUMNS, Array, Column, Layout, read_table
 from rankwise.engine.loops.text import DOUBLED, REAL
 
 if TYPE_CHECKING:
@@ -109,6 +111,8 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
             "and no spreadsheet"
         )
     n_jokes = line.count(separator)
+    if n_jokes > MAX_COLUMNS:
+        raise ValueError(f"{source.label}:1: {n_jokes:,} jokes, wanted at most {MAX_COLUMNS:,}")
     columns = [Column("count", REAL), *(Column(f"joke {j}", REAL) for j in range(1, n_jokes + 1))]
     table, lines = read_table(source, Layout(columns, separator, DOUBLED), bad)
     return np.column_stack(list(table.values())), lines
@@ -116,46 +120,61 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
 
 def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
     """Read the first sheet; rows may end in empty cells, and empty rows are passed over."""
-    cells = {}
+    width = 0
+    kept: list[list[float]] = []
+    lines = []
     for number, row in enumerate(_cells(source), 1):
         while row and row[-1] in {None, ""}:
             row.pop()
-        if row:
-            cells[number] = row
-    width = len(next(iter(cells.values()), ""))
-    for number, row in list(cells.items()):
+        if not row:
+            continue
+        width = width or len(row)
         odd = [cell for cell in row if type(cell) not in {int, float}]
         if odd or len(row) != width:
             reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, wanted {width}"
             bad.refuse(number, reason)
-            del cells[number]
-    table = np.array(list(cells.values()), float).reshape(len(cells), width)
-    return table, np.array(list(cells), np.int64)
+            continue
+        kept.append(row)
+        lines.append(number)
+    return np.array(kept, float).reshape(len(kept), width), np.array(lines, np.int64)
 
 
-def _cells(source: Source) -> list[list[Any]]:
+def _cells(source: Source) -> Iterator[list[Any]]:
     try:
-        return _xlsx(source.raw) if source.raw.startswith(b"PK") else _xls(source.raw)
+        yield from (_xlsx(source) if source.raw.startswith(b"PK") else _xls(source.raw))
     except ImportError:
         raise
     # A damaged spreadsheet ends in any exception, from struct's to the parsers' own assertions.
     except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith(source.label):
+            raise
         reason = str(error) or type(error).__name__
         raise ValueError(f"{source.label}:1: a damaged spreadsheet: {reason}") from error
 
 
-def _xls(raw: bytes) -> list[list[Any]]:
+def _xls(raw: bytes) -> Iterator[list[Any]]:
     workbook = need("xlrd").open_workbook(file_contents=raw, logfile=StringIO(), ragged_rows=True)
     sheet = workbook.sheet_by_index(0)
-    return [sheet.row_values(row) for row in range(sheet.nrows)]
+    yield from (sheet.row_values(row) for row in range(sheet.nrows))
 
 
-def _xlsx(raw: bytes) -> list[list[Any]]:
+def _xlsx(source: Source) -> Iterator[list[Any]]:
     openpyxl = need("openpyxl")
+    check_unpacked(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        workbook = openpyxl.load_workbook(BytesIO(raw), read_only=True, data_only=True)
-        return [list(row) for row in workbook.worksheets[0].iter_rows(values_only=True)]
+        workbook = openpyxl.load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
+    sheet = workbook.worksheets[0]
+    # else every row is filled up to the size that the file states, whatever is in it
+    sheet.reset_dimensions()
+    rows = sheet.iter_rows(values_only=True)
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            row = next(rows, None)
+        if row is None:
+            return
+        yield list(row)
 
 
 def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:

@@ -49,6 +49,9 @@ FILES = {
 }
 
 
+_YEAR = re.compile(r"\(([0-9]{4})\)")
+
+
 def half_stars(ratings: Array) -> Array:
     """Tell which ratings are .5, 1, 1.5, ..., 5."""
     return (ratings >= 0.5) & (ratings <= 5) & (np.floor(2 * ratings) == 2 * ratings)
@@ -59,7 +62,7 @@ _ITEM = Column("item", WHOLE)
 _RATINGS = (
     _USER,
     _ITEM,
-    Column("rating", REAL, half_stars, "half stars from 0.5 to 5"),
+    Column("rating", REAL, half_stars, "half stars from 0.5 to 5; see read_ratings for others"),
     Column("timestamp", WHOLE),
 )
 _MOVIES = (_ITEM, Column("title", TEXT), Column("genres", TEXT))
@@ -206,7 +209,8 @@ def _movies(columns: dict[str, Any]) -> dict[str, Any]:
 
 def split_years(titles: list[str]) -> tuple[list[str], Any]:
     """Split ``Toy Story (1995)`` into title and year; the year of others is missing."""
-    found = [re.fullmatch(r"\s*(.*?)\s*\((\d{4})\)\s*", title) for title in titles]
-    names = [m[1] if m else t.strip() for m, t in zip(found, titles, strict=True)]
-    years = [int(m[2]) if m else None for m in found]
+    titles = [title.strip() for title in titles]
+    dated = [_YEAR.fullmatch(title[-6:]) for title in titles]
+    names = [t[:-6].rstrip() if year else t for year, t in zip(dated, titles, strict=True)]
+    years = [int(year[1]) if year else None for year in dated]
     return names, pandas().array(years, dtype="Int64")

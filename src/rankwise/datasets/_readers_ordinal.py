@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from rankwise.datasets._files import BadRows, PathLike, clean, first_line, read_source
-from rankwise.datasets._table import Column, Layout, read_table
+from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
 from rankwise.engine.loops.text import DOUBLED, REAL
 
 
@@ -48,7 +48,11 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     source = clean(read_source(path))
     bad = BadRows(source, on_bad_rows)
     head = first_line(source)
-    names = [name.strip('"') for name in head.decode("latin-1").split(",")]
+    if head.count(b",") >= MAX_COLUMNS:
+        n = head.count(b",") + 1
+        raise ValueError(f"{bad.label}:1: {n:,} columns, wanted at most {MAX_COLUMNS:,}")
+    encoding = text_encoding(source, None)
+    names = [name.strip('"') for name in head.decode(encoding).split(",")]
     if len(names) < 2 or len(set(names)) < len(names) or not all(map(str.isprintable, names)):
         raise ValueError(f"{bad.label}:1: {str(names)[:60]} is no header of two or more names")
     chosen = target or ("response" if "response" in names else names[-1])

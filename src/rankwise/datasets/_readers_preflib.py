@@ -1,6 +1,7 @@
 """PrefLib: elections as orders with counts."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from rankwise.datasets._files import BadRows, PathLike, clean, decode, read_sour
 
 TYPES = ("soc", "soi", "toc", "toi")
 
-_ORDER = re.compile(r"\s*([0-9]{1,15})\s*:\s*(.*?)\s*", re.ASCII)
+_COUNT = re.compile("[0-9]{1,15}")
 _PLACE = re.compile(r"\s*(?:([0-9]{1,9})|\{([0-9,\s]*)\})\s*", re.ASCII)
-_MANY = 10**8
+_BYTES = 2**30
 
 Order = list[Any]
 
@@ -37,7 +38,8 @@ def read_preflib(
     Returns
     -------
     orders : list of list
-        Best first, ties as tuples. One for each voter, unless counts are asked for.
+        Best first, ties as tuples. One for each voter, unless counts are asked for. Orders with a
+        count of 0, which some files list, are those of no voter and left out.
     counts : ndarray of int64
         With ``return_counts`` only.
 
@@ -45,9 +47,10 @@ def read_preflib(
     ------
     ValueError
         With file, line and reason: no such alternative, one that occurs twice in an order, a tie
-        or an incomplete order where the type of the file has none, a count that is not positive,
+        or an incomplete order where the type of the file has none, a count that is no number,
         totals that differ from those of the header, two alternatives of one name, the format of
-        before 2022, an empty or binary file.
+        before 2022, more voters than fit into a gigabyte without counts, an empty or binary
+        file.
 
     References
     ----------
@@ -92,11 +95,14 @@ def read_preflib(
             continue
         counts.append(count)
         orders.append([_renamed(place, called) for place in order])
-    bad.finish(len(orders), "orders")
+    bad.finish(sum(map(bool, counts)), "orders")
     _check_totals(header, counts, len(lines), bad)
+    orders = [order for order, count in zip(orders, counts, strict=True) if count]
+    counts = [count for count in counts if count]
     if return_counts:
         return orders, np.array(counts)
-    if sum(counts) > _MANY:
+    # a list takes some 64 bytes, and 8 for each place
+    if sum(count * (64 + 8 * len(o)) for o, count in zip(orders, counts, strict=True)) > _BYTES:
         raise ValueError(f"{bad.label}:1: {sum(counts)} voters; pass return_counts=True")
     return [list(o) for o, count in zip(orders, counts, strict=True) for _ in range(count)]
 
@@ -157,38 +163,37 @@ def _kind(header: dict[str, Any], label: str) -> str:
 
 
 def _order(line: str, n: int, kind: str) -> tuple[int, list[tuple[int, ...]]]:
-    match = _ORDER.fullmatch(line)
-    if match is None:
+    head, _, text = line.partition(":")
+    head, text = head.strip(), text.strip()
+    if not _COUNT.fullmatch(head):
         raise ValueError(f"{line[:40]!r} is not of the form count: order")
-    count = int(match[1])
-    if count < 1:
-        raise ValueError("a count of 0, wanted 1 or more")
     places, at = [], 0
     while True:
-        place = _PLACE.match(match[2], at)
+        place = _PLACE.match(text, at)
         if place is None:
-            raise ValueError(f"{match[2][at : at + 40]!r} is neither an alternative nor a tie")
+            raise ValueError(f"{text[at : at + 40]!r} is neither an alternative nor a tie")
         tied = [place[1]] if place[1] else place[2].split(",")
         if not all(re.fullmatch(r"\s*[0-9]{1,9}\s*", item, re.ASCII) for item in tied):
-            raise ValueError(f"{place[0]!r} is not a tie of alternatives")
+            raise ValueError(f"{place[0][:40]!r} is not a tie of alternatives")
         places.append(tuple(int(item) for item in tied))
         at = place.end()
-        if at == len(match[2]):
+        if at == len(text):
             break
-        if match[2][at] != ",":
-            raise ValueError(f"{match[2][at : at + 40]!r} where a comma is wanted")
+        if text[at] != ",":
+            raise ValueError(f"{text[at : at + 40]!r} where a comma is wanted")
         at += 1
     flat = [item for place in places for item in place]
     odd = next((item for item in flat if not 1 <= item <= n), None)
     if odd is not None:
         raise ValueError(f"alternative {odd} is not one of 1 to {n}")
     if len(set(flat)) < len(flat):
-        raise ValueError(f"alternative {next(i for i in flat if flat.count(i) > 1)} occurs twice")
+        twice = next(item for item, times in Counter(flat).items() if times > 1)
+        raise ValueError(f"alternative {twice} occurs twice")
     if kind.startswith("s") and len(places) < len(flat):
         raise ValueError(f"a tie in a file of strict orders ({kind})")
     if kind.endswith("c") and len(flat) < n:
         raise ValueError(f"{len(flat)} of {n} alternatives in a file of complete orders ({kind})")
-    return count, places
+    return int(head), places
 
 
 def _renamed(place: tuple[int, ...], called: list[Any]) -> Any:

@@ -9,19 +9,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.datasets._files import BadRows, Source
-from rankwise.engine.loops.text import BACKSLASH, DOUBLED, NONE, REAL, TEXT, WHOLE, scan_table
+from rankwise.engine.loops.text import (
+    BACKSLASH,
+    DOUBLED,
+    ID,
+    NONE,
+    REAL,
+    TEXT,
+    WHOLE,
+    scan_table,
+)
 
 Array = NDArray[Any]
 
+MAX_COLUMNS = 10_000
+
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(rb"[0-9]{1,15}")
+_ID = re.compile(rb"0|-?[1-9][0-9]{0,14}")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
 _ENDING = re.compile(rb"\r?\n")
+_BLANK = re.compile(rb"(?:\r?\n)*+")
 _ESCAPED = re.compile(r"\\(.)")
 _QUOTED = {
     BACKSLASH: re.compile(rb'(?:[^"\\]|\\[^\x00-\x1f])*+(?=")'),
     DOUBLED: re.compile(rb'(?:[^"]|"")*+(?=")'),
 }
+
+
+class NotAnIdError(ValueError):
+    """A field of the kind ID is no whole number as it is usually written."""
+
+    def __init__(self, column: str, shown: str) -> None:
+        super().__init__(f"{column} is {shown!r}, wanted a whole number of at most 15 digits")
+        self.column = column
 
 
 class Column(NamedTuple):
@@ -63,14 +84,13 @@ def read_table(
     Returns
     -------
     columns : dict
-        float64 arrays for REAL, int64 for WHOLE, lists of str for TEXT.
+        float64 arrays for REAL, int64 for WHOLE and ID, lists of str for TEXT.
     lines : ndarray of int64
         The line of each row.
     """
     raw = source.raw
-    start = _after_header(raw, layout)
     kinds = np.array([column.kind for column in layout.columns])
-    numbers, spans, lines, refused = _scan(raw, start, layout, kinds, stop=bad.stop)
+    numbers, spans, lines, refused = _scan(raw, layout, kinds, stop=bad.stop)
     keep = np.ones(len(lines), bool)
     problems = []
     for column, values in zip(layout.columns, numbers, strict=True):
@@ -81,7 +101,7 @@ def read_table(
             keep &= good
     count, line, offset = refused
     if count:
-        problems.append((line, explain(raw, offset, layout)))
+        problems.append((line, str(_problem(raw, offset, layout))))
     if problems:
         bad.refuse(*min(problems), count=count + int(len(keep) - keep.sum()))
         numbers, spans, lines = numbers[:, keep], spans[:, keep], lines[keep]
@@ -90,21 +110,43 @@ def read_table(
         if column.kind == TEXT:
             columns[column.name] = _texts(raw, spans[2 * c], spans[2 * c + 1], layout, encoding)
         else:
-            columns[column.name] = numbers[c].astype(np.int64 if column.kind == WHOLE else float)
+            columns[column.name] = numbers[c].astype(float if column.kind == REAL else np.int64)
     return columns, lines
 
 
-def _after_header(raw: bytes, layout: Layout) -> int:
-    end = raw.index(b"\n")
-    if layout.header and raw[:end].rstrip(b"\r").replace(b'"', b"") == layout.header:
-        return end + 1
-    return 0
+def first_row(raw: bytes, layout: Layout) -> tuple[int, int]:
+    """Return where the first row begins, past blank lines and the header, and its line."""
+    blank = _BLANK.match(raw)
+    start = blank.end() if blank else 0
+    end = raw.find(b"\n", start) + 1
+    head = raw[start:end].rstrip(b"\r\n").replace(b'"', b"")
+    if layout.header and head == layout.header:
+        start = end
+    return start, 1 + raw.count(b"\n", 0, start)
+
+
+def first_refusal(source: Source, layout: Layout) -> ValueError | None:
+    """Return what is wrong with the first row that can't be read, or None."""
+    kinds = np.array([column.kind for column in layout.columns])
+    *_, (count, _, offset) = _scan(source.raw, layout, kinds, stop=True)
+    return _problem(source.raw, offset, layout) if count else None
+
+
+def _problem(raw: bytes, offset: int, layout: Layout) -> ValueError:
+    """Return why the row at an offset can't be read."""
+    try:
+        literal_row(raw, offset, layout)
+    except ValueError as error:
+        return error
+    return ValueError("not a row of this table")
 
 
 def _scan(
-    raw: bytes, start: int, layout: Layout, kinds: Array, *, stop: bool
+    raw: bytes, layout: Layout, kinds: Array, *, stop: bool
 ) -> tuple[Array, Array, Array, tuple[int, int, int]]:
-    rows = raw.count(b"\n")
+    start, line = first_row(raw, layout)
+    # a row has a byte for each field at least; the last place is for one that ends too early
+    rows = min(raw.count(b"\n"), len(raw) // len(kinds) + 1)
     data = np.frombuffer(raw, np.uint8)
     numbers = np.empty((len(kinds), rows))
     spans = np.empty((2 * len(kinds) if TEXT in kinds else 0, rows), np.int64)
@@ -112,10 +154,10 @@ def _scan(
     room = 16
     while True:
         hard = np.empty((room, 4), np.int64)
-        read, count, line, offset, room = scan_table(
+        read, count, bad_line, offset, room = scan_table(
             data,
             start,
-            1 + (start > 0),
+            line,
             layout.separator[0],
             len(layout.separator),
             layout.quotes,
@@ -127,7 +169,7 @@ def _scan(
             break
     for column, row, first, past in hard[:room]:
         numbers[column, row] = float(raw[first:past])
-    return numbers[:, :read], spans[:, :read], lines[:read], (count, line, offset)
+    return numbers[:, :read], spans[:, :read], lines[:read], (count, bad_line, offset)
 
 
 def _texts(raw: bytes, first: Array, past: Array, layout: Layout, encoding: str) -> list[str]:
@@ -158,15 +200,6 @@ def text_encoding(source: Source, encoding: str | None) -> str:
     return encoding or "utf-8"
 
 
-def explain(raw: bytes, offset: int, layout: Layout) -> str:
-    """Say why the row at an offset can't be read."""
-    try:
-        literal_row(raw, offset, layout)
-    except ValueError as error:
-        return str(error)
-    return "not a row of this table"
-
-
 def is_number(text: str) -> bool:
     """Tell whether a text is a number of those that the compiled readers take."""
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) < 1e308
@@ -179,14 +212,19 @@ def literal_row(raw: bytes, offset: int, layout: Layout) -> tuple[list[bytes], i
     """
     fields: list[bytes] = []
     names = [column.name for column in layout.columns]
+    end = raw.index(b"\n", offset)
     while True:
-        field, offset = _literal_field(raw, offset, layout)
+        field, offset = _literal_field(raw, offset, end, layout)
+        if offset > end:
+            end = raw.index(b"\n", offset)
         if len(fields) == len(names):
-            raise ValueError(f"more than {len(names)} fields, wanted {', '.join(names)}")
+            raise ValueError(f"more than {len(names)} fields, wanted {_list(names)}")
         column = layout.columns[len(fields)]
         shown = field[:40].decode("latin-1")
         if column.kind == WHOLE and not _WHOLE.fullmatch(field):
             raise ValueError(f"{column.name} is {shown!r}, wanted 1 to 15 digits")
+        if column.kind == ID and not _ID.fullmatch(field):
+            raise NotAnIdError(column.name, shown)
         if column.kind == REAL and not is_number(field.decode("latin-1")):
             raise ValueError(f"{column.name} is {shown!r}, wanted a number")
         fields.append(field)
@@ -199,12 +237,17 @@ def literal_row(raw: bytes, offset: int, layout: Layout) -> tuple[list[bytes], i
         fields_word = "field" if len(fields) == 1 else "fields"
         raise ValueError(
             f"{len(fields)} {fields_word} between {layout.separator.decode()!r}, "
-            f"wanted {len(names)}: {', '.join(names)}"
+            f"wanted {len(names)}: {_list(names)}"
         )
     return fields, ending.end()
 
 
-def _literal_field(raw: bytes, offset: int, layout: Layout) -> tuple[bytes, int]:
+def _list(names: Sequence[str]) -> str:
+    return ", ".join([*names[:8], "..."] if len(names) > 9 else names)
+
+
+def _literal_field(raw: bytes, offset: int, end: int, layout: Layout) -> tuple[bytes, int]:
+    """Return the field at an offset, and where it ends; the line ends at ``end``."""
     if layout.quotes != NONE and raw[offset : offset + 1] == b'"':
         match = _QUOTED[layout.quotes].match(raw, offset + 1)
         if match is None:
@@ -212,8 +255,8 @@ def _literal_field(raw: bytes, offset: int, layout: Layout) -> tuple[bytes, int]
         if _CONTROL.search(match.group().replace(b"\r", b"")):
             raise ValueError("a control character inside quotes: is this a text file?")
         return match.group(), match.end() + 1
-    line = raw[offset : raw.index(b"\n", offset)].removesuffix(b"\r")
-    field = line.split(layout.separator, 1)[0]
+    past = raw.find(layout.separator, offset, end)
+    field = raw[offset:past] if past >= 0 else raw[offset:end].removesuffix(b"\r")
     if _CONTROL.search(field):
         raise ValueError("a control character: is this a text file?")
     if layout.quotes != NONE and b'"' in field:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import any_missing, sorted_labels, to_ranks
 from rankwise.engine.loops.keys import counting_sort
 
@@ -37,12 +38,13 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
     """
     if qid is None:
         return np.zeros(n, dtype=np.int64), 1
+    refuse_masked(qid, "qid")
     values = np.asarray(qid)
     if values.ndim != 1:
         raise ValueError(f"qid must be 1-D, one name a row, but its shape is {values.shape}")
     if len(values) != n:
         raise ValueError(f"qid has {len(values)} entries for {n} rows: give each row its query")
-    if np.ma.is_masked(qid) or any_missing(values):
+    if any_missing(values):
         raise ValueError("qid contains NaN: a row must belong to a query; drop it or name one")
     if values.dtype.kind in "biu":
         names = sorted_labels(values)

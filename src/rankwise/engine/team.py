@@ -4,17 +4,26 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from threading import Event
 from time import perf_counter, thread_time
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs, parallel_config
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 
 from rankwise.engine.loops import meeting
 
 Work = Callable[..., tuple[Any, ...]]
+
+JOBS_CONSTRAINTS: list[Any] = [
+    Interval(Integral, 1, None, closed="left"),
+    Interval(Integral, None, -1, closed="right"),
+    None,
+]
 
 # Runs that a team of no use sits out at first, and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 15, 255
@@ -23,6 +32,17 @@ CREDIT, WAKING = 5e-3, 2e-4
 LOAD = Path("/proc/loadavg")
 # Looks at the board that are timed, to know what one takes.
 LOOKS = 5_000
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` asks for, in the main process and in any other.
+
+    As for joblib, None is 1 unless `joblib.parallel_config` says otherwise, -1 all cores, -2 all
+    but one. The backend is threads whatever the surrounding one is: some processes can't start
+    others, and joblib would warn there that it counts 1.
+    """
+    with parallel_config(backend="threading"):
+        return int(effective_n_jobs(n_jobs))
 
 
 class Team:

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise._machine import KernelRanker
+from rankwise.base import unchanged_on_error
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.solvers.ridge import Sample, dual_basis, left_out_path, primal_basis
 from rankwise.magnitude._mprank import MPRank, needs_rows
@@ -97,6 +98,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
         self.coef0 = coef0
         self.scoring = scoring
 
+    @unchanged_on_error
     def fit(
         self,
         X: ArrayLike,

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from rankwise._machine import KernelRanker
-from rankwise.base import Ranked, check_ranked
+from rankwise.base import Ranked, check_ranked, unchanged_on_error
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.solvers.ascent import (
@@ -174,6 +174,7 @@ class MPRank(KernelRanker, BaseEstimator):
         self.tol = tol
         self.eta = eta
 
+    @unchanged_on_error
     def fit(
         self,
         X: ArrayLike,
@@ -273,6 +274,7 @@ class MPRank(KernelRanker, BaseEstimator):
         return said + self.intercept_
 
     @available_if(KernelRanker._is_linear)
+    @unchanged_on_error
     def partial_fit(
         self,
         X: ArrayLike,
@@ -309,6 +311,7 @@ class MPRank(KernelRanker, BaseEstimator):
         return self._learned(chunk if before is None else before.merged(chunk))
 
     @available_if(KernelRanker._is_linear)
+    @unchanged_on_error
     def close_queries(self, qid: Iterable[Any] | None = None) -> Self:
         """Forget the scatter of queries that get no more rows; the model stays the same.
 
@@ -327,6 +330,7 @@ class MPRank(KernelRanker, BaseEstimator):
         return self
 
     @available_if(KernelRanker._is_linear)
+    @unchanged_on_error
     def merge(self, other: "MPRank") -> Self:
         """Learn what another model has learned: the model of the rows of both, exactly.
 

@@ -6,9 +6,12 @@ With ``qid`` both rows of a pair are in one query, and the pairs of all queries 
 counts by the weight of its pairs, and one without a comparable pair not at all.
 """
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.engine.pairs import (
@@ -19,9 +22,21 @@ from rankwise.engine.pairs import (
     exponential_mean,
     misranked_mean,
 )
-from rankwise.metrics._validation import Floats, check_numbers, check_weights
+from rankwise.metrics._scale import (
+    Scored,
+    check_power,
+    check_scored,
+    far_apart,
+    homogeneous,
+    is_wide,
+    one_sided,
+    shrunk,
+    two_sided,
+)
+from rankwise.metrics._validation import Floats, check_numbers, scaled
 
 _TIES = {"wrong": 1.0, "half": 0.5, "right": 0.0}
+_MOST = float(np.finfo(np.float64).max)
 
 
 def magnitude_loss(
@@ -50,6 +65,11 @@ def magnitude_loss(
     sample_weight : array-like of shape (m,), default=None
         Row weights; a pair weighs their product.
 
+    Raises
+    ------
+    ValueError
+        If no query has two rows, or no float can hold the loss.
+
     References
     ----------
     C. Cortes, M. Mohri and A. Rastogi, *An alternative ranking problem for search engines*, 2007,
@@ -63,8 +83,14 @@ def magnitude_loss(
     >>> round(magnitude_loss([1, 2, 4], [1, 2, 3]), 3)
     0.444
     """
-    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
-    return MagnitudeLoss(pairs, power=power).value(s)
+    power = check_power(power)
+    rows = check_scored(y_true, y_score, qid, sample_weight).balanced()
+
+    def loss(exponent: int) -> float:
+        pairs = two_sided(rows.pairs(exponent))
+        return MagnitudeLoss(pairs, power=power).value(scaled(rows.s, exponent))
+
+    return homogeneous(loss, power, rows.y, rows.s)
 
 
 def epsilon_insensitive_loss(
@@ -91,6 +117,11 @@ def epsilon_insensitive_loss(
     sample_weight : array-like of shape (m,), default=None
         Row weights; a pair weighs their product.
 
+    Raises
+    ------
+    ValueError
+        If no query has two rows, or no float can hold the loss.
+
     References
     ----------
     C. Cortes, M. Mohri and A. Rastogi, 2007, equation 7, whose second case as printed charges only
@@ -102,8 +133,19 @@ def epsilon_insensitive_loss(
     >>> epsilon_insensitive_loss([1, 2, 4], [1, 2, 3.5], epsilon=0.5)
     0.0
     """
-    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
-    return EpsilonInsensitiveLoss(pairs, epsilon=epsilon, power=power).value(s)
+    power = check_power(power)
+    if not (isinstance(epsilon, Real) and 0 <= epsilon < math.inf):
+        raise ValueError(f"epsilon={epsilon!r} must be a number from 0")
+    rows = check_scored(y_true, y_score, qid, sample_weight).balanced()
+
+    def loss(exponent: int) -> float:
+        with np.errstate(over="ignore"):
+            free = float(np.ldexp(float(epsilon), -exponent))
+        pairs = two_sided(rows.pairs(exponent))
+        cost = EpsilonInsensitiveLoss(pairs, epsilon=min(free, _MOST), power=power)
+        return cost.value(scaled(rows.s, exponent))
+
+    return homogeneous(loss, power, rows.y, rows.s)
 
 
 def hinge_rank_loss(
@@ -133,7 +175,7 @@ def hinge_rank_loss(
     Raises
     ------
     ValueError
-        If no pair is comparable.
+        If no pair is comparable, or no float can hold the loss.
 
     References
     ----------
@@ -146,8 +188,8 @@ def hinge_rank_loss(
     >>> hinge_rank_loss([1, 2, 4], [1, 5, 4.5])
     0.16666666666666666
     """
-    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
-    return misranked_mean(pairs, s, magnitude=False, power=power)
+    rows = check_scored(y_true, y_score, qid, sample_weight)
+    return _misranked(rows, magnitude=False, power=check_power(power))
 
 
 def hinge_magnitude_loss(
@@ -179,7 +221,7 @@ def hinge_magnitude_loss(
     Raises
     ------
     ValueError
-        If no pair is comparable.
+        If no pair is comparable, or no float can hold the loss.
 
     References
     ----------
@@ -191,8 +233,8 @@ def hinge_magnitude_loss(
     >>> hinge_magnitude_loss([1, 2, 4], [1, 5, 4.5])
     0.8333333333333334
     """
-    pairs, s = _pairs(y_true, y_score, qid, sample_weight)
-    return misranked_mean(pairs, s, magnitude=True, power=power)
+    rows = check_scored(y_true, y_score, qid, sample_weight)
+    return _misranked(rows, magnitude=True, power=check_power(power))
 
 
 def pairwise_misranking_loss(
@@ -232,10 +274,10 @@ def pairwise_misranking_loss(
     >>> pairwise_misranking_loss([1, 2, 4], [1, 5, 3], pair_weight="magnitude")
     0.3333333333333333
     """
-    if ties not in _TIES:
+    if not (isinstance(ties, str) and ties in _TIES):
         raise ValueError(f"ties={ties!r} must be 'wrong', 'half' or 'right'")
-    pairs, s = _pairs(y_true, y_score, qid, sample_weight, pair_weight)
-    counts = count_pairs(pairs, s)
+    rows, pairs = one_sided(check_scored(y_true, y_score, qid, sample_weight), pair_weight)
+    counts = count_pairs(pairs, rows.s)
     if not counts.comparable > 0:
         pairs.check_comparable()
     return (counts.misranked + _TIES[ties] * counts.tied) / counts.comparable
@@ -276,7 +318,8 @@ def exponential_pair_loss(
     >>> exponential_pair_loss([1, 2], [1000, 1000])
     1.0
     """
-    return exponential_mean(*_pairs(y_true, y_score, qid, sample_weight, pair_weight))
+    rows, pairs = one_sided(check_scored(y_true, y_score, qid, sample_weight), pair_weight)
+    return exponential_mean(pairs, far_apart(rows.s))
 
 
 def auc_score(
@@ -374,10 +417,16 @@ def comparable_pairs(y_true: ArrayLike, *, qid: ArrayLike | None = None) -> Comp
     return ComparablePairs(int(weights.sum()), pairs.n_queries, int((weights == 0).sum()))
 
 
-def _pairs(
-    y_true: Any, y_score: Any, qid: Any, sample_weight: Any, pair_weight: str = "uniform"
-) -> tuple[Pairs, Floats]:
-    y = check_numbers(y_true, "y_true")
-    s = check_numbers(y_score, "y_score", len(y))
-    weight = check_weights(sample_weight, len(y))
-    return Pairs(y, qid=qid, sample_weight=weight, pair_weight=pair_weight), s
+def _misranked(rows: Scored, *, magnitude: bool, power: int) -> float:
+    """Return the mean cost of the misranked pairs, see `misranked_mean`."""
+    rows, pairs = one_sided(rows)
+    if is_wide(rows.y, rows.s):
+        rows = rows.comparable()
+        pairs = rows.pairs()
+
+    def loss(exponent: int) -> float:
+        scaled_pairs = rows.pairs(exponent) if magnitude and exponent else pairs
+        s = shrunk(rows.s, exponent)
+        return misranked_mean(scaled_pairs, s, magnitude=magnitude, power=power)
+
+    return homogeneous(loss, power, *((rows.y, rows.s) if magnitude else (rows.s,)))

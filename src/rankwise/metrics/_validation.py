@@ -1,19 +1,23 @@
 """What the measures of scores take."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine.inputs import ratings_of, refuse_masked
+
 Floats = NDArray[np.float64]
 
 
 def check_numbers(values: Any, name: str, n: int | None = None) -> Floats:
-    """Return a 1-D array of finite floats, of length n if it is given."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers: {error}") from error
+    """Return a 1-D array of finite floats, of length n if it is given.
+
+    An ordered categorical means the places of its categories; see
+    `rankwise.engine.inputs.ratings_of`.
+    """
+    array = as_floats(ratings_of(values, name), name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -31,6 +35,19 @@ def check_numbers(values: Any, name: str, n: int | None = None) -> Floats:
     return np.ascontiguousarray(array)
 
 
+def as_floats(values: Any, name: str) -> Floats:
+    """Return an array of floats, of any shape; what no float can hold becomes infinite."""
+    refuse_masked(values, name)
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind in ("c", "m", "M"):
+        raise ValueError(f"{name} must be numbers on a line, but its type is {values.dtype}")
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from error
+
+
 def check_weights(values: Any, n: int) -> Floats | None:
     """Return row weights, not negative and not all zero, or None."""
     if values is None:
@@ -41,3 +58,13 @@ def check_weights(values: Any, n: int) -> Floats | None:
             f"sample_weight must not be negative nor all zero, but its lowest is {weights.min()}"
         )
     return weights
+
+
+def exponent_of(*arrays: Floats) -> int:
+    """Return the smallest e such that all numbers lie between -2^e and 2^e, 0 if all are 0."""
+    return math.frexp(max(max(array.max(), -array.min()) for array in arrays))[1]
+
+
+def scaled(values: Floats, exponent: int) -> Floats:
+    """Return the values divided by 2^exponent, which is exact but where that is below any float."""
+    return np.ldexp(values, -exponent) if exponent else values

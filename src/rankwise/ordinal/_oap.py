@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -20,6 +19,7 @@ from rankwise.base import State, check_rows
 from rankwise.engine.loops.oap import ONE, member_ranks, oap
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.loops.supports import Faced
+from rankwise.engine.team import JOBS_CONSTRAINTS, count_threads
 from rankwise.ordinal._kernel import KernelMixin
 from rankwise.ordinal._prank import warn_unusual_scale
 
@@ -155,7 +155,7 @@ class OAPRank(KernelMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "tau": [Interval(Real, 0, 1, closed="right")],
         "combine": [StrOptions({"bpm", "bagging", "voted"})],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINTS,
     }
 
     _directions = ("W",)
@@ -309,7 +309,7 @@ class OAPRank(KernelMixin, BaseEstimator):
             members = W[s], B[s], correct[s]
             return oap(rows, ranks, order, seed, start, s.start, tau, *members, *kept)
 
-        jobs = min(effective_n_jobs(self.n_jobs), n_blocks)
+        jobs = min(count_threads(self.n_jobs), n_blocks)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
             bad = max((pool.map if pool else map)(run, range(len(spans))))
         counts += [len(ranks), *losses.sum(axis=0)]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from rankwise.engine.inputs import rows_of
 from rankwise.engine.kernels import Kernel
 from rankwise.engine.listed import check_pairs
 
@@ -59,11 +60,15 @@ def pair_kernel(
     array([[1., 2.],
            [2., 4.]])
     """
-    rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
-    columns = rows if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
+    rows = _check(X, "X")
+    columns = rows if Y is None else _check(Y, "Y")
     K = Kernel(kernel, gamma, degree, coef0).gram(rows, columns)
     ours = check_pairs(pairs, K.shape[0])
     name, given = ("pairs", pairs) if other_pairs is None else ("other_pairs", other_pairs)
     others = check_pairs(given, K.shape[1], name)
     differences = K[ours[:, 1]] - K[ours[:, 0]]
     return differences[:, others[:, 1]] - differences[:, others[:, 0]]
+
+
+def _check(X: ArrayLike, name: str) -> Any:
+    return check_array(rows_of(X, name), accept_sparse="csr", dtype=np.float64, input_name=name)

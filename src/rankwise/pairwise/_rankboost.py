@@ -5,20 +5,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import Ranked, RankerMixin, check_ranked
+from rankwise.base import Ranked, RankerMixin, check_ranked, check_rows, unchanged_on_error
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
 from rankwise.engine.solvers.boosting import Graded, Listed, Round, boost
-from rankwise.engine.team import Team
+from rankwise.engine.team import JOBS_CONSTRAINTS, Team, count_threads
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -156,7 +154,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         "pair_weight": [StrOptions({"uniform", "magnitude"})],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINTS,
         "random_state": ["random_state"],
     }
 
@@ -186,6 +184,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    @unchanged_on_error
     def fit(
         self,
         X: ArrayLike,
@@ -248,6 +247,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self.n_queries_ = data.n_queries
         return self
 
+    @unchanged_on_error
     def fit_pairs(
         self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
     ) -> Self:
@@ -268,12 +268,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
-        if sparse.issparse(rows):
-            rows = sparse.csr_array(rows)
-            rows.sum_duplicates()
+        rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         random = check_random_state(self.random_state)
         judge: Judge | None = None
@@ -397,7 +392,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         losses: list[float] = []
         scores = np.zeros(judged.shape[0])
         columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
-        with Team(effective_n_jobs(self.n_jobs)) as team:
+        with Team(count_threads(self.n_jobs)) as team:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, team.run)
             for found in boost(bins, relation, self.n_estimators, self.criterion, team):
                 rounds.append(found)
@@ -425,14 +420,8 @@ class RankBoost(RankerMixin, BaseEstimator):
 
     def _check_rows(self, X: ArrayLike) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csc",
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            reset=False,
-        )
+        rows = check_rows(self, X, reset=False, finite="allow-nan")
+        return rows if isinstance(rows, np.ndarray) else rows.tocsc()
 
 
 def _above(X: Any, feature: int, cut: float, missing: bool) -> NDArray[np.bool_]:

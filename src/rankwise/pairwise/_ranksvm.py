@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
 from rankwise._machine import PairMachine
+from rankwise.base import unchanged_on_error
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
 
@@ -143,6 +144,7 @@ class RankSVM(PairMachine):
         self.max_iter = max_iter
         self.warm_start = warm_start
 
+    @unchanged_on_error
     def fit_pairs(
         self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
     ) -> Self:

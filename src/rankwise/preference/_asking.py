@@ -10,11 +10,15 @@ import asyncio
 from collections.abc import Callable, Generator
 from inspect import isawaitable
 from numbers import Integral, Real
+from reprlib import repr as short
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
+
+from rankwise.engine.loops.quicksort import turn_pairs
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,12 +46,19 @@ class Desk:
         progress: Callable[[int, float], object] | None,
     ) -> None:
         if not callable(prefer):
-            raise TypeError(f"prefer={prefer!r} must be callable: prefer(u, v) in [0, 1]")
-        check_whole(repeats=(repeats, 1), max_calls=(max_calls, 0))
+            raise TypeError(f"prefer={short(prefer)} must be callable: prefer(u, v) in [0, 1]")
+        if progress is not None and not callable(progress):
+            raise TypeError(
+                f"progress={short(progress)} must be callable: progress(n_calls, expected)"
+            )
+        check_flags(batch=batch, symmetrise=symmetrise)
+        check_whole(repeats=(repeats, 1))
+        if max_calls is not None:
+            check_whole(max_calls=(max_calls, 0))
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
-        self.items: Any = items if _is_table(items) else list(items)
-        self.n = items.shape[0] if _is_table(items) else len(self.items)
+        self.items: Any = _as_items(items)
+        self.n = self.items.shape[0] if _is_table(self.items) else len(self.items)
         self.prefer, self.batch = prefer, batch
         self.repeats, self.symmetrise, self.max_calls = repeats, symmetrise, max_calls
         # Without being asked to, the answers to millions of questions in arrays are not kept.
@@ -64,6 +75,15 @@ class Desk:
         if not isinstance(self.items, list):
             return _safe_indexing(self.items, places)
         return [self.items[i] for i in places.tolist()]
+
+    def spread_answers(self, first: Indices, second: Indices, seed: int) -> Sort[Floats]:
+        """Get `answers`, where a coin of the pair decides which of the two is shown first."""
+        one, other = np.empty_like(first), np.empty_like(second)
+        turned = np.empty(len(first), dtype=np.bool_)
+        turn_pairs(seed, first, second, one, other, turned)
+        found = yield from self.answers(one, other)
+        # 1 less the answer where the pair was turned.
+        return np.abs(turned - found)
 
     def answers(self, first: Indices, second: Indices) -> Sort[Floats]:
         """Get the probability that each first goes before its second, NaN past the limit."""
@@ -103,21 +123,17 @@ class Desk:
 
     def run(self, sort: Sort[T]) -> T:
         """Work a sort off by calling the comparator."""
-        try:
-            pairs = next(sort)
-            while True:
-                pairs = sort.send(self._ask(*pairs))
-        except StopIteration as end:
-            return end.value
+        pairs, ranking = _step(sort)
+        while pairs is not None:
+            pairs, ranking = _step(sort, self._ask(*pairs))
+        return ranking
 
     async def arun(self, sort: Sort[T], max_concurrency: int) -> T:
         """Work a sort off by awaiting the comparator, so many questions at a time."""
-        try:
-            pairs = next(sort)
-            while True:
-                pairs = sort.send(await self._aask(*pairs, max_concurrency))
-        except StopIteration as end:
-            return end.value
+        pairs, ranking = _step(sort)
+        while pairs is not None:
+            pairs, ranking = _step(sort, await self._aask(*pairs, max_concurrency))
+        return ranking
 
     def _ask(self, first: Indices, second: Indices) -> Floats:
         self.n_batches += 1
@@ -135,17 +151,18 @@ class Desk:
             return self._keep_all(first, second, answers)
         found = np.empty(len(first))
         questions = enumerate(zip(first.tolist(), second.tolist(), strict=True))
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
 
         async def work() -> None:
             for slot, (i, j) in questions:
-                if failures:
+                if failures or _is_cancelled():
                     return
-                # Questions under way are answered and kept before the failure is raised.
+                # A failure of any kind is raised below, when the questions under way are answered
+                # and kept: raised here, it would leave the other workers behind.
                 try:
                     answer = await self._awaitable(self.prefer(self._one(i), self._one(j)))
                     found[slot] = self._keep(i, j, answer)
-                except Exception as failure:
+                except BaseException as failure:
                     failures.append(failure)
 
         await asyncio.gather(*(work() for _ in range(min(max_concurrency, len(first)))))
@@ -160,7 +177,9 @@ class Desk:
     @staticmethod
     def _awaitable(answer: Any) -> Any:
         if not isawaitable(answer):
-            raise TypeError(f"prefer returned {answer!r}, which can't be awaited: use quicksort")
+            raise TypeError(
+                f"prefer returned {short(answer)}, which can't be awaited: use quicksort"
+            )
         return answer
 
     def _keep(self, i: int, j: int, answer: Any) -> float:
@@ -174,7 +193,7 @@ class Desk:
     def _keep_all(self, first: Indices, second: Indices, answers: Any) -> Floats:
         if isawaitable(answers):
             _refuse_awaitable(answers)
-        found = np.asarray(answers, dtype=np.float64)
+        found = _as_numbers(answers)
         if found.shape != first.shape:
             raise ValueError(
                 f"prefer returned an array of shape {found.shape} for {len(first)} pairs: with "
@@ -201,13 +220,48 @@ class Desk:
         return np.where(hit, self._counts[place], 0), np.where(hit, self._totals[place], 0.0)
 
 
-def check_whole(**bounds: tuple[int | None, int]) -> None:
-    """Refuse numbers that are neither None nor whole and at least their bound."""
+def is_number(value: Any, most: float) -> bool:
+    """Whether a value is a real number from 0 to ``most``."""
+    number: Any = value if isinstance(value, Real) else -1
+    return bool(0 <= number <= most)
+
+
+def _step(sort: Sort[T], answers: Any = None) -> tuple[tuple[Indices, Indices] | None, Any]:
+    """Send answers to a sort; return the next pairs, or None and what the sort returns.
+
+    The comparator runs outside, so that a StopIteration of its own is not taken for the sort's end.
+    """
+    try:
+        return sort.send(answers), None
+    except StopIteration as end:
+        return None, end.value
+
+
+def check_whole(**bounds: tuple[int, int]) -> None:
+    """Refuse numbers that are not whole or less than their bound."""
     for name, (value, least) in bounds.items():
-        if value is None:
-            continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+            raise ValueError(f"{name}={short(value)} must be a whole number of {least} or more")
+
+
+def check_flags(**flags: bool) -> None:
+    """Refuse what is neither True nor False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name}={short(value)} must be True or False")
+
+
+def plain_number(value: Any) -> Any:
+    """Return a NumPy number as one of Python's, and all else as it is."""
+    if isinstance(value, np.ndarray | np.generic) and value.size == 1:
+        return value.item()
+    return value
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is to end, even if a comparator took no notice of it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _is_table(items: Any) -> bool:
@@ -215,22 +269,55 @@ def _is_table(items: Any) -> bool:
     return isinstance(items, np.ndarray) or len(getattr(items, "shape", ())) == 2
 
 
+def _as_items(items: Any) -> Any:
+    """Return a table whose rows can be taken, or a list."""
+    if issparse(items):
+        return items.tocsr()
+    if not np.iterable(items):
+        raise TypeError(
+            f"items={short(items)} must be a list, array or frame of the things to put in order"
+        )
+    return items if _is_table(items) else list(items)
+
+
+def _as_numbers(answers: Any) -> Floats:
+    """Return the answers to a batch as floats."""
+    try:
+        given = np.asarray(answers)
+        if given.dtype.kind in "biufO":
+            return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(_not_numbers(answers)) from error
+    raise ValueError(_not_numbers(answers))
+
+
+def _not_numbers(answers: Any) -> str:
+    return (
+        f"prefer returned {short(answers)}: with batch=True it must return one number in [0, 1] a "
+        f"pair, {_MEANING}"
+    )
+
+
 def _as_probability(i: int, j: int, answer: Any) -> float:
     if type(answer) in {bool, int, float} and 0 <= answer <= 1:
         return float(answer)
     if isawaitable(answer):
         _refuse_awaitable(answer)
-    value = answer.item() if isinstance(answer, np.ndarray | np.generic) else answer
+    value = plain_number(answer)
     if not _is_probability(value):
         raise ValueError(
-            f"prefer returned {answer!r} for items {i} and {j}: it must return a number in "
+            f"prefer returned {short(answer)} for items {i} and {j}: it must return a number in "
             f"[0, 1], {_MEANING}"
         )
     return float(value)
 
 
 def _is_probability(value: Any) -> bool:
-    return isinstance(value, Real) and bool(0 <= float(value) <= 1)
+    return is_number(value, 1.0)
+
+
+def _is_position(value: Any, n: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < n
 
 
 def _refuse_awaitable(answer: Any) -> NoReturn:
@@ -248,13 +335,13 @@ def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats
         if not (
             isinstance(entry, tuple | list)
             and len(entry) == 3
-            and all(isinstance(i, Integral) and 0 <= int(i) < n for i in entry[:2])
+            and all(_is_position(i, n) for i in entry[:2])
             and entry[0] != entry[1]
             and _is_probability(entry[2])
         ):
             raise ValueError(
-                f"log holds {entry!r}: an entry is (i, j, p), two positions among the {n} items "
-                f"and {_MEANING}; pass a log together with the items that it was made for"
+                f"log holds {short(entry)}: an entry is (i, j, p), two positions among the {n} "
+                f"items and {_MEANING}; pass a log together with the items that it was made for"
             )
     pairs = np.array([entry[:2] for entry in log], dtype=np.int64).reshape(-1, 2)
     answers = np.array([entry[2] for entry in log], dtype=np.float64)

@@ -14,7 +14,8 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rankwise.base import Ranking
+from rankwise.base import Ranking, unchanged_on_error
+from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.queries import encode_queries, group_rows
 from rankwise.engine.sorting import QuickSort
@@ -152,6 +153,7 @@ class PreferenceRanker(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    @unchanged_on_error
     def fit(self, X: ArrayLike, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
         """Learn from the pairs of rows of one query with different grades.
 
@@ -169,9 +171,10 @@ class PreferenceRanker(BaseEstimator):
         self
         """
         self._validate_params()
+        refuse_masked(y, "y")
         rows, grades = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True,
-            ensure_min_samples=2,
+            self, rows_of(X), ratings_of(y, "y"), accept_sparse="csr", y_numeric=True,
+            dtype=[np.float64, np.float32], ensure_min_samples=2,
         )  # fmt: skip
         codes, n_queries = encode_queries(qid, len(grades))
         worse, better, total = sample_pairs(
@@ -190,6 +193,7 @@ class PreferenceRanker(BaseEstimator):
         self.n_queries_ = n_queries
         return self
 
+    @unchanged_on_error
     def fit_pairs(
         self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
     ) -> Self:
@@ -210,7 +214,11 @@ class PreferenceRanker(BaseEstimator):
         """
         self._validate_params()
         rows = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+            self,
+            rows_of(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2,
         )
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         worse, better = given.T
@@ -337,7 +345,7 @@ class PreferenceRanker(BaseEstimator):
 
     def _check(self, X: Any) -> Any:
         return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+            self, rows_of(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
 
     def _learn(self, rows: Any, worse: Indices, better: Indices, weight: Floats | None) -> None:

@@ -15,6 +15,7 @@ v. `alternatives_gap` measures by how much it isn't.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from rankwise.engine.linear_ordering import best_order
 from rankwise.preference._losses import (
     Floats,
     Weight,
+    as_list,
     as_order,
     check_preferences,
     places,
@@ -90,17 +92,24 @@ def preference_regret(
     >>> preference_regret(never_sure, [[0, 1], [0, 1], [0, 1], [1, 0]])
     0.25
     """
-    several = _several(targets)
-    matrices = [check_preferences(P) for P in (prefer_matrix if several else [prefer_matrix])]
+    weak = _weak(kind)
+    several, listed = _listed(targets)
+    given = [prefer_matrix]
+    if several:
+        given = as_list(prefer_matrix, "prefer_matrix", "a list of matrices, one for each set")
+    matrices = [check_preferences(P) for P in given]
     names = [list(range(len(P))) for P in matrices]
-    groups = _group(targets, [range(len(P)) for P in matrices], "prefer_matrix")
+    groups = _group(listed, names, "prefer_matrix")
     if items is not None:
-        names = [list(named) for named in items]
-        if [len(set(named)) for named in names] != [len(P) for P in matrices]:
-            raise ValueError("items must name each row of each prefer_matrix, each differently")
+        named = as_list(items, "items", "a list of the names of rows, one for each set")
+        names = [as_order(row_names, "items") for row_names in named]
+        if [len(row_names) for row_names in names] != [len(P) for P in matrices]:
+            raise ValueError(
+                f"items={short(items)} must name each row of each prefer_matrix, each differently"
+            )
     sets = _sets(groups, names, weight)
     had = sum(s.share * float((P * s.costs).sum()) for P, s in zip(matrices, sets, strict=True))
-    pools = [[s] for s in sets] if _weak(kind) else [sets]
+    pools = [[s] for s in sets] if weak else [sets]
     least = sum(np.triu(np.minimum(costs, costs.T), 1).sum() for costs in map(_pooled, pools))
     return float(had - least)
 
@@ -140,27 +149,35 @@ def ranking_regret(
     >>> ranking_regret("ba", ["ab", "ab", "ab", "ba"])
     0.5
     """
-    several = _several(targets)
-    orders = [as_order(o, "order") for o in (order if several else [order])]
-    sets = _sets(_group(targets, orders, "order"), orders, weight)
+    weak = _weak(kind)
+    several, listed = _listed(targets)
+    given = as_list(order, "order", "a list of orders, one for each set") if several else [order]
+    orders = [as_order(one, "order") for one in given]
+    groups = _group(listed, orders, "order")
+    compared: list[Any] = [None] * (len(orders) if weak else 1)
+    if best is not None:
+        compared = as_list(best, "best", "a list of orders, one for each set")
+        compared = compared if several and weak else [compared]
+    if len(compared) != (len(orders) if weak else 1):
+        raise ValueError(f"best has {len(compared)} orders for {len(orders)} sets: give one each")
+    sets = _sets(groups, orders, weight)
     # The items of a set are in the given order, so what comes earlier is the upper triangle.
     had = sum(s.share * float(np.triu(s.costs, 1).sum()) for s in sets)
-    pools = [[s] for s in sets] if _weak(kind) else [sets]
-    given: list[Any] = [None] * len(pools)
-    if best is not None:
-        given = [best] if len(pools) == 1 and not (several and _weak(kind)) else list(best)
+    pools = [[s] for s in sets] if weak else [sets]
     least = 0.0
-    for pool, chosen in zip(pools, given, strict=True):
+    for pool, chosen in zip(pools, compared, strict=True):
         costs = _pooled(pool)
         names = _names(pool)
         if chosen is None:
             place = best_order(costs)
         else:
             where = places(names)
-            listed = [item for item in as_order(chosen, "best") if item in where]
-            if len(listed) < len(names):
-                raise ValueError("best must hold every item of the set")
-            place = np.array([where[item] for item in listed], dtype=np.int64)
+            kept = [item for item in as_order(chosen, "best") if item in where]
+            if len(kept) < len(names):
+                raise ValueError(
+                    f"best={short(chosen)} must hold every item of the set: {short(names)}"
+                )
+            place = np.array([where[item] for item in kept], dtype=np.int64)
         least += float(np.triu(costs[np.ix_(place, place)], 1).sum())
     return had - least
 
@@ -191,10 +208,13 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     >>> alternatives_gap([[["a", "b", "c"]], [["d", "a", "b"], ["d", "b", "a"]]])
     AlternativesGap(value=0.5, pair=('a', 'b'), sets=(0, 1))
     """
-    if not _several(targets):
-        raise ValueError("targets must be a list for each of several sets")
-    names = [as_order(orders[0], "targets") for orders in targets]
-    sets = _sets(_group(targets, names, "the first target"), names, weight)
+    several, listed = _listed(targets)
+    if not several:
+        raise ValueError(
+            f"targets={short(targets)} must be a list of orders for each of several sets"
+        )
+    names = [as_order(orders[0], "targets") for orders in listed]
+    sets = _sets(_group(listed, names, "the first target"), names, weight)
     worst = AlternativesGap(0.0, None, None)
     for a, b in combinations(range(len(sets)), 2):
         shared = [item for item in sets[a].items if item in set(sets[b].items)]
@@ -206,36 +226,49 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     return worst
 
 
-def _several(targets: Any) -> bool:
-    """Whether targets are lists of orders for several sets, rather than orders of one."""
-    if not len(targets) or not len(targets[0]):
+def _listed(targets: Any) -> tuple[bool, list[list[Any]]]:
+    """Return whether targets are orders of several sets rather than of one, and them by set."""
+    orders = as_list(targets, "targets", "a list of orders, or of such lists for several sets")
+    nested = False
+    if orders and not isinstance(orders[0], Ranking | str):
+        first = orders[0] = as_list(orders[0], "targets[0]", "an order, or a list of orders")
+        nested = bool(first) and isinstance(first[0], list | tuple | np.ndarray | Ranking)
+    groups = [orders]
+    if nested:
+        groups = [
+            as_list(group, f"targets[{s}]", "a list of orders") for s, group in enumerate(orders)
+        ]
+    if not all(len(group) for group in groups):
         raise ValueError("targets is empty: give at least one target order for each set")
-    first = targets[0]
-    nested = not isinstance(first, Ranking | str)
-    return nested and isinstance(first[0], list | tuple | np.ndarray | Ranking)
+    return nested, groups
 
 
 def _weak(kind: str) -> bool:
-    if kind not in {"weak", "strong"}:
+    if not isinstance(kind, str) or kind not in {"weak", "strong"}:
         raise ValueError(f"kind={kind!r} must be 'weak' or 'strong'")
     return kind == "weak"
 
 
-def _group(targets: Any, sets: Sequence[Sequence[Any]], name: str) -> list[list[NDArray[np.int64]]]:
+def _group(
+    groups: list[list[Any]], sets: Sequence[Sequence[Any]], name: str
+) -> list[list[NDArray[np.int64]]]:
     """Return, for each set, each target as the places of the set's items."""
-    groups = targets if _several(targets) else [targets]
     if len(groups) != len(sets):
         raise ValueError(f"targets are for {len(groups)} sets, but {name} is for {len(sets)}")
     found: list[list[NDArray[np.int64]]] = []
     for items, orders in zip(sets, groups, strict=True):
         if len(items) < 2:
-            raise ValueError("a set has fewer than two items: there is nothing to order")
+            raise ValueError(
+                f"{name} has a set with fewer than two items, {short(list(items))}: there is "
+                "nothing to order"
+            )
         found.append([])
         for target in orders:
             place = places(as_order(target, "targets"))
             if place.keys() != set(items):
                 raise ValueError(
-                    f"the target {target!r} and {name} must hold the same items: {list(items)!r}"
+                    f"the target {short(target)} of targets and {name} must hold the same items: "
+                    f"{short(list(items))}"
                 )
             found[-1].append(np.array([place[item] for item in items], dtype=np.int64))
     return found

@@ -5,12 +5,11 @@ queries; ``curve`` is the diagonal of :math:`K + \Lambda`, and a step of ``1 / c
 best one for coordinate i.
 """
 
-from numba import njit
-
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.rows import SUMS, axpy, dot
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _inner(row, alpha):
     total = 0.0
     for j in range(len(alpha)):
@@ -18,7 +17,7 @@ def _inner(row, alpha):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ascend_gram(K, y, ridge, curve, step, alpha):
     """Take one pass over the points, with K centred, and return what the dual gained."""
     gain = 0.0
@@ -30,7 +29,7 @@ def ascend_gram(K, y, ridge, curve, step, alpha):
     return gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ascend_rows(rows, means, order, starts, along, square, y, ridge, curve, step, alpha, w):
     """Take one pass over the points, query by query, and return what the dual gained.
 
@@ -56,7 +55,7 @@ def ascend_rows(rows, means, order, starts, along, square, y, ridge, curve, step
     return gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def along_means(rows, means, order, starts, along, buffer):
     """Fill ``along[i]`` with the inner product of row i and the mean of its query."""
     for q in range(len(starts) - 1):

@@ -6,9 +6,10 @@ A missing value has the bin after the last one of its feature.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_for
 
 WIDTH = 8
@@ -60,7 +61,7 @@ def _fill_column(bins, f, out):
     return by_column
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def take_columns(X, rows, first, last, out):
     """Fill the columns from first to last with the given rows."""
     for i in range(first, last):
@@ -69,7 +70,7 @@ def take_columns(X, rows, first, last, out):
             out[f, i] = X[rows[i], f]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def bin_rows(X, places, first, last, edges, starts, tables, codes, missing):
     """Fill the codes of rows first to last of X; row i of it is row ``places[i]`` of them.
 
@@ -100,7 +101,7 @@ def bin_rows(X, places, first, last, edges, starts, tables, codes, missing):
                         out_words[place, k] = words[i, k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def bin_columns(values, indptr, edges, starts, codes, zero, missing):
     """Fill the codes of the values of each column, and those of zeros."""
     where = np.empty(max(1, values.shape[0]), dtype=np.int32)
@@ -113,7 +114,7 @@ def bin_columns(values, indptr, edges, starts, codes, zero, missing):
         _place(np.zeros(1), mine, cells[0], low[0], scale[0], where, zero[f : f + 1])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def find_tables(edges, starts, first, last):
     """Return where the edges of each of CELLS equal parts of their range begin.
 
@@ -136,7 +137,7 @@ def find_tables(edges, starts, first, last):
     return cells, low, scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _place(values, edges, cells, low, scale, where, out):
     """Fill the numbers of edges below the values; return whether one is missing."""
     n_missing = 0
@@ -166,7 +167,7 @@ def _place(values, edges, cells, low, scale, where, out):
     return n_missing > 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def even_edges(ordered, out):
     """Fill edges between bins of an equal number of sorted values, halfway between two of them.
 

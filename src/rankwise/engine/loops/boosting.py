@@ -23,10 +23,11 @@ sums are by part and then by group, so they are the same whoever makes them.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from rankwise.engine.loops.bins import WIDTH
+from rankwise.engine.loops.compiled import compiled
 
 # Powers of e by which factors may move before they are computed anew.
 SPAN = 300.0
@@ -78,7 +79,7 @@ class State(NamedTuple):
     split: np.ndarray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def refresh(state):
     """Fill the factors in units of each group's largest, and their sums, where it is due."""
     for g in range(state.y.shape[0]):
@@ -101,7 +102,7 @@ def refresh(state):
             state.sums[g, way] = state.fresh[g, way] = _sum_of_parts(state, g, way)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _powers(a, s, middle, sign, out):
     total = 0.0
     for i in range(out.shape[0]):
@@ -110,7 +111,7 @@ def _powers(a, s, middle, sign, out):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _sum_of_parts(state, g, way):
     """Return the sum of a group's factors; 1 if it has none."""
     if state.lead[g] if way else state.tail[g]:
@@ -121,7 +122,7 @@ def _sum_of_parts(state, g, way):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def move(state, alpha, first, last):
     """Add alpha to the scores of the rows that were picked, and follow with the factors."""
     for p in range(first, last):
@@ -140,7 +141,7 @@ def move(state, alpha, first, last):
         move_sums(state, p, more, less)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def move_sums(state, p, more, less):
     """Follow with the sums of a part."""
     g, split, sums = state.group[p], state.split[p], state.part_sums[p]
@@ -150,7 +151,7 @@ def move_sums(state, p, more, less):
         sums[1] = split[1, 1] + less * split[1, 0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def settle(state, alpha, magnitude):
     """Follow with what is of whole groups; return the logarithm of the total weight.
 
@@ -174,7 +175,7 @@ def settle(state, alpha, magnitude):
     return find_links(state, magnitude)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def find_links(state, magnitude):
     """Fill the links and the logarithms of the groups' sums; return that of the total weight."""
     y, lead, shift, sums = state.y, state.lead, state.shift, state.sums
@@ -213,7 +214,7 @@ def find_links(state, magnitude):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def count(state, h, first, last):
     """Count the rows in h, part by part."""
     for p in range(first, last):
@@ -223,7 +224,7 @@ def count(state, h, first, last):
         state.n_above[p] = n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def pick(state, h, first, last):
     """Pick the rows on the smaller side of h, and sum the factors of them and of the others."""
     for p in range(first, last):
@@ -243,7 +244,7 @@ def pick(state, h, first, last):
                 _apart(mine, side, values, start, rows[:n], total, out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _apart(h, side, values, start, rows, total, out):
     """Fill in the sums of the values of the rows picked, and of the others.
 
@@ -260,7 +261,7 @@ def _apart(h, side, values, start, rows, total, out):
     out[0], out[1] = within, rest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def weigh_sides(state, magnitude):
     """Return (plus, minus) of the base ranker whose rows were picked."""
     plus = minus = low0 = low1 = gap0 = gap1 = 0.0
@@ -283,7 +284,7 @@ def weigh_sides(state, magnitude):
     return plus, minus
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _shares(state, g, way, side):
     """Return the shares of a group's factors above the cut and below it."""
     within = rest = 0.0
@@ -294,7 +295,7 @@ def _shares(state, g, way, side):
     return (within / total, rest / total) if side else (rest / total, within / total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def best_step(sides, limit):
     """Return the step of least loss, whose size is at most half the logarithm of the limit."""
     (plus, minus), cap = sides, 0.5 * np.log(limit)
@@ -303,7 +304,7 @@ def best_step(sides, limit):
     return min(max(0.5 * (np.log(plus) - np.log(minus)), -cap), cap)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def potentials(state, magnitude, out):
     """Fill what D gives each row as the better of its pairs, less what it gives it as the worse.
 
@@ -332,7 +333,7 @@ def potentials(state, magnitude, out):
             out[i] = np.int64(up * state.B[i] - down * state.A[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def pair_shares(s, worse, better, logs, D):
     """Fill the shares of given pairs in the weight of all; return the logarithm of the latter."""
     top = -np.inf
@@ -348,7 +349,7 @@ def pair_shares(s, worse, better, logs, D):
     return top + np.log(total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def pair_potentials(worse, better, D, out):
     """Fill the potentials of the rows, as `potentials` does."""
     out[:] = 0
@@ -358,7 +359,7 @@ def pair_potentials(worse, better, D, out):
         out[worse[p]] -= value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def pair_sides(h, worse, better, D):
     """Return (plus, minus) of the base ranker that is 1 for the rows in h."""
     plus = minus = 0.0
@@ -399,7 +400,7 @@ def _fill_split(bins, f, cut, above, start, h):
     return by_column
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def split(bins, f, cut, above, h):
     """Fill h as `fill_split` does, and return how many rows are in it."""
     fill_split(bins, f, cut, above, 0, h)

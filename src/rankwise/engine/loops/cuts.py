@@ -5,16 +5,16 @@ One is for many groups, by trees over the bins, the other for given pairs. For f
 """
 
 import numpy as np
-from numba import njit
 
 from rankwise.engine.loops.bins import fill_column
 from rankwise.engine.loops.boosting import SPAN
+from rankwise.engine.loops.compiled import compiled
 
 # A choice must be better than one before it by more than the noise of sums.
 TIE = 1e-12
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def judge(plus, minus, n_bins, edge, limit, out):
     """Fill what each cut is to be judged by, less is better: -|plus - minus|, or Z.
 
@@ -32,7 +32,7 @@ def judge(plus, minus, n_bins, edge, limit, out):
             out[p] = 1.0 - right - wrong + (capped if high > limit * low else free)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def choose(values, n_bins, side, best):
     """Let ``best`` be (value, position of the cut, side of the missing) if one here is better."""
     for p in range(n_bins):
@@ -40,7 +40,7 @@ def choose(values, n_bins, side, best):
             best[0], best[1], best[2] = values[p], p, side
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def lazy_scales(state, total, scales):
     """Fill the scales by which trees over the bins are filled and read, walking up and down.
 
@@ -64,7 +64,7 @@ def lazy_scales(state, total, scales):
             scales[way, g, 1] = np.exp(mine - c)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def search_dominance(bins, first, last, state, scales, magnitude, limit, out):
     """Fill the best cut of the features first to last, whatever the number of groups.
 
@@ -84,7 +84,7 @@ def search_dominance(bins, first, last, state, scales, magnitude, limit, out):
             _end(found, n_bins, side, limit, z, out[f - first])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _begin(bins, f, side, column, found):
     """Fill the bins of a feature, missing values before the first or after the last of them."""
     fill_column(bins, f, column)
@@ -94,7 +94,7 @@ def _begin(bins, f, side, column, found):
     found[:] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _end(found, n_bins, side, limit, z, best):
     """Sum up what begins or ceases to be split at each bin, and take the best cut."""
     for p in range(1, n_bins):
@@ -104,7 +104,7 @@ def _end(found, n_bins, side, limit, z, best):
     choose(z, n_bins, side, best)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _walk(column, state, way, scales, magnitude, tree, found):
     """Add to ``found`` where pairs begin (the way down) or cease (the way up) to be split."""
     y, starts, sums, n, size = state.y, state.starts, state.sums, state.y.shape[0], tree.shape[1]
@@ -157,7 +157,7 @@ def _walk(column, state, way, scales, magnitude, tree, found):
                 p += p & -p
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _prefix(tree, p):
     value = moment = 0.0
     while p > 0:
@@ -167,7 +167,7 @@ def _prefix(tree, p):
     return value, moment
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def search_pairs(bins, first, last, worse, better, D, n_rows, limit, out):
     """Fill the best cut of the features first to last, for given pairs."""
     column = np.empty(n_rows, dtype=np.int64)

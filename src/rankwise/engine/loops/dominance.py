@@ -14,14 +14,15 @@ A depth takes linear time, so all take O(m log k) for k different targets, in O(
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 PARTS = 8
 GRADIENT, PARTNERS = 1, 2
 """What `dominance` sums."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def group_bounds(y, starts, first, last):
     """Fill the bounds of the run of equal targets in the same query that each row is in."""
     for q in range(starts.shape[0] - 1):
@@ -33,7 +34,7 @@ def group_bounds(y, starts, first, last):
                 begin = p + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def comparable_weights(t, y, a, starts, magnitude, out):
     """Fill ``out[q]`` with the weight of the pairs y_i < y_j, t_i = t_j of query q.
 
@@ -54,7 +55,7 @@ def comparable_weights(t, y, a, starts, magnitude, out):
         out[q] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_events(rows, t, starts, margin, events, keys):
     """Fill events and keys from rows sorted by (query, t) and their t."""
     for q in range(starts.shape[0] - 1):
@@ -72,7 +73,7 @@ def merge_events(rows, t, starts, margin, events, keys):
                 j += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x, out, totals):
     """Walk the tree, and sum ``what`` over all its pairs.
 
@@ -176,7 +177,7 @@ def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x
             _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _cut(start, stop, first, last, cuts):
     """Fill ``cuts`` with the bounds of parts of similar size that share no target."""
     cuts[0] = start
@@ -193,7 +194,7 @@ def _cut(start, stop, first, last, cuts):
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_parts(e, begin, end, each, cuts, n_parts, part):
     """Fill ``part`` with the part that the row of each event is in."""
     for at in range(begin, end):
@@ -204,7 +205,7 @@ def _find_parts(e, begin, end, each, cuts, n_parts, part):
             part[at] += e[at] >= bound
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2):
     """Deal the events to their parts, in each still sorted."""
     for g in range(n_parts):
@@ -217,7 +218,7 @@ def _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2):
         k2[p] = k[at]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out):
     """Deal what was found for the events, or add it to their rows in a part of one target."""
     for g in range(n_parts):
@@ -231,7 +232,7 @@ def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out):
             place[g] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _move_to(key, g, sums):
     """Let the costs of the rows of part g grow by the way from its last key to this one."""
     gap = abs(sums[7, g] - key)
@@ -242,7 +243,7 @@ def _move_to(key, g, sums):
     sums[7, g] = key
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gradient(
     e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, magnitude, sums, f, totals
 ):
@@ -287,7 +288,7 @@ def _gradient(
         totals[1] += squares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _partners(e, begin, end, each, part, n_parts, pivots, side, y, a, magnitude, x, sums, f):
     """Add the sum over the partners of each row on one side of their weight times x."""
     at, step = (end - 1, -1) if side == 1 else (begin, 1)
@@ -312,7 +313,7 @@ def _partners(e, begin, end, each, part, n_parts, pivots, side, y, a, magnitude,
         at += step
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exponential_sum(s, y, a, starts, magnitude):
     """Return (z, c) such that z e^c is the sum of weight exp(s_i - s_j) over all y_i < y_j.
 

@@ -6,13 +6,14 @@ targets, and a look at one counter. O(m k) for k targets, and no memory but the 
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 MOST = 32
 """More targets than these are left to `rankwise.engine.loops.dominance`."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _code(value, levels, k):
     """Return the last of k levels that is not above the value, 0 if all are."""
     code = 0
@@ -21,7 +22,7 @@ def _code(value, levels, k):
     return code
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_grades(y, levels, codes):
     """Fill the sorted distinct targets and the code of each row; return how many, 0 if too many."""
     k, outdated = 0, 0
@@ -43,7 +44,7 @@ def find_grades(y, levels, codes):
     return k
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grade_sums(t, starts, codes, levels, a, margin, power, magnitude, slopes, totals):
     """Fill ``slopes`` with the derivatives by t of the sum of cost^power.
 

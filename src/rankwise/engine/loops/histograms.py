@@ -7,11 +7,12 @@ changes of the rows that change are all that is added.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from rankwise.engine.loops.bins import WIDTH
 from rankwise.engine.loops.boosting import WIDE, move_sums
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.cuts import choose, judge
 from rankwise.engine.loops.lanes import LANES, read_halves, spread, write_lanes
 
@@ -48,7 +49,7 @@ class Slots(NamedTuple):
     first: np.ndarray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def fill_slots(state, slots, all_of_them):
     """Fill the slots of groups that are anew, or all, with all rows."""
     for q in range(slots.kind.shape[0]):
@@ -70,7 +71,7 @@ def fill_slots(state, slots, all_of_them):
         slots.total[q] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def move_slots(state, slots, alpha, first, last):
     """Do what `move` does, and fill the slots with what it changes."""
     for p in range(first, last):
@@ -93,7 +94,7 @@ def move_slots(state, slots, alpha, first, last):
         move_sums(state, p, more, less)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _move_one(rows, values, factor, unit, out):
     gain = np.int64(0)
     for k in range(rows.shape[0]):
@@ -106,7 +107,7 @@ def _move_one(rows, values, factor, unit, out):
     return gain
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _move_both(rows, A, B, more, less, up, down, out):
     gain = np.int64(0)
     for k in range(rows.shape[0]):
@@ -119,7 +120,7 @@ def _move_both(rows, A, B, more, less, up, down, out):
     return gain
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def settle_slots(state, slots, keep):
     """Follow with the totals, and fill what is anew."""
     for q in range(slots.kind.shape[0] if keep else 0):
@@ -129,14 +130,14 @@ def settle_slots(state, slots, keep):
     fill_slots(state, slots, not keep)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _whole(kind, a, b):
     if kind == BOTH:
         return (np.int64(a + 0.5) << 32) + np.int64(b + 0.5)
     return np.int64((a if kind == WORSE else b) + 0.5)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def part_of(slots, q, p):
     """Return the rows of part p, and what they say in slot q."""
     start, n = slots.bounds[p], slots.n_rows[p]
@@ -207,7 +208,7 @@ def scratch_shape(n_slots: int, stride: int) -> tuple[int, int]:
     return n_slots + 3, stride + LANES + 8
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def search_groups(bins, first, last, slots, links, magnitude, edge, limit, hists, scratch, out):
     """Fill the best cut of the features first to last, from histograms of the groups.
 
@@ -235,7 +236,7 @@ def search_groups(bins, first, last, slots, links, magnitude, edge, limit, hists
                 choose(z, n_bins, side, out[f - first])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _find_steps(slots, links, magnitude, steps):
     """Fill in how each slot leads up the chain of groups.
 
@@ -268,7 +269,7 @@ def _find_steps(slots, links, magnitude, steps):
         gaps *= r
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _fill_below(hist, n_bins, side, below):
     """Fill the sum of the group below each cut.
 
@@ -280,7 +281,7 @@ def _fill_below(hist, n_bins, side, below):
         total += hist[p]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy", fastmath={"contract"})
 def _weigh_cuts(below, steps, n_slots, n_bins, magnitude, plus, minus):
     """Fill plus and minus of each cut, eight at a time.
 
@@ -305,7 +306,7 @@ def _weigh_cuts(below, steps, n_slots, n_bins, magnitude, plus, minus):
         write_lanes(minus, p, better - both)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def search_edges(bins, first, last, slots, out):
     """Fill the best cut of the features first to last by its edge, from potentials."""
     hist = np.empty((1, WIDTH, bins.n_bins.max() + 1), dtype=np.int64)

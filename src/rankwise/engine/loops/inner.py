@@ -6,9 +6,11 @@ given; here they don't, so a stream cut into any chunks meets the same numbers.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from rankwise.engine.loops.compiled import compiled
 
 # Four rows meet sixteen at a time: eight sums of eight numbers, all held in registers.
 DOWN, ACROSS, WIDE = 4, 16, 8
@@ -70,7 +72,7 @@ def _corner(typing_context, X, i, Y, p, out):
     return types.void(X, i, Y, p, out), codegen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def inner(X, panels, out):
     """Fill ``out[i, s]`` with the inner product of row i of X with the s-th row of ``panels``.
 
@@ -85,7 +87,7 @@ def inner(X, panels, out):
             _corner(X, i, panels, p, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack(rows, places, panels):
     """Write row i of ``rows`` to ``places[i]`` of the panels."""
     for i in range(rows.shape[0]):
@@ -94,7 +96,7 @@ def pack(rows, places, panels):
             panels[p, j, s] = rows[i, j]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def squares(rows):
     """Return the squared lengths of the rows, summed as `inner` sums."""
     out = np.zeros(rows.shape[0])
@@ -104,7 +106,7 @@ def squares(rows):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def minus_distances(products, norms, others, gamma):
     """Turn inner products into -gamma times squared distances, exactly 0 for equal rows."""
     for i in range(products.shape[0]):
@@ -113,7 +115,7 @@ def minus_distances(products, norms, others, gamma):
             products[i, s] = -gamma * max(apart, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def powers(products, gamma, coef0, degree):
     """Turn inner products p into ``(gamma p + coef0) ** degree``."""
     for i in range(products.shape[0]):
@@ -125,7 +127,7 @@ def powers(products, gamma, coef0, degree):
             products[i, s] = power
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def monomials(factors, terms, roots, out):
     """Fill ``out[i, c]`` with ``roots[c]`` times the factors of row i that ``terms[c]`` names."""
     for i in range(out.shape[0]):

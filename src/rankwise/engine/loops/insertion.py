@@ -1,10 +1,11 @@
 """Local search for an order: move one item at a time to its best place."""
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw(state, n):
     """Return a whole number below n from a xorshift stream."""
     word = state[0]
@@ -15,7 +16,7 @@ def _draw(state, n):
     return np.int64(word % np.uint64(n))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _move(margins, order, place, source, target, queue, waiting, ends):
     """Move an item, let all that it passes wait for a look, and return what was gained."""
     item = order[source]
@@ -37,7 +38,7 @@ def _move(margins, order, place, source, target, queue, waiting, ends):
     return gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _settle(margins, order, place, queue, waiting, ends, least):
     """Move waiting items to their best places until none gains; return the gain."""
     n = len(order)
@@ -64,7 +65,7 @@ def _settle(margins, order, place, queue, waiting, ends, least):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _settle_all(margins, order, place, queue, waiting, ends, least):
     """Settle until no item at all has a better place; return the gain."""
     total = 0.0
@@ -78,7 +79,7 @@ def _settle_all(margins, order, place, queue, waiting, ends, least):
         total += gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def improve(margins, order, rounds, least, seed):
     """Improve an order in place; return the sum of margins that was gained.
 

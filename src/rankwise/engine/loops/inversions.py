@@ -5,8 +5,10 @@ one look take a value past all of them.
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from rankwise.engine.loops.compiled import compiled
 
 BYTES = np.uint64(0x0101010101010101)
 BLOCK = 255
@@ -23,18 +25,18 @@ def _ones(typing_context, word):
     return types.uint64(types.uint64), codegen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _ones_below(n):
     """Return a word with a one in each of its lowest n bytes."""
     return BYTES >> np.uint64(64 - 8 * n) if n > 0 else np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _byte(word, n):
     return np.int64((word >> np.uint64(8 * n)) & np.uint64(255))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grade_inversions(grades, n_grades, starts):
     """Return how many pairs of a segment have the higher of two grades first.
 
@@ -65,7 +67,7 @@ def grade_inversions(grades, n_grades, starts):
     return wrong
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def equal_pairs(values, starts):
     """Return how many pairs of a segment are equal, values sorted."""
     pairs = 0
@@ -77,7 +79,7 @@ def equal_pairs(values, starts):
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_ties(s, y, places, starts):
     """Put tied scores in the order of the targets; return how many pairs both of them tie.
 
@@ -103,7 +105,7 @@ def part_ties(s, y, places, starts):
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_inversions(places):
     """Return how many pairs of a permutation of 0..n-1 stand in the wrong order; reorders it.
 

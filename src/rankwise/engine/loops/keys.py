@@ -6,8 +6,8 @@ to sort keys and read the rows off them than to ask it for the order of the valu
 """
 
 import numpy as np
-from numba import njit
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.lanes import LANES, higher_lanes, lower_lanes, one_lane, read_lanes
 
 TINY = 1e-280
@@ -16,7 +16,7 @@ NORMAL = np.int64(1) << BITS
 """Above every key, and added to it, so that a key may also be read as a float that is not NaN."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def counting_sort(codes, n):
     """Return the stable order of codes in 0..n-1, and where each code starts in it."""
     starts = np.zeros(n + 1, dtype=np.int64)
@@ -32,7 +32,7 @@ def counting_sort(codes, n):
     return order, starts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def deal_runs(values, y, a, n_runs, codes, out):
     """Deal the rows into runs of values, the lowest first; return where each run starts.
 
@@ -60,7 +60,7 @@ def deal_runs(values, y, a, n_runs, codes, out):
     return starts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _range(values):
     """Return the lowest value, the highest less that, and the unit that both are in."""
     lowest, highest, whole = values[0], values[0], values.shape[0] - values.shape[0] % LANES
@@ -78,7 +78,7 @@ def _range(values):
     return lowest * unit, highest * unit - lowest * unit, unit
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack(values, starts, row_bits, value_bits, keys):
     """Fill ``keys``; query q is from ``starts[q]`` to ``starts[q + 1]``.
 
@@ -99,7 +99,7 @@ def pack(values, starts, row_bits, value_bits, keys):
             keys[i] = ((query | place) << row_bits) | i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unpack(keys, row_bits, values, rows, ordered):
     """Fill the rows in the order of their sorted keys, and their values; count those that fall.
 
@@ -119,7 +119,7 @@ def unpack(keys, row_bits, values, rows, ordered):
     return falls
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mend(keys, row_bits, values):
     """Put sorted keys right that differ by the row alone; False if values are equal, or too many.
 
@@ -141,7 +141,7 @@ def mend(keys, row_bits, values):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather(values, keys, row_bits, out):
     """Fill ``out`` with the values of the rows in the order of their keys."""
     mask = (np.int64(1) << row_bits) - 1

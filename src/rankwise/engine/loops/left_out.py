@@ -4,7 +4,8 @@ Rows have codes: the query that each belongs to. Only pairs of one query are pai
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 # A 2 x 2 determinant below this share of its diagonal product is rounding, or nearly so.
 SINGULAR = 1e-13
@@ -14,7 +15,7 @@ SINGLE = 4e-6
 _TILE = 64
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def centre(K, codes, means, grand, scale, null, ridge, full):
     """Centre K within the queries, scale rows and columns, and add ridge and null, in place.
 
@@ -40,7 +41,7 @@ def centre(K, codes, means, grand, scale, null, ridge, full):
         K[i, i] += ridge
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _missed(a, b, c, e, f, s, t, pair):
     """Return the left-out residual of the second row less that of the first.
 
@@ -56,7 +57,7 @@ def _missed(a, b, c, e, f, s, t, pair):
     return (t * (c * e + b * f) - s * (a * e + c * f)) / (trace * trace)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _slack(a, b, c, e, f, s, t, missed, gap, pair):
     """Return how far off a difference is, for each unit of relative error of the entries."""
     determinant = a * b - c * c
@@ -66,7 +67,7 @@ def _slack(a, b, c, e, f, s, t, missed, gap, pair):
     return abs(gap) + wide * (abs(t * e) + abs(s * f) + 2.0 * abs(c * missed)) / determinant
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
     """Turn J into h(x_j) - h(x_i) with i and j left out, in place; nan across queries.
 
@@ -106,7 +107,7 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
                     J[j, i] = -said
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
 def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, rounding, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
@@ -155,7 +156,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
         sums[3] += weight[i] * comparable
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def errors_of(differences, y, weight):
     """Return weighted squares, wrong pairs, all pairs, pairs with different targets, and a count.
 

@@ -5,10 +5,11 @@ its end. A measure is nan for a query that it can't judge.
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_gains(gains, discounts, starts, best):
     """Fill the largest discounted gain of each query, nan if all are alike; sorted gains."""
     for q in range(starts.shape[0] - 1):
@@ -20,7 +21,7 @@ def best_gains(gains, discounts, starts, best):
                 best[q] += discounts[i] * gains[stop - 1 - i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_grades(codes, gains, discounts, starts, best):
     """Fill the same from the grade of each row, and the gain of each grade; O(rows + grades)."""
     n_grades = gains.shape[0]
@@ -40,7 +41,7 @@ def best_grades(codes, gains, discounts, starts, best):
         best[q] = total if lowest < highest else np.nan
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ndcg(s, kinds, gains, discounts, starts, best, out):
     """Fill ``out``; row i gains ``gains[kinds[i]]``, and ``discounts`` go by place."""
     for q in range(starts.shape[0] - 1):
@@ -57,7 +58,7 @@ def ndcg(s, kinds, gains, discounts, starts, best, out):
         out[q] = found / best[q]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def average_precision(s, relevant, k, starts, out):
     """Fill ``out`` with precision at the places of relevant rows up to k, over all relevant.
 
@@ -82,7 +83,7 @@ def average_precision(s, relevant, k, starts, out):
         out[q] = found / seen if 0 < seen < stop - start else np.nan
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reciprocal_rank(s, relevant, k, starts, out):
     """Fill ``out`` with 1 over the place of the first relevant row, 0 if it comes after k.
 

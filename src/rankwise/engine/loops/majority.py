@@ -1,9 +1,9 @@
 """Sums over votes, pair by pair and place by place."""
 
-from numba import njit
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_wins(items, levels, starts, weight, wins):
     """Add to ``wins[i, j]`` the weight of the votes that put i before j.
 
@@ -20,7 +20,7 @@ def count_wins(items, levels, starts, weight, wins):
                 row[items[b]] += weight[v]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def order_cost(wins, order):
     """Return the weight of the votes against the pairs of an order."""
     total = 0.0

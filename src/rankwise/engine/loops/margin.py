@@ -1,8 +1,8 @@
 """PRank with large-margin steps. Twins: `rankwise.testing.oracles.pa_prank` and ``romma_prank``."""
 
 import numpy as np
-from numba import njit
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prank import average
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import (
@@ -20,7 +20,7 @@ FLAT = 1e-12
 LARGE, SMALLER = 2.0**200, 2.0**-50
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_score(score, length, rank, b):
     """Return the score after the smallest change of (w, b) with a margin of 1 at each threshold.
 
@@ -48,7 +48,7 @@ def nearest_score(score, length, rank, b):
             high += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def content(update, score, rank, guess, b):
     """Return whether the round asks for no change."""
     if update != PA:
@@ -58,7 +58,7 @@ def content(update, score, rank, guess, b):
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def move(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
     """Change (w, b), and the sums of the steps times ``rounds`` unless these are empty."""
     averaged = b_late.shape[0] > 0
@@ -102,7 +102,7 @@ def move(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
         axpy(total * rounds, rows, i, w_late)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _relax(rows, i, score, rank, w, b, w_late, b_late):
     """Return the score and the factors of (w, b) and of the perceptron's step in ROMMA's."""
     held = held_length(rows, w)
@@ -130,7 +130,7 @@ def _relax(rows, i, score, rank, w, b, w_late, b_late):
     return score, (length * held - wrong * along) / area, held * (wrong - along) / area
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mean_thresholds(b, b_late, rounds, out):
     """Fill ``out`` with the mean thresholds, kept in order where rounding would swap two."""
     average(b, b_late, rounds, out)
@@ -138,7 +138,7 @@ def mean_thresholds(b, b_late, rounds, out):
         out[r] = max(out[r], out[r - 1])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses):
     """Run PRank with the steps of ``update`` over rows in ``order``; see `prank`."""
     averaged = b_late.shape[0] > 0

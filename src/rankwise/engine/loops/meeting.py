@@ -7,9 +7,11 @@ other, the quicker ones more, and meet after each.
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from rankwise.engine.loops.compiled import compiled
 
 LINE = 8
 # Where the board has the number of meetings, those who came to the next, those in the team, how
@@ -87,7 +89,7 @@ def _replace(typing_context, board, at, old, new):
     return types.boolean(board, types.int64, types.int64, types.int64), codegen
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def call_team(board):
     """Call all who wait, give places to those who come, and return their number and mine."""
     n_seats, size = (board.shape[0] - SEATS) // LINE, 1
@@ -110,7 +112,7 @@ def call_team(board):
     return size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def join_team(board, seat):
     """Wait in a seat to be called; return my place in the team and its size, or 0 and 0."""
     at = SEATS + LINE * seat
@@ -129,13 +131,13 @@ def join_team(board, seat):
             return 0, 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def next_share(board, work):
     """Return the number of the next share of a work, from 0 on."""
     return _add(board, SHARES + LINE * work, 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def meet(board, size):
     """Wait until all of the team are here; return the number of looks."""
     looks = 0
@@ -150,7 +152,7 @@ def meet(board, size):
     return looks
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def await_all(board, n):
     """Look at the seats until nobody is away, at most n times."""
     seat = SEATS

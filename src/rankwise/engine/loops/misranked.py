@@ -16,6 +16,7 @@ from numba import njit, types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.lanes import (
     LANES,
     count_at_most,
@@ -39,7 +40,7 @@ FLOOR, COUNT, COST, SQUARE = range(0, 4 * LANES, LANES)
 _PLACES = np.arange(float(LANES))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_ties(t, y, rows, starts):
     """Sort the rows of equal t by y; they are sorted by (query, t)."""
     for q in range(starts.shape[0] - 1):
@@ -52,7 +53,7 @@ def sort_ties(t, y, rows, starts):
                 begin = end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _cut(targets, lanes, cuts):
     """Cut the sorted targets into parts of similar size that share none; return how many.
 
@@ -194,7 +195,7 @@ def _choose_weights(a, rows, begin, end):
 def _compile(both, power):
     """Return the loop for one kind of cost, which the compiler then sees as constant."""
 
-    @njit(cache=True, nogil=True)
+    @compiled
     def run(t, y, a, keys, row_bits, room, targets, starts):
         dealt, room = room[: room.shape[0] // 2], room[room.shape[0] // 2 :]
         lanes, todo = np.empty(4 * LANES), np.empty((16 * LANES * LANES, 3), dtype=np.int64)

@@ -1,15 +1,15 @@
 """The multiclass perceptron pass. Twin: `rankwise.testing.oracles.multiclass_perceptron`."""
 
 import numpy as np
-from numba import njit
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, settle
 
 UNIFORM, MAX, PROPORTIONAL = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def multiclass(rows, ranks, order, update, W, counts, guesses):
     """Run the perceptron over rows in ``order`` (None: as they come), updating in place.
 
@@ -47,7 +47,7 @@ def multiclass(rows, ranks, order, update, W, counts, guesses):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _share(scores, rank, guess, update, shares):
     """Split a step of 1 among the classes that score at least as high as the true one."""
     shares[:] = 0.0

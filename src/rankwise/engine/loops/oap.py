@@ -6,8 +6,9 @@ the cache; the scores of four members are taken together, since they share the l
 """
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, dot4, rank_of, settle
 
@@ -20,7 +21,7 @@ WHO = np.array([[q for q in range(4) if s >> q & 1] + [0] * (4 - s.bit_count()) 
 HOW_MANY = np.array([s.bit_count() for s in range(16)])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def chosen(seed, t, group, taus):
     """Return which of the four members of a group see round t, as four bits.
 
@@ -36,7 +37,7 @@ def chosen(seed, t, group, taus):
     return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums, votes):
     """Run the members ``first``, ``first + 1``, ... over rows in ``order``, updating in place.
 
@@ -131,7 +132,7 @@ def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _vote(rows, i, W, B, correct, vote):
     vote[:] = 0
     for m in range(W.shape[0]):
@@ -141,7 +142,7 @@ def _vote(rows, i, W, B, correct, vote):
         vote[2] += correct[m]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def member_ranks(rows, W, B, out):
     """Fill ``out[i, m]`` with the rank that member m gives row i."""
     for i in range(out.shape[0]):

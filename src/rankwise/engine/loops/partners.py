@@ -7,10 +7,11 @@ kept in a binary indexed tree over them.
 """
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def target_ranks(y, starts, ranks):
     """Fill the rank, from 0, of each target among those of its query; return the most of them."""
     most = 0
@@ -24,7 +25,7 @@ def target_ranks(y, starts, ranks):
     return most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def better_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
     """Fill ``out[i]`` with the sum of V over the j above i with low < t_i - t_j + margin < high."""
     tree = np.zeros((n_ranks + 1, V.shape[1]))
@@ -45,7 +46,7 @@ def better_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
             _sum(tree, n_ranks - ranks[p] - 1, out[p])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def worse_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
     """Fill ``out[j]`` with the sum of V over the i below j with low < t_i - t_j + margin < high."""
     tree = np.zeros((n_ranks + 1, V.shape[1]))
@@ -66,7 +67,7 @@ def worse_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
             _sum(tree, ranks[p], out[p])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lower_partners(r, starts, V, epsilon, low, high, out):
     """Fill ``out[i]`` with the sum of V over the j with low < r_i - r_j - epsilon < high."""
     total = np.empty(V.shape[1])
@@ -84,7 +85,7 @@ def lower_partners(r, starts, V, epsilon, low, high, out):
             out[i] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def higher_partners(r, starts, V, epsilon, low, high, out):
     """Fill ``out[j]`` with the sum of V over the i with low < r_i - r_j - epsilon < high."""
     total = np.empty(V.shape[1])
@@ -102,7 +103,7 @@ def higher_partners(r, starts, V, epsilon, low, high, out):
             out[j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add(tree, at, v, sign):
     while at < tree.shape[0]:
         for c in range(v.shape[0]):
@@ -110,7 +111,7 @@ def _add(tree, at, v, sign):
         at += at & -at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum(tree, n, out):
     out[:] = 0.0
     while n > 0:

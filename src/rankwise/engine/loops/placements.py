@@ -1,9 +1,9 @@
 """Where the rows of one class lie among those of the other. Twin: the definition."""
 
-from numba import njit
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def placement_sums(pos, neg):
     """Return how many pairs are in the right order, and how the placements of both classes vary.
 
@@ -29,7 +29,7 @@ def placement_sums(pos, neg):
     return right, _spread(pos, neg, share), _spread(neg, pos, 1.0 - share)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spread(mine, others, share):
     """Sum the squared differences between the share of others below each and ``share``."""
     n = others.shape[0]
@@ -44,7 +44,7 @@ def _spread(mine, others, share):
     return spread
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_placements(s, rows, positive, n_pos, out):
     """Fill twice the placement of each row; s is sorted, the rest in the order of the input."""
     n = s.shape[0]
@@ -65,7 +65,7 @@ def row_placements(s, rows, positive, n_pos, out):
         below_pos += here_pos
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_ties(s, y, starts, tied):
     """Fill how many rows with the same s in the query have another y; rows sorted by (s, y)."""
     for q in range(starts.shape[0] - 1):

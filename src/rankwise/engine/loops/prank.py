@@ -1,13 +1,13 @@
 """The PRank pass, last and averaged iterate. Twin: `rankwise.testing.oracles.prank`."""
 
 import numpy as np
-from numba import njit
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, lengthen, rank_of, settle
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def average(last, late, rounds, out):
     """Fill ``out`` with the mean of the iterates held while predicting ``rounds`` rounds.
 
@@ -19,7 +19,7 @@ def average(last, late, rounds, out):
         out[j] = (last[j] * rounds - late[j]) / rounds
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
     """Run PRank over rows in ``order`` (None: as they come), updating all arrays in place.
 

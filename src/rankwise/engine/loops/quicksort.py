@@ -1,9 +1,47 @@
-"""One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart."""
+"""One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart.
 
-from numba import njit
+And what chance decides about a pair: a hash of a seed and the two, whichever of them comes first.
+"""
+
+import numpy as np
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def _pair_word(seed, i, j):
+    """Return 64 random bits for an unordered pair (splitmix64)."""
+    low, high = np.uint64(min(i, j)), np.uint64(max(i, j))
+    word = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * (low + np.uint64(1))
+    word += np.uint64(0xD1B54A32D192ED03) * (high + np.uint64(1))
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@compiled
+def pair_draws(seed, first, second, drawn):
+    """Write a number in [0, 1) for each unordered pair to ``drawn``."""
+    for pair in range(len(first)):
+        word = _pair_word(seed, first[pair], second[pair])
+        drawn[pair] = (word >> np.uint64(11)) * 2.0**-53
+
+
+@compiled
+def turn_pairs(seed, first, second, one, other, turned):
+    """Write each pair to ``one`` and ``other``, lower number first or last by a coin of the pair.
+
+    ``turned`` says where ``one`` is ``second``: which of two is asked first doesn't depend on
+    which of them is ``first``.
+    """
+    for pair in range(len(first)):
+        i, j = first[pair], second[pair]
+        heads = (_pair_word(seed, i, j) >> np.uint64(63)) == np.uint64(1)
+        turned[pair] = heads == (i < j)
+        one[pair], other[pair] = (j, i) if turned[pair] else (i, j)
+
+
+@compiled
 def plan_level(order, priority, starts, stops, pivots, members, opponents):
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
@@ -27,7 +65,7 @@ def plan_level(order, priority, starts, stops, pivots, members, opponents):
                 pair += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
     """Move members before (-1) or after (+1) their pivot, each side in the order it had.
 

@@ -1,7 +1,6 @@
 """Whole rounds of RankBoost from histograms, by one thread or a team that shares every pass."""
 
 import numpy as np
-from numba import njit
 
 from rankwise.engine.loops.bins import WIDTH
 from rankwise.engine.loops.boosting import (
@@ -13,6 +12,7 @@ from rankwise.engine.loops.boosting import (
     settle,
     weigh_sides,
 )
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.cuts import TIE
 from rankwise.engine.loops.histograms import move_slots, search_groups, settle_slots
 from rankwise.engine.loops.meeting import call_team, join_team, meet, next_share
@@ -21,7 +21,7 @@ from rankwise.engine.loops.meeting import call_team, join_team, meet, next_share
 PIECES = 16
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def take_rounds(
     board, seat, bins, state, slots, hists, scratch, found, h, magnitude, edge, keep, limit
 ):
@@ -87,7 +87,7 @@ def take_rounds(
     return -1, 0, 0, 0.0, 0, 0.0, 0, 0, 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _next_parts(board, work, state):
     """Return the first and the last of the next parts of the groups; the same if none is left."""
     n, share = state.group.shape[0], next_share(board, work)
@@ -95,7 +95,7 @@ def _next_parts(board, work, state):
     return min(share * step, n), min((share + 1) * step, n)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def best(found):
     """Return the first feature that is as good as the best, its cut and the side of the missing."""
     least, feature = np.inf, 0

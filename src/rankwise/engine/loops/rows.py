@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 from scipy import sparse
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 
 # Sums may be reordered and fused, never assumed finite: the loops look for nan.
@@ -196,7 +197,7 @@ def _settle(rows, held):
     return (lambda rows, held: None) if _is_plain(rows) else None
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scores(rows, W, out):
     """Fill ``out[i, r]`` with the inner product of row i with ``W[r]``."""
     for i in range(out.shape[0]):
@@ -205,7 +206,7 @@ def scores(rows, W, out):
             out[i, r] = dot(rows, i, W[r])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rank_of(score, thresholds):
     """Return how many of the ordered thresholds the score has reached: its rank from 0."""
     rank = 0

@@ -1,12 +1,12 @@
 """How far residuals spread around their mean, query by query. Twin: the definition."""
 
-from numba import njit
+from rankwise.engine.loops.compiled import compiled
 
 BLOCK = 1024
 """Rows that are read twice while the cache holds them."""
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def squared_spread(s, y, a, starts):
     """Return the sum over queries of their weight times that of a (s - y - mean)^2.
 

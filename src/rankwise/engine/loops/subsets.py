@@ -1,10 +1,11 @@
 """The best order of a few things, by dynamic programming over their subsets."""
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_order(losses):
     """Return the order with the smallest sum of ``losses[j, i]`` over i before j, in O(2^n n^2)."""
     n = len(losses)

@@ -14,9 +14,10 @@ the places taken.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.rows import SUMS, axpy, dot, dot4, held_length, lengthen, settle, square
 
 # Added to the diagonal of the kept rows' kernel matrix, in units of the newest entry: twins would
@@ -149,7 +150,7 @@ def _settle(rows, held):
     return faced
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _keep(rows, i):
     slot = rows.kept[0]
     rows.kept[0] += 1
@@ -159,7 +160,7 @@ def _keep(rows, i):
         rows.values[q, slot] = rows.within[q, i]
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _enter(inverse, row, n):
     """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last."""
     image = np.empty(n)
@@ -182,7 +183,7 @@ def _enter(inverse, row, n):
     inverse[n, n] = 1.0 / gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _meet(recent, row, n, share):
     """Take note of the newest row, which begins as near as the others were on average."""
     recent[0, n] = recent[0, :n].mean() if n > 0 else 1.0
@@ -193,7 +194,7 @@ def _meet(recent, row, n, share):
         recent[0, s] += share * (cosine - recent[0, s])
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _forget(rows, held):
     """Let go the old row whose part in ``held[0]`` will be missed least."""
     inverse, last = rows.inverse, rows.kept[0] - 1
@@ -234,7 +235,7 @@ def _forget(rows, held):
     rows.length[0] = max(0.0, rows.length[0] - RIDGE * rest)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weights(directions, n):
     """Return the sums of the squares of the first n coefficients."""
     weights = np.zeros(n)

@@ -6,9 +6,10 @@ are left to the caller, who gets their places.
 """
 
 import numpy as np
-from numba import njit
 
-WHOLE, REAL, TEXT = 0, 1, 2
+from rankwise.engine.loops.compiled import compiled
+
+WHOLE, REAL, TEXT, ID = 0, 1, 2, 3
 NONE, BACKSLASH, DOUBLED = 0, 1, 2
 NO, EXACT, HARD = 0, 1, 2
 
@@ -17,7 +18,7 @@ _NEWLINE, _RETURN, _QUOTE, _ESCAPE, _TAB, _SPACE = 10, 13, 34, 92, 9, 32
 _HASH, _COLON = 35, 58
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _number(data, i):
     """Read a number at i: its value, what it is (NO, EXACT or HARD), and where it ends."""
     negative = data[i] == 45
@@ -75,7 +76,7 @@ def _number(data, i):
     return (-value if negative else value), status, i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _whole(data, i):
     """Read one to fifteen digits at i: their value, or -1, and where they end."""
     begin = i
@@ -89,14 +90,28 @@ def _whole(data, i):
     return (value if 0 < i - begin <= 15 else np.int64(-1)), i
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def _id(data, i):
+    """Read a whole number as it is usually written, at most fifteen digits and no leading zero.
+
+    Returns its value, whether it is one, and where it ends.
+    """
+    negative = data[i] == 45
+    i += negative
+    zero = data[i] == 48
+    value, end = _whole(data, i)
+    good = value >= 0 and not (zero and (negative or end > i + 1))
+    return (-value if negative else value), good, end
+
+
+@compiled
 def _line_end(data, i):
     while data[i] != _NEWLINE:
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _text(data, i, separator, width, quotes, quoted):
     """Find where the text at i ends, and count its newlines; -1 if it has no end or is no text."""
     newlines = 0
@@ -131,7 +146,7 @@ def _text(data, i, separator, width, quotes, quoted):
     return i, newlines
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     """Read the rows of a table whose columns are known.
 
@@ -146,11 +161,11 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     quotes : int
         NONE, or how a quote inside a quoted field is written: BACKSLASH or DOUBLED.
     kinds : array of int64
-        WHOLE, REAL or TEXT for each column.
+        WHOLE, REAL, TEXT or ID for each column.
     stop : bool
         Whether to stop at the first bad row.
     out : tuple
-        ``numbers`` (columns, rows) for WHOLE and REAL; ``spans`` (2 x columns, rows) for the
+        ``numbers`` (columns, rows) for all but TEXT; ``spans`` (2 x columns, rows) for the
         first and past-the-last byte of TEXT, one row if there is none; ``lines`` (rows,); and
         ``hard`` (any, 4), the (column, row, first, past) of the numbers left to the caller.
 
@@ -187,6 +202,11 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
                 if whole < 0:
                     break
                 numbers[column, row] = whole
+            elif kind == ID:
+                number, is_id, i = _id(data, i)
+                if not is_id:
+                    break
+                numbers[column, row] = number
             else:
                 value, status, i = _number(data, i)
                 if status == NO:
@@ -231,8 +251,8 @@ def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     return row, bad, bad_line, bad_at, n_hard
 
 
-@njit(cache=True, nogil=True)
-def scan_letor(data, limit, stop, out):
+@compiled
+def scan_letor(data, limit, base, grouped, stop, out):
     """Read lines of ``grade qid:number feature:value ... # comment``.
 
     Parameters
@@ -241,6 +261,10 @@ def scan_letor(data, limit, stop, out):
         The file; its last byte is a newline.
     limit : int
         The largest feature number that is not refused.
+    base : int
+        The number of the first feature, 1 or 0.
+    grouped : bool
+        Whether rows have a query; else ``qids`` gets the place of the row, refused ones counted.
     stop : bool
         Whether to stop at the first bad row.
     out : tuple
@@ -266,7 +290,8 @@ def scan_letor(data, limit, stop, out):
             line += 1
             continue
         at, entry_before, n_hard_before, tokens = i, entry, n_hard, 0
-        largest = np.int64(0)
+        largest = np.int64(base - 1)
+        qids[row] = row + bad
         good = False
         comments[0, row] = 0
         comments[1, row] = 0
@@ -280,13 +305,13 @@ def scan_letor(data, limit, stop, out):
             elif data[i] == _RETURN and data[i + 1] == _NEWLINE:
                 i += 1
             if data[i] == _NEWLINE:
-                good = tokens >= 2
+                good = tokens >= 1 + grouped
                 break
             first, status = i, EXACT
             if tokens == 0:
                 grades[row], status, i = _number(data, i)
                 place = row
-            elif tokens == 1:
+            elif tokens == 1 and grouped:
                 if (
                     data[i] != 113
                     or data[i + 1] != 105
@@ -303,7 +328,7 @@ def scan_letor(data, limit, stop, out):
                     break
                 first = i + 1
                 largest = feature
-                indices[entry] = feature - 1
+                indices[entry] = feature - base
                 values[entry], status, i = _number(data, first)
                 place = -1 - entry
                 entry += 1

@@ -1,10 +1,11 @@
 """Triangles that a fractional order violates."""
 
 import numpy as np
-from numba import njit
+
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def violated(turned, tolerance):
     """Return rows (p, q, r, side) for p < q < r whose inequality does not hold.
 

@@ -6,8 +6,8 @@ ended it.
 """
 
 import numpy as np
-from numba import njit
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.margin import content, move
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import dot, rank_of, settle
@@ -15,13 +15,13 @@ from rankwise.engine.loops.rows import dot, rank_of, settle
 TOGETHER = 16
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mean_rank(total, votes, otherwise):
     """Return total / votes to the nearest whole number, halves upwards; without votes, the last."""
     return (2 * total + votes) // (2 * votes) if votes > 0 else otherwise
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def elect(rows, w, b, survived, W, B, lives, out):
     """Fill ``out`` with the ranks that the voters and the current (w, b) elect for the rows.
 
@@ -53,7 +53,7 @@ def elect(rows, w, b, survived, W, B, lives, out):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weakest(lives, n):
     """Return the voter with the fewest votes, of equal ones the oldest."""
     found = 0
@@ -64,14 +64,14 @@ def _weakest(lives, n):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _larger(array, n):
     grown = np.zeros((n, array.shape[1]), dtype=array.dtype)
     grown[: array.shape[0]] = array
     return grown
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts, guesses):
     """Run PRank over rows in ``order`` (None: as they come) and keep its hypotheses.
 

@@ -1,15 +1,15 @@
 """The Widrow-Hoff pass. Twin: `rankwise.testing.oracles.widrow_hoff`."""
 
 import numpy as np
-from numba import njit
 
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, rank_of, settle
 
 LOST = 1e100
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def widrow_hoff(rows, ranks, order, eta, w, thresholds, counts, peak, guesses):
     """Run Widrow-Hoff over rows in ``order`` (None: as they come), updating all arrays in place.
 

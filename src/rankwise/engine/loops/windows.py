@@ -6,10 +6,10 @@ when r grows by a gap, each of these costs grows by it. Nothing is ever subtract
 cancels.
 """
 
-from numba import njit
+from rankwise.engine.loops.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def window_sums(r, a, starts, epsilon, power, gradient):
     """Return the sums of cost and cost^2; fill ``gradient`` with derivatives of cost^power by r.
 
@@ -57,7 +57,7 @@ def window_sums(r, a, starts, epsilon, power, gradient):
     return total, squares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def window_bounds(r, starts, epsilon, below, above):
     """Fill the bounds of the partners of row i: those before ``below[i]``, from ``above[i]`` on."""
     for q in range(starts.shape[0] - 1):
@@ -71,7 +71,7 @@ def window_bounds(r, starts, epsilon, below, above):
         above[edge:stop] = stop
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def window_partners(x, starts, below, above, total):
     """Fill ``total[i]`` with the sum of x over the partners of row i."""
     for q in range(starts.shape[0] - 1):

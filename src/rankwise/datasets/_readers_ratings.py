@@ -1,0 +1,262 @@
+"""Any table of ratings: a user, an item and a number in every row."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise.datasets._files import (
+    BadRows,
+    PathLike,
+    Source,
+    clean,
+    first_line,
+    pandas,
+    read_source,
+)
+from rankwise.datasets._table import (
+    Array,
+    Column,
+    Layout,
+    NotAnIdError,
+    first_refusal,
+    first_row,
+    is_number,
+    read_table,
+    text_encoding,
+)
+from rankwise.engine.loops.text import DOUBLED, ID, NONE, REAL, TEXT
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_WANTED = ("user", "item", "rating")
+_USUAL = (*_WANTED, "timestamp")
+_SEPARATORS = ("::", "\t", ";", "|", ",")
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,14}")
+_QUOTED = re.compile('"[^"]*"')
+
+
+def read_ratings(
+    path: PathLike,
+    *,
+    columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    scale: tuple[float, float] | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    on_bad_rows: str = "raise",
+) -> "DataFrame":
+    r"""Read a table of ratings of any scale, one rating a line.
+
+    Parameters
+    ----------
+    path : path
+        A file, also within gzip or alone in a zip archive.
+    columns : sequence of str, default=None
+        What the fields of a line are, in their order: ``"user"``, ``"item"`` and ``"rating"``, and
+        any other names. By default user, item and rating, and a fourth field is ``"timestamp"``.
+    separator : str, default=None
+        What is between two fields: one character, or the same one twice. By default the first of
+        ``::``, tab, semicolon, pipe and comma that makes the first line a row.
+    scale : tuple of two numbers, default=None
+        The lowest and the highest rating; others are bad rows. By default any finite number.
+    header : bool, default=None
+        Whether the first line is a header. By default it is one if none of its fields is a number.
+    encoding : str, default=None
+        That of the names. By default UTF-8 if the file is, else Latin-1.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether a row that can't be read is an error, or is skipped; then a warning says how many,
+        and so does ``frame.attrs["skipped_rows"]``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of the file: ``user``, ``item``, ``rating`` (float), then the other columns.
+        All but ``rating`` are whole numbers if every field is one, of at most 15 digits and without
+        leading zeros; else they are str, all of them.
+
+    Raises
+    ------
+    ValueError
+        With file, line and reason: a rating that is no finite number or outside of ``scale``, too
+        few or too many fields, an empty user or item, a first line that could be several things,
+        an empty or binary file.
+
+    See Also
+    --------
+    read_movielens : Stars, films and users of MovieLens.
+    read_jester : One row per user.
+    read_book_crossing : Ratings of books, with backslashes.
+
+    Notes
+    -----
+    Fields between commas or semicolons may be in quotes, a quote inside them doubled. A user who
+    rated an item twice keeps both ratings; ``frame.duplicated(["user", "item"])`` finds them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankwise.datasets import read_ratings
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tweetings.dat"
+    ...     _ = path.write_text("1::0114508::8::1381006850\n2::0208092::0::1381620027\n")
+    ...     print(read_ratings(path, scale=(0, 10)))
+    ...     path = Path(folder) / "scores.csv"
+    ...     _ = path.write_text("item,score,user\ntea,-0.5,ann\nmilk,4e2,bob\n")
+    ...     print(read_ratings(path, columns=["item", "rating", "user"]))
+       user     item  rating   timestamp
+    0     1  0114508     8.0  1381006850
+    1     2  0208092     0.0  1381620027
+      user  item  rating
+    0  ann   tea    -0.5
+    1  bob  milk   400.0
+    """
+    named = _check_columns(columns)
+    bounds = _check_scale(scale)
+    if separator is not None:
+        _check_separator(separator)
+    source = clean(read_source(path))
+    bad = BadRows(source, on_bad_rows)
+    encoding = text_encoding(source, encoding)
+    between, fields = _first_fields(source, separator, named, encoding)
+    usual = named is None
+    names = _USUAL[: len(fields)] if named is None else named
+    rating = names.index("rating")
+    if header is None:
+        header = len(fields) == len(names) and not any(map(_is_float, fields))
+    if header and usual:
+        _check_header(source, fields)
+    rated = Column("rating", REAL)
+    if bounds is not None:
+        rated = Column("rating", REAL, *_inside(*bounds))
+    table = [rated if i == rating else Column(name, ID) for i, name in enumerate(names)]
+    quotes = DOUBLED if between in {",", ";"} else NONE
+    head = first_line(source).replace(b'"', b"") if header else b""
+    found, lines = _read(source, Layout(table, between.encode(), quotes, head), bad, encoding)
+    frame: DataFrame = pandas().DataFrame(
+        {name: found[name] for name in [*_WANTED, *(n for n in names if n not in _WANTED)]}
+    )
+    frame = _without_empty(frame, lines, bad)
+    bad.finish(len(frame))
+    frame.attrs["skipped_rows"] = bad.count
+    return frame
+
+
+def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    names = () if isinstance(columns, str) else tuple(columns)
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ValueError(f"columns={columns!r} must be names, each once")
+    if not {*_WANTED} <= {*names}:
+        raise ValueError(f"columns={columns!r} must have user, item and rating among them")
+    return names
+
+
+def _check_scale(scale: Any) -> tuple[float, float] | None:
+    if scale is None:
+        return None
+    try:
+        low, high = map(float, scale)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scale={scale!r} must be two numbers, the lowest and highest") from error
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"scale={scale!r} must be two finite numbers, the lower one first")
+    return low, high
+
+
+def _check_separator(separator: str) -> None:
+    one = isinstance(separator, str) and len(separator) in {1, 2} and len(set(separator)) == 1
+    if not one or not separator.isascii() or separator.isalnum() or separator[0] in '"\r\n.+-':
+        raise ValueError(
+            f"separator={separator!r} must be one character, or the same one twice, that is no "
+            "letter, digit, quote, sign, point or end of line"
+        )
+
+
+def _first_fields(
+    source: Source, separator: str | None, named: Sequence[str] | None, encoding: str
+) -> tuple[str, list[str]]:
+    """Return the separator, and the fields of the first line between it."""
+    line = first_line(source).decode(encoding)
+    bare = _QUOTED.sub('""', line)
+    wanted = {3, 4} if named is None else {len(named)}
+    tried = _SEPARATORS if separator is None else (separator,)
+    for between in tried:
+        fields = (bare if between in {",", ";"} else line).split(between)
+        if len(fields) in wanted or (separator and named):
+            return between, [field.strip('" ') for field in _fields(line, bare, between)]
+    number = first_row(source.raw, Layout((), b""))[1]
+    raise ValueError(
+        f"{source.label}:{number}: {line[:40]!r} has not {' or '.join(map(str, sorted(wanted)))} "
+        f"fields between any of {', '.join(map(repr, tried))}; pass separator and columns"
+    )
+
+
+def _fields(line: str, bare: str, between: str) -> list[str]:
+    """Split a line, but not inside quotes where they are meant."""
+    if between not in {",", ";"} or bare == line:
+        return line.split(between)
+    quoted = iter(_QUOTED.findall(line))
+    return [re.sub('""', lambda _: next(quoted), field) for field in bare.split(between)]
+
+
+def _is_float(text: str) -> bool:
+    return is_number(text) or text.lower().lstrip("+-") in {"nan", "inf", "infinity"}
+
+
+def _check_header(source: Source, fields: Sequence[str]) -> None:
+    """Refuse a header that names the columns in another order than the usual one."""
+    for place, name in enumerate(_WANTED):
+        found = [i for i, field in enumerate(fields) if name in field.lower()]
+        if found and place not in found:
+            raise ValueError(
+                f"{source.label}:1: the header is {', '.join(fields)[:60]!r}: pass columns, with "
+                "user, item and rating in the order of the file"
+            )
+
+
+def _inside(low: float, high: float) -> tuple[Any, str]:
+    def holds(ratings: Array) -> Array:
+        return (low <= ratings) & (ratings <= high)
+
+    return holds, f"{low:g} to {high:g}"
+
+
+def _read(
+    source: Source, layout: Layout, bad: BadRows, encoding: str
+) -> tuple[dict[str, Any], Array]:
+    """Read a table; a column of ids is text if one of them is no whole number."""
+    while isinstance(error := first_refusal(source, layout), NotAnIdError):
+        layout = _as_text(layout, {error.column})
+    maybe = {column.name for column in layout.columns if column.kind == ID}
+    if error is None or bad.stop:
+        maybe = set()
+    # behind the first bad row there may be more ids that are text
+    found, lines = read_table(source, _as_text(layout, maybe), bad, encoding=encoding)
+    for name in maybe:
+        if all(map(_WHOLE.fullmatch, found[name])):
+            found[name] = np.array(found[name], dtype=np.int64)
+    return found, lines
+
+
+def _as_text(layout: Layout, names: set[str]) -> Layout:
+    columns = [Column(c.name, TEXT) if c.name in names else c for c in layout.columns]
+    return Layout(columns, layout.separator, layout.quotes, layout.header)
+
+
+def _without_empty(frame: "DataFrame", lines: Array, bad: BadRows) -> "DataFrame":
+    """Refuse the rows without a user or an item."""
+    for name in ("user", "item"):
+        if frame[name].dtype.kind == "i":
+            continue
+        empty = frame[name].to_numpy() == ""
+        if empty.any():
+            line = int(lines[int(np.argmax(empty))])
+            bad.refuse(line, f"{name} is empty", int(empty.sum()))
+            frame, lines = frame[~empty].reset_index(drop=True), lines[~empty]
+    return frame

@@ -1,0 +1,38 @@
+"""What command lines share: output that any terminal can show, and errors in a line."""
+
+import codecs
+import io
+import sys
+
+# Stand-ins in ASCII; what is not here becomes a question mark.
+_PLAIN = {"±": "+-", "•": "*", "…": "...", "≤": "<=", "≥": ">=", "─": "-", "━": "-"}
+_ERRORS = "rankwise-plain"
+_RAISING = {"strict", "surrogateescape"}
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in text), error.end
+
+
+def degrade_output() -> None:
+    """Let characters that the output can't encode be replaced, instead of an exception."""
+    codecs.register_error(_ERRORS, _replace)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in _RAISING:
+            stream.reconfigure(errors=_ERRORS)
+
+
+def degraded(text: str, encoding: str) -> str:
+    """Return a text as an output of this encoding will show it."""
+    codecs.register_error(_ERRORS, _replace)
+    return text.encode(encoding, _ERRORS).decode(encoding)
+
+
+def sentence(error: Exception) -> str:
+    """Return what went wrong in one line."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,87 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from rankwise.engine.inputs import ratings_of, refuse_masked
+
+LEVELS = ["poor", "fair", "good", "superb"]
+
+
+def test_masked_entry_is_refused_by_name():
+    values = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False])
+    with pytest.raises(ValueError, match=r"y_score has a masked entry \(row 1\)"):
+        refuse_masked(values, "y_score")
+    with pytest.raises(ValueError, match=r"X has a masked entry \(place \(1, 0\)\)"):
+        refuse_masked(np.ma.masked_equal([[1, 2], [0, 3]], 0), "X")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.ma.masked_array([1.0, 2.0], mask=[False, False]), np.ma.array([1, 2]), [1, 2], None, "a"],
+)
+def test_nothing_masked(values):
+    assert refuse_masked(values, "y") is None
+
+
+@pytest.mark.parametrize(
+    "values", [[3, 1], np.array([1.5, 2]), None, "ab", pd.Series([1, 2]), pl.Series([1, 2]), 3]
+)
+def test_no_categorical_is_unchanged(values):
+    assert ratings_of(values, "y") is values
+
+
+def test_tables_without_categorical_are_unchanged():
+    for table in (pd.DataFrame({"y": [1, 2]}), pl.DataFrame({"y": [1, 2]}), np.ones((3, 1))):
+        assert ratings_of(table, "y") is table
+
+
+def ordered(values):
+    categorical = pd.Categorical(values, categories=LEVELS, ordered=True)
+    column = pl.Series("y", values, dtype=pl.Enum(LEVELS))
+    series = pd.Series(categorical, index=range(5, 5 + len(values)))
+    return [
+        categorical, series, pd.CategoricalIndex(categorical), column,
+        series.to_frame(), column.to_frame(),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_ordered_means_its_order(kind):
+    y = ordered(["good", "poor", "good", "superb"])[kind]
+    assert_array_equal(ratings_of(y, "y"), [2, 0, 2, 3])
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_missing_value_is_refused(kind):
+    y = ordered(["good", None, "poor"])[kind]
+    with pytest.raises(ValueError, match=r"y_true has a missing value \(row 1\)"):
+        ratings_of(y, "y_true")
+
+
+def test_order_of_numbers_against_their_size():
+    y = pd.Series(pd.Categorical([10, 5, 1], categories=[10, 5, 1], ordered=True))
+    assert_array_equal(ratings_of(y, "y"), [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "values", [[4, 1, 4], [2.5, 0.5, 2.5], [True, False, True], pd.array([4, 1, 4], dtype="Int64")]
+)
+def test_numbers_without_an_order_are_numbers(values):
+    found = ratings_of(pd.Series(pd.Categorical(values)), "y")
+    assert found.dtype.kind in "bif"
+    assert_array_equal(found, np.asarray(values))
+    with pytest.raises(ValueError, match="missing"):
+        ratings_of(pd.Series(pd.Categorical([1, None])), "y")
+
+
+@pytest.mark.parametrize("values", [["b", "a"], [1, "a"]])
+def test_words_without_an_order_are_refused(values):
+    with pytest.raises(ValueError, match=r"y is a categorical .* holds '.*set_categories"):
+        ratings_of(pd.Series(pd.Categorical(values)), "y")
+
+
+def test_polars_categorical_is_refused():
+    with pytest.raises(ValueError, match=r"cast it to pl\.Enum"):
+        ratings_of(pl.Series(["b", "a"], dtype=pl.Categorical), "y")
