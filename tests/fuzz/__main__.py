@@ -16,10 +16,10 @@ parser.add_argument("--minutes", type=float, default=2.0)
 parser.add_argument("--seed", type=int, default=0, help="the first case")
 parser.add_argument("--cases", type=int, help="how many cases, whatever time they take")
 parser.add_argument("--case", type=int, help="run this case only, in this process")
-parser.add_argument("--recipes", action="store_true", help="only check the good arguments")
+parser.add_argument("--recipes", choices=["draw", "call"], help="only check the good arguments")
 options = parser.parse_args()
 if options.recipes:
-    sys.exit(recipes())
+    sys.exit(recipes(call=options.recipes == "call"))
 if options.case is not None:
     sys.exit(one_case(options.case))
 end, start, findings = time.monotonic() + 60 * options.minutes, options.seed, []

@@ -202,6 +202,10 @@ GOOD = {
     "read_jester.path": lambda w: w.file("2,-7.82,99,4.17\n3,0.5,-10,10\n", "jester.csv"),
     "read_letor.path": lambda w: w.file("2 qid:1 1:0.5 3:1 # a\n0 qid:1 2:.25\n", "letor.txt"),
     "read_movielens.path": lambda w: w.file("1::7::5::978\n1::8::4::979\n", "ratings.dat"),
+    "read_ratings.path": lambda w: w.file("7,b,3.5\n7,c,1\n", "ratings.csv"),
+    "columns": lambda w: ["item", "user", "rating"],
+    "separator": lambda w: ",",
+    "scale": lambda w: (0, 5),
     "read_ordinal.path": lambda w: w.file("response,acid\n3,7.4\n5,1.2\n", "ordinal.csv"),
     "read_preflib.path": lambda w: w.file(
         "# DATA TYPE: soc\n# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n"

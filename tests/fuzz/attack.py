@@ -135,12 +135,12 @@ def arguments(name, function, w, *, n_damaged, only_required=False):
 class Case:
     """One case, from one integer."""
 
-    def __init__(self, seed, names, *, note=None, n_damaged=None, only_required=False):
+    def __init__(self, seed, names, *, note=None, n_damaged=None, dry=False):
         self.seed, self.findings = seed, []
         self.returned, self.error = False, None
         self.name = list(names)[seed % len(names)]
         self.function, self.w = names[self.name], World(seed)
-        self.n_damaged, self.only_required, self.note = n_damaged, only_required, note
+        self.n_damaged, self.note, self.dry = n_damaged, note, dry
 
     def run(self):
         """Attack, and return the findings."""
@@ -159,7 +159,7 @@ class Case:
         n = self.n_damaged
         if n is None:
             n = int(self.w.random.choice([0, 1, 2], p=[0.1, 0.65, 0.25]))
-        only = self.only_required or self.w.random.random() < 0.3
+        only = self.w.random.random() < 0.3
         return arguments(name, function, self.w, n_damaged=n, only_required=only)
 
     def _built(self, name):
@@ -228,6 +228,9 @@ class Case:
 
     def _call(self, name, function, drawn, done, *, tell=False):
         """Call and check; return the result or None, with ``tell`` the error or False."""
+        if self.dry:
+            self.returned = True
+            return False if tell else None
         before = {k: snapshot(v) for k, v in drawn.items() if k not in {"log", "random_state"}}
         failure, result = None, None
         if self.note:

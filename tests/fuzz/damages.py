@@ -84,7 +84,7 @@ def _twice(a, w):
     return w.choose(sparse.coo_array, sparse.csr_array)((np.tile(m.data, 2), index), shape=m.shape)
 
 
-def _duplicated(a, w):
+def _duplicated(a):
     m = _sparse(a)
     indices, data = np.repeat(m.indices, 2), np.repeat(m.data, 2)
     return sparse.csr_array((data, indices, 2 * m.indptr), shape=m.shape)
@@ -135,7 +135,7 @@ DAMAGE = {
     "CSC": lambda a, w: _sparse(a).tocsc(),
     "COO": lambda a, w: _sparse(a).tocoo(),
     "CSR matrix, long indices": lambda a, w: _long(_sparse(a)),
-    "duplicate entries": _duplicated,
+    "duplicate entries": lambda a, w: _duplicated(a),
     "COO duplicates": _twice,
     "broken CSR": _broken,
 }
