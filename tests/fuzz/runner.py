@@ -47,7 +47,7 @@ def run(start, stop):
             case, target, what = last.read_text().strip().split(" ", 2)
             trace = noise.read_text().partition("Current thread")[2]
             lines = [line for line in trace.splitlines() if "/rankwise/" in line]
-            where = lines[0].strip().split("/rankwise/")[-1] if lines else ""
+            where = lines[0].strip().split("/rankwise/")[-1] if lines else noise.read_text()[-300:]
             findings.append(Finding(target, "crash", why, where, int(case), what))
             start = int(case) + 1
         findings += [Finding(**json.loads(line)) for line in out.read_text().splitlines()]
@@ -85,13 +85,7 @@ def work(start, stop, folder):
             os.pwrite(last.fileno(), text.encode()[:WIDTH].ljust(WIDTH), 0)
 
         for seed in range(start, stop):
-            findings = attack.Case(seed, names, note=note).run()
-            if any(finding.kind == "hang" for finding in findings):
-                # The first call of a loop compiles it.
-                attack.SECONDS, usual = 5 * attack.SECONDS, attack.SECONDS
-                findings = attack.Case(seed, names, note=note).run()
-                attack.SECONDS = usual
-            for finding in findings:
+            for finding in attack.Case(seed, names, note=note).run():
                 out.write(json.dumps(asdict(finding)) + "\n")
             out.flush()
 
@@ -113,7 +107,6 @@ def recipes(*, call):
     from fuzz import attack
 
     _prepare(attack)
-    attack.SECONDS = 600  # the first call of a loop compiles it
     names, failed = attack.targets(), []
     for place, name in enumerate(names):
         dry = not call or name.startswith("fetch_")  # there is no net here
@@ -134,6 +127,7 @@ def recipes(*, call):
 
 def _prepare(attack):
     import matplotlib as mpl
+    from numba.core.compiler_lock import global_compiler_lock
 
     mpl.use("agg")
     faulthandler.enable()
@@ -141,7 +135,10 @@ def _prepare(attack):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
     def late(*_):
-        raise attack.Hang("no answer in time")
+        if global_compiler_lock.is_locked():  # the first call of a loop compiles it
+            signal.setitimer(signal.ITIMER_REAL, attack.SECONDS)
+        else:
+            raise attack.Hang("no answer in time")
 
     signal.signal(signal.SIGALRM, late)
 
