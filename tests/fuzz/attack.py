@@ -125,8 +125,7 @@ def arguments(name, function, w, *, n_damaged, only_required=False):
             allowed = allowed if isinstance(allowed, list) else []
             drawn[parameter] = good(f"{name}.{parameter}", default, allowed, w)
     names = [parameter for parameter in parameters(function) if parameter != "self"]
-    for _ in range(n_damaged if names else 0):
-        parameter = w.choose(*names)
+    for parameter in w.random.permutation(names)[:n_damaged].tolist():
         drawn[parameter], how = damage(f"{name}.{parameter}", drawn.get(parameter), w)
         done.append(f"{parameter}: {how}")
     return drawn, done
