@@ -1,6 +1,7 @@
 """Every estimator against scikit-learn's checks and against our own contract."""
 
 import pytest
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
@@ -34,7 +35,10 @@ VARIANTS = {
         {"solver": "online", "tol": 1e-12},
         {"kernel": "rbf", "solver": "online", "tol": 1e-12},
     ],
-    "PreferenceRanker": [{}, {"features": "concat", "max_pairs": 200, "random_state": 0}],
+    "PreferenceRanker": [
+        {"random_state": 0},
+        {"features": "concat", "max_pairs": 200, "random_state": 0},
+    ],
     "MPRankCV": [{}, {"kernel": "rbf", "gammas": (0.1, 1.0), "scoring": "misranking"}],
     "RankBoost": [
         {},
@@ -60,23 +64,29 @@ ESTIMATORS = [
     for name, estimator in all_estimators().items()
     for params in VARIANTS.get(name, [{}])
 ]
-# Columns that are rows of the data, which the contract's checks don't know. Some models refuse what
-# is not positive semidefinite, such as kernel values that a check has cut to whole numbers.
-PRECOMPUTED = [
-    cls(kernel="precomputed")
-    for name, cls in all_estimators().items()
-    if "kernel" in cls().get_params() and name not in {"MPRankCV", "RankSVM", "SVRank"}
-]
+WITH_KERNELS = [cls for cls in all_estimators().values() if "kernel" in cls().get_params()]
+
+
+def with_kernel(cls, kernel):
+    seed = {"random_state": 0} if "random_state" in cls().get_params() else {}
+    return cls(kernel=kernel, **seed)
+
+
+CALLED = [with_kernel(cls, rbf_kernel) for cls in WITH_KERNELS]
+PRECOMPUTED = [with_kernel(cls, "precomputed") for cls in WITH_KERNELS]
+# Some models refuse kernel values that a check of scikit-learn has cut to whole numbers, since they
+# are not positive semi-definite.
+CUT = [e for e in PRECOMPUTED if type(e).__name__ not in {"MPRankCV", "RankSVM", "SVRank"}]
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    ESTIMATORS + PRECOMPUTED, expected_failed_checks=lambda e: EXEMPTIONS.get(type(e).__name__, {})
+    ESTIMATORS + CUT, expected_failed_checks=lambda e: EXEMPTIONS.get(type(e).__name__, {})
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@parametrize_with_contract(ESTIMATORS)
+@parametrize_with_contract(ESTIMATORS + CALLED + PRECOMPUTED)
 def test_contract(check):
     check()

@@ -11,13 +11,31 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from rankwise.base import RankerMixin, check_ranked, unchanged_on_error
-from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Factor, Kernel, factorise
+from rankwise.base import (
+    TOO_LARGE,
+    Ranked,
+    RankerMixin,
+    bad_row,
+    check_ranked,
+    check_rows,
+    unchanged_on_error,
+)
+from rankwise.engine.kernels import (
+    KERNEL_CONSTRAINTS,
+    Anchored,
+    Factor,
+    Kernel,
+    centre,
+    factorise,
+    move,
+)
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.pairs import PairCosts, PairLoss, Pairs, pair_costs
-from rankwise.engine.solvers.newton import Sampled, minimise, sample_rows, sample_size
+from rankwise.engine.solvers.newton import Sampled, Solution, minimise, sample_rows, sample_size
+from rankwise.engine.solvers.ridge import ERRORS, TRUSTED, check_trusted
 from rankwise.engine.warn import warn_user
 
 Vector = NDArray[np.float64]
@@ -26,6 +44,56 @@ Sampling = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
 _PREDICTED = 1024
 # With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
 _FEW_ROWS = 2_000
+# Ratings and squares of rows past these would overflow in sums of squares.
+_LARGEST_RATING, _LARGEST_SQUARE, _TINY = 1e140, 1e290, 1e-300
+
+
+def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
+    """Refuse a sample in which no query has two rows."""
+    if np.bincount(codes).max() < 2:
+        found = "y has one sample" if len(codes) == 1 else "qid gives each row a query of its own"
+        raise ValueError(
+            f"{found} (n_samples = {len(codes)}): ranking compares two or more rows of a query"
+        )
+
+
+def check_ratings(y: Vector) -> None:
+    """Refuse ratings whose squares a float can't hold."""
+    if np.abs(y).max(initial=0.0) > _LARGEST_RATING:
+        raise ValueError(
+            f"y holds {y[np.abs(y).argmax()]:.3g}, whose square is larger than a float can hold: "
+            "divide the ratings by a constant"
+        )
+
+
+def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
+    """Refuse rows whose squares, or values of the kernel, a float can't hold.
+
+    ``kept`` are their numbers in what was given. What a callable returns is looked at later.
+    """
+    if callable(kernel.kernel):
+        return
+    with np.errstate(over="ignore"):
+        if kernel.kernel == "precomputed":
+            squares = np.maximum(X.max(axis=1), -X.min(axis=1))
+        else:
+            squares = row_norms(X, squared=True)
+            if kernel.kernel == "poly":
+                squares = np.maximum(squares, kernel.diagonal(X))
+        bad = np.flatnonzero(~(squares * len(kept) <= _LARGEST_SQUARE))
+    if len(bad):
+        raise ValueError(f"the square of row {kept[bad[0]]} of X is {TOO_LARGE}")
+
+
+def check_learned(learned: dict[str, Any], C: float) -> None:
+    """Refuse what no float can hold."""
+    for name, value in learned.items():
+        if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
+            raise ValueError(
+                f"what was learned ({name}) with C={C:.3g} is larger than a float can hold: scale "
+                "the features, for example with sklearn.preprocessing.StandardScaler, and the "
+                "ratings, or use a smaller C"
+            )
 
 
 class KernelRanker(RankerMixin):
@@ -35,6 +103,11 @@ class KernelRanker(RankerMixin):
     gamma: float | None
     degree: int
     coef0: float
+    coef_: Vector
+    dual_coef_: Vector
+    intercept_: float
+    _anchored: Anchored
+    _constant: float
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -49,6 +122,36 @@ class KernelRanker(RankerMixin):
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _scores(self, X: ArrayLike) -> Vector:
+        """Return the score of each row by what was learned."""
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        said = np.empty((rows.shape[0], 1))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if self._is_linear():
+                scores(as_rows(rows), np.atleast_2d(self._predicting("coef_")), said)
+                said += self.intercept_
+            else:
+                dual = self._predicting("dual_coef_")
+                known = None if self._is_precomputed() else self._predicting("X_fit_")
+                for start in range(0, rows.shape[0], _PREDICTED):
+                    block = slice(start, start + _PREDICTED)
+                    said[block, 0] = self._anchored.gram(rows[block], known) @ dual
+                said += self._constant
+        bad = np.flatnonzero(~np.isfinite(said[:, 0]))
+        if len(bad):
+            raise bad_row(rows, bad[0])
+        return said[:, 0]
+
+    def _predicting(self, name: str) -> Any:
+        """Return a learned attribute, which another kernel would not have."""
+        if not hasattr(self, name):
+            raise ValueError(
+                f"kernel={self.kernel!r} predicts by {name}, which {type(self).__name__} was not "
+                "fitted with: set the kernel back to what it was, or fit anew"
+            )
+        return getattr(self, name)
 
     def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
@@ -117,14 +220,18 @@ class PairMachine(KernelRanker, BaseEstimator):
         self
         """
         self._validate_params()
-        rows, ratings, mass, names, n_queries, kept = check_ranked(self, X, y, qid, sample_weight)
-        n = _num_samples(y)
-        rows = self._check_kernel(rows, n, kept)
+        data = check_ranked(self, X, y, qid, sample_weight)
+        n, n_queries = _num_samples(y), data.n_queries
+        rows = self._check_kernel(data.X, n, data.kept)
+        check_ratings(data.y)
+        check_size(rows, self._kernel(), data.kept)
+        self._check_pairs(data)
         # what nobody gave is not kept beside a million rows
-        weight = None if sample_weight is None else mass
-        codes = None if qid is None else names
-        left = None if len(kept) == n else kept
-        del mass, names, kept
+        weight = None if sample_weight is None else data.weight / data.weight.max()
+        codes = None if qid is None else data.codes
+        left = None if len(data.kept) == n else data.kept
+        ratings = data.y
+        del data
         pairs = Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self._weighing())
         costs = pair_costs(self._loss(pairs))
 
@@ -142,10 +249,9 @@ class PairMachine(KernelRanker, BaseEstimator):
             comparable = few.one_sided_weight > 0
             return (some, pair_costs(self._loss(few), listed=0)) if comparable else None
 
-        coordinates, w = self._learn(rows, costs, left, n, sampled)
-        self.intercept_ = 0.0
+        said = self._learn(rows, costs, left, n, sampled)
         if self._keeps_scale:
-            self.intercept_ = float(np.average(ratings - coordinates @ w, weights=weight))
+            self._shift(float(np.average(ratings - said, weights=weight)))
         self.n_queries_ = n_queries
         return self
 
@@ -161,18 +267,7 @@ class PairMachine(KernelRanker, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
-        if self._is_linear():
-            said = np.empty((rows.shape[0], 1))
-            scores(as_rows(rows), self.coef_[None], said)
-            return said[:, 0] + self.intercept_
-        kernel, known = self._kernel(), getattr(self, "X_fit_", None)
-        said = np.empty(rows.shape[0])
-        for start in range(0, rows.shape[0], _PREDICTED):
-            block = slice(start, start + _PREDICTED)
-            said[block] = kernel.gram(rows[block], known) @ self.dual_coef_
-        return said + self.intercept_
+        return self._scores(X)
 
     def _weighing(self) -> str:
         """Return how a pair weighs besides its rows."""
@@ -181,6 +276,9 @@ class PairMachine(KernelRanker, BaseEstimator):
     def _loss(self, pairs: Pairs) -> PairLoss:
         raise NotImplementedError
 
+    def _check_pairs(self, data: Ranked) -> None:
+        """Refuse rows that have no pair to learn from, if the loss does not."""
+
     def _learn(
         self,
         X: Any,
@@ -188,27 +286,108 @@ class PairMachine(KernelRanker, BaseEstimator):
         kept: NDArray[np.int64] | None,
         n: int,
         sampled: Sampling | None = None,
-    ) -> tuple[Any, Vector]:
-        """Solve, take over what was learned, and return the rows and weights of the solver.
+    ) -> Vector:
+        """Solve, take over what was learned, and return the scores of the rows.
 
         ``kept`` are the rows out of n that X holds; None: all. ``sampled`` draws rows and gives
         the costs of their pairs.
         """
         m, d = X.shape
         linear = self._is_linear()
-        factor: Factor | None = None
-        rows = X
-        if not linear or (m < d and m <= _FEW_ROWS):
-            factor = factorise(self._kernel().gram(X))
-            rows = factor.Z
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            anchored = Anchored.of(self._kernel(), X)
+            rows = move(X, anchored.anchor) if linear else X
+            solution = None
+            if not linear or (m < d and m <= _FEW_ROWS):
+                solution, alpha, said, error = self._solve_gram(anchored, X, rows, costs, kept)
+                if not linear:
+                    check_trusted(error, "the scores", spread="the scores")
+                elif not error <= TRUSTED:
+                    solution = None
+                else:
+                    coef = rows.T @ alpha
+            if solution is None:
+                solution = self._solve_rows(rows, costs, sampled)
+                coef = solution.w
+            if linear:
+                said = rows @ coef
+                shift = 0.0 if anchored.anchor is None else float(anchored.anchor @ coef)
+        learned = {"objective_": solution.objective, "duality_gap_": solution.gap}
+        learned |= {"coef_": coef, "_moved": shift} if linear else {"dual_coef_": alpha}
+        check_learned(learned, self.C)
+        if solution.gap > self.tol * solution.objective:
+            self._warn(solution.objective, solution.gap, solution.n_iter)
+        for name in ("coef_", "dual_coef_", "X_fit_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learned)
+        if not linear:
+            self._anchored, self._constant = anchored, 0.0
+            self._moved = anchored.constant(X, alpha)
+            if self._is_precomputed():
+                self.dual_coef_ = np.zeros(n)
+                self.dual_coef_[slice(None) if kept is None else kept] = alpha
+            else:
+                self.X_fit_ = X.copy()
+        self.intercept_ = 0.0
+        self.n_iter_, self._ended = solution.n_iter + 1, (solution.h, self.C)
+        return said
+
+    def _shift(self, by: float) -> None:
+        """Add a constant to the scores that `_learn` has returned, and let that be all of it."""
+        self._constant, self.intercept_ = by, by - self._moved
+
+    def _solve_rows(self, rows: Any, costs: PairCosts, sampled: Sampling | None) -> Solution:
+        """Solve in the coordinates of the rows."""
         sample = None
-        size = sample_size(m, rows.shape[1])
-        if size < m and sampled is not None and (found := sampled(size)) is not None:
+        size = sample_size(*rows.shape)
+        if size < rows.shape[0] and sampled is not None and (found := sampled(size)) is not None:
             some, its_costs = found
             few = rows[some]
             sample = Sampled(few.toarray() if sparse.issparse(few) else few, its_costs)
-        start = self._start(X, factor, kept) if self.warm_start else None
-        solution = minimise(
+        start = getattr(self, "coef_", None) if self.warm_start else None
+        if start is not None and len(start) != rows.shape[1]:
+            start = None
+        return self._minimise(rows, costs, start, sample)
+
+    def _solve_gram(
+        self,
+        anchored: Anchored,
+        X: Any,
+        rows: Any,
+        costs: PairCosts,
+        kept: NDArray[np.int64] | None,
+    ) -> tuple[Solution, Vector, Vector, float]:
+        """Solve in the coordinates of a factor of the Gram matrix, whose rows are centred.
+
+        The optimum is a combination of differences of rows, so that centring costs nothing, and
+        the coefficients add to 0. Return also these, the scores of the rows, and how far they
+        may be off as a share of their spread.
+        """
+        K = anchored.gram(X)
+        sizes = anchored.sizes(X, K)
+        means = centre(K)
+        factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
+        start = self._start(rows, factor, kept) if self.warm_start else None
+        solution = self._minimise(factor.Z, costs, start, None)
+        alpha = factor.coefficients(solution.w)
+        alpha -= alpha.mean()
+        said = factor.Z @ solution.w
+        sizes = np.sqrt(sizes)
+        spread = float(np.linalg.norm(said - said.mean()))
+        noise = ERRORS * float(np.linalg.norm(sizes) * np.linalg.norm(sizes * alpha))
+        error = noise / spread if spread > 0 else 0.0
+        # what the dual of the same slopes would be with other roundings of K
+        slopes = 0.5 * self.C * costs.evaluate(said, solution.h).slopes
+        missed = ERRORS * float(np.square(sizes * slopes).sum())
+        missed += float(np.square(np.abs(slopes) @ np.sqrt(factor.left)))
+        if solution.objective > 0:
+            error = max(error, missed / solution.objective)
+        return solution, alpha, said + float(means @ alpha), error
+
+    def _minimise(
+        self, rows: Any, costs: PairCosts, start: Vector | None, sample: Sampled | None
+    ) -> Solution:
+        return minimise(
             rows,
             costs,
             self.C,
@@ -218,35 +397,17 @@ class PairMachine(KernelRanker, BaseEstimator):
             h=None if start is None else self._first_width(costs.scale),
             sample=sample,
         )
-        if solution.gap > self.tol * solution.objective:
-            self._warn(solution.objective, solution.gap, solution.n_iter)
-        for name in ("coef_", "dual_coef_", "X_fit_"):
-            self.__dict__.pop(name, None)
-        if linear:
-            w = solution.w
-            self.coef_ = w if factor is None else X.T @ factor.coefficients(w)
-        elif factor is not None:
-            alpha = factor.coefficients(solution.w)
-            if self._is_precomputed():
-                self.dual_coef_ = np.zeros(n)
-                self.dual_coef_[slice(None) if kept is None else kept] = alpha
-            else:
-                self.dual_coef_, self.X_fit_ = alpha, X
-        self.objective_, self.duality_gap_ = solution.objective, solution.gap
-        self.n_iter_, self._ended = solution.n_iter + 1, (solution.h, self.C)
-        return rows, solution.w
 
-    def _start(
-        self, X: Any, factor: Factor | None, kept: NDArray[np.int64] | None
-    ) -> Vector | None:
-        """Return what was learned before in the coordinates of the solver, if it fits."""
+    def _start(self, rows: Any, factor: Factor, kept: NDArray[np.int64] | None) -> Vector | None:
+        """Return what was learned before in the coordinates of a factor, if it fits."""
         if self._is_linear():
             coef = getattr(self, "coef_", None)
-            if coef is None or len(coef) != X.shape[1]:
+            if coef is None or len(coef) != rows.shape[1]:
                 return None
-            return coef if factor is None else factor.coordinates(X @ coef)
+            said = rows @ coef
+            return factor.coordinates(said - said.mean())
         alpha = getattr(self, "dual_coef_", None)
-        if alpha is None or factor is None:
+        if alpha is None:
             return None
         if self._is_precomputed() and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]

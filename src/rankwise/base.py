@@ -40,7 +40,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 _FLOATS = [np.float64, np.float32]
 _UNWANTED = np.empty(0, dtype=np.int64)
-_TOO_LARGE = (
+# Sums of products of four weights of this size still fit a float.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-60, 1e60
+TOO_LARGE = (
     "larger than a float can hold: scale the features, for example with "
     "sklearn.preprocessing.StandardScaler"
 )
@@ -421,7 +423,7 @@ class OnlineMixin(OrdinalMixin):
         if bad >= 0:
             raise bad_row(X, bad)
         if not all(np.isfinite(array).all() for array in state.values()):
-            raise ValueError(f"what was learned from X is {_TOO_LARGE}")
+            raise ValueError(f"what was learned from X is {TOO_LARGE}")
 
     def _learn_from(
         self,
@@ -545,6 +547,8 @@ class Ranked(NamedTuple):
         Each code below it occurs.
     kept : ndarray of shape (m,)
         Which of the given rows these are; those without weight are left out.
+    weight_unit : float
+        What the given weights were divided by: 1, unless all are tiny or one is huge.
     """
 
     X: Any
@@ -553,6 +557,7 @@ class Ranked(NamedTuple):
     codes: NDArray[np.int64]
     n_queries: int
     kept: NDArray[np.int64]
+    weight_unit: float
 
 
 def check_ranked(
@@ -568,19 +573,20 @@ def check_ranked(
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
     refuse_masked(sample_weight, "sample_weight")
     refuse_masked(y, "y")
-    rows, ratings = validate_data(
-        estimator,
-        rows_of(X),
-        ratings_of(y, "y"),
-        accept_sparse="csr",
-        dtype=np.float64,
-        order="C",
-        ensure_all_finite="allow-nan" if missing else True,
-        y_numeric=True,
-        reset=reset,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows, ratings = validate_data(
+            estimator,
+            rows_of(X),
+            ratings_of(y, "y"),
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite="allow-nan" if missing else True,
+            y_numeric=True,
+            reset=reset,
+        )
     ratings = np.ascontiguousarray(ratings, dtype=np.float64)
-    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    weight, weight_unit = _scaled(_check_sample_weight(sample_weight, rows, dtype=np.float64))
     codes, n_queries = encode_queries(qid, len(ratings))
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])
@@ -591,7 +597,15 @@ def check_ranked(
     if len(kept) < len(weight):
         rows, ratings, weight = rows[kept], ratings[kept], weight[kept]
         codes, n_queries = encode_queries(codes[kept], len(kept))
-    return Ranked(rows, ratings, weight, codes, n_queries, kept)
+    return Ranked(rows, ratings, weight, codes, n_queries, kept, weight_unit)
+
+
+def _scaled(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return weights whose products a float can hold, and what they were divided by."""
+    largest = float(np.abs(weight).max(initial=0.0))
+    if largest == 0 or _LEAST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+        return weight, 1.0
+    return weight / largest, largest
 
 
 def check_rows(
@@ -606,15 +620,17 @@ def check_rows(
 
     ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
     """
-    return validate_data(
-        estimator,
-        rows_of(X),
-        accept_sparse="csr",
-        dtype=dtype,
-        order="C",
-        ensure_all_finite=finite,
-        reset=reset,
-    )
+    # scikit-learn adds the numbers to see whether all are finite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(
+            estimator,
+            rows_of(X),
+            accept_sparse="csr",
+            dtype=dtype,
+            order="C",
+            ensure_all_finite=finite,
+            reset=reset,
+        )
 
 
 def bad_row(X: Any, row: int) -> ValueError:
@@ -626,4 +642,4 @@ def bad_row(X: Any, row: int) -> ValueError:
                 f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): "
                 "drop the row or impute it, for example with sklearn.impute.SimpleImputer"
             )
-    return ValueError(f"the score of row {row} of X is {_TOO_LARGE}")
+    return ValueError(f"the score of row {row} of X is {TOO_LARGE}")

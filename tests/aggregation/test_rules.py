@@ -149,6 +149,8 @@ def test_kwiksort_is_at_most_twice_the_best_on_average():
     [
         (kwiksort, {"repeats": 0}, "repeats is 0"),
         (kwiksort, {"repeats": 1.5}, "repeats is 1.5"),
+        (kwiksort, {"repeats": True}, "repeats is True"),
+        (markov_chain, {"teleport": True}, "teleport is True"),
         (markov_chain, {"teleport": 0}, "teleport is 0"),
         (markov_chain, {"teleport": "a"}, "teleport is 'a'"),
         *((rule, {"unlisted": "x"}, "unlisted is 'x'") for rule in RULES),

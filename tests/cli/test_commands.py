@@ -1,4 +1,6 @@
+import errno
 import inspect
+import os
 import subprocess
 import sys
 
@@ -8,7 +10,7 @@ from click.testing import CliRunner
 from rankwise import __version__
 from rankwise.cli import main
 from rankwise.cli._commands import _FULL, _NAMES, rankwise
-from rankwise.experiments import EXPERIMENTS
+from rankwise.experiments import EXPERIMENTS, Report, Table
 
 
 def test_version():
@@ -56,6 +58,15 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
     assert "is a file" in result.output
 
 
+def test_a_link_that_leads_nowhere_is_named_before_the_work(monkeypatch, tmp_path):
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", failing(AssertionError("work was done")))
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nowhere")
+    result = CliRunner().invoke(rankwise, ["experiment", "synthetic", "--out", str(link)])
+    assert result.exit_code == 1
+    assert "No such file or directory" in result.stderr
+
+
 def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(
@@ -80,3 +91,122 @@ def test_the_console_script_runs():
         text=True,
     )
     assert "experiment" in shown.stdout
+
+
+def failing(error):
+    def run(**_):
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("folder: name\n where it is"), "Error: folder: name where it is\n"),
+        (FileNotFoundError(2, "No such file", "S1.txt"), "Error: S1.txt: No such file\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device\n"),
+        (
+            ImportError("this needs pandas: pip install 'x'"),
+            "Error: this needs pandas: pip install",
+        ),
+        (
+            ModuleNotFoundError("No module named 'lxml'", name="lxml"),
+            "'lxml'; pip install 'rankwise",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said_in_a_line(monkeypatch, tmp_path, error, message):
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", failing(error))
+    out = tmp_path / "reports"
+    result = CliRunner().invoke(rankwise, ["experiment", "synthetic", "--out", str(out)])
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [TypeError("a bug"), ImportError("no x in rankwise", name="rankwise.engine"), KeyError("k")],
+)
+def test_a_bug_is_not_hidden(monkeypatch, tmp_path, error):
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", failing(error))
+    result = CliRunner().invoke(rankwise, ["experiment", "synthetic", "--out", str(tmp_path)])
+    assert result.exception is error
+
+
+@pytest.mark.parametrize("data", [None, "absent", "file"])
+def test_an_experiment_without_its_data(tmp_path, monkeypatch, data):
+    monkeypatch.delenv("RANKWISE_DATA", raising=False)
+    (tmp_path / "file").write_text("")
+    if data:
+        monkeypatch.setenv("RANKWISE_DATA", str(tmp_path / data))
+    out = tmp_path / "out"
+    result = CliRunner().invoke(rankwise, ["experiment", "letor", "--out", str(out)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: folder: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no folder that even root can't write")  # noqa: PTH112
+@pytest.mark.parametrize("out", ["/proc/self", "/proc/self/deep/er"])
+def test_a_folder_that_can_not_be_written_is_named_before_the_work(monkeypatch, out):
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", failing(AssertionError("work was done")))
+    result = CliRunner().invoke(rankwise, ["experiment", "synthetic", "--out", out])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: --out {out}: ")
+
+
+def small_report(**_):
+    table = Table("Loss ± half-width", ["model", "loss"], [["PRank", "0.37 ± 0.07"], ["é", "1"]])
+    return Report("Title", "10 → 20", [table], ["one ± two"], {})
+
+
+def test_output_that_is_not_unicode(monkeypatch, tmp_path):
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", small_report)
+    result = CliRunner(charset="ascii").invoke(
+        rankwise, ["experiment", "synthetic", "--out", str(tmp_path / "é")]
+    )
+    assert result.exit_code == 0, result.output
+    assert "Loss +- half-width" in result.stdout
+    assert "| PRank | 0.37 +- 0.07 |" in result.stdout
+    assert "| ?     |            1 |" in result.stdout
+    assert "* one +- two" in result.stdout
+    assert "10 -> 20" in result.stdout
+    assert "±" in (tmp_path / "é" / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_console_script_on_an_ascii_output(tmp_path):
+    code = (
+        "import sys; sys.argv = ['rankwise', 'experiment', 'synthetic', '--out', sys.argv[1]]\n"
+        "from rankwise import experiments as e\n"
+        "t = e.Table('±', ['é'], [['±']])\n"
+        "e.EXPERIMENTS['synthetic'] = lambda **_: e.Report('é', '±', [t], ['•'], {})\n"
+        "from rankwise.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert b"+-" in done.stdout
+
+
+def test_text_is_not_taken_for_markup(monkeypatch, tmp_path):
+    table = Table("[red]", ["[bold]a", "b"], [["[/x]", ":smile:"]])
+    report = Report("[red]Title", "[1, 2]", [table], ["[b]x[/b]"], {})
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", lambda **_: report)
+    result = CliRunner().invoke(rankwise, ["experiment", "synthetic", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    for text in ["[red]Title", "[1, 2]", "[bold]a", "[/x]", ":smile:", "[b]x[/b]"]:
+        assert text in result.stdout
+
+
+def test_the_commands_load_no_experiment_before_it_is_run():
+    code = "import sys, rankwise.cli._commands; print('rankwise.experiments' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert shown.stdout.strip() == "False"

@@ -1,6 +1,11 @@
 """Lines put in order by answers: kept at once, gone on with, taken back."""
 
+import errno
 import json
+import os
+import signal
+import subprocess
+import sys
 from itertools import combinations
 
 import click
@@ -72,7 +77,7 @@ def test_ctrl_c_loses_nothing(fruit, monkeypatch):
         person = Person(monkeypatch, *[""] * n, None)
         result = run(fruit, "--log", log)
         assert result.exit_code == 130
-        assert f"{n} answers are kept" in result.stderr
+        assert (f"{n} answers are kept" if n else "no answer to keep") in result.stderr
         assert n == (len(answers(log)) if log.exists() else 0)
         result = run(fruit, "--log", log)
         assert result.stdout.split() == sorted(FRUIT)
@@ -124,7 +129,14 @@ def test_no_matter(fruit, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a\nb\na\n", "'a' is there twice"), ("\xff", "codec")],
+    [
+        ("a\nb\na\n", "'a' is there twice, in lines 1 and 3"),
+        ("a\r\nb\n a \n", "'a' is there twice"),
+        ("\xe9", "not UTF-8 text"),
+        ("a\0b\nc\n", "no text at all"),
+        ("\xff\xfea\0\n\0b\0", "UTF-16"),
+        ("\xfe\xff\0a\0\n\0b", "UTF-16"),
+    ],
 )
 def test_bad_files_are_named(tmp_path, text, message):
     path = tmp_path / "items"
@@ -134,7 +146,13 @@ def test_bad_files_are_named(tmp_path, text, message):
     assert message in result.output
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '[["pear", "pear", 1]]', '[["pear", "fig", 2]]', "3"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{", "[1]", '[["pear", "pear", 1]]', '[["pear", "fig", 2]]', "3", "", "\0", "{}", '"abc"',
+        "[[]]", '[["a", "b", NaN]]', '[["a", 1, 1]]', "[" * 100_000, "\x1f\x8b",
+    ],
+)  # fmt: skip
 def test_a_bad_log_is_refused_and_left(fruit, text):
     log = fruit.with_name("log")
     log.write_text(text)
@@ -149,3 +167,216 @@ def test_real_keys(fruit):
     assert result.exit_code == 0
     assert "Question 3" in result.stderr
     assert len(answers(fruit.with_name("fruit.txt.answers.json"))) == 2
+
+
+ORDER = [sys.executable, "-c", "from rankwise.cli import main; main()", "order"]
+
+
+def real(*arguments, said="", **environment):
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [*ORDER, *arguments],
+        input=said if isinstance(said, bytes) else said.encode(),
+        capture_output=True,
+        env=os.environ | environment,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_characters_that_the_output_lacks_are_escaped(tmp_path):
+    path = tmp_path / "words"
+    path.write_text("caf\xe9\n\U0001f34b lemon\n", encoding="utf-8")
+    lemon = b"\\U0001f34b lemon"
+    # click takes ASCII for a mistake, and writes UTF-8.
+    for coding, lines in {
+        "ascii": {"caf\xe9".encode(), "\U0001f34b lemon".encode()},
+        "latin-1": {b"caf\xe9", lemon},
+        "cp1252:strict": {b"caf\xe9", lemon},
+    }.items():
+        result = real(path, said="=\n", PYTHONIOENCODING=coding, LANG="C", LC_ALL="C")
+        assert result.returncode == 0, result.stderr
+        assert b"Traceback" not in result.stderr
+        assert set(result.stdout.split(b"\n")) - {b""} == lines
+        (tmp_path / "words.answers.json").unlink()
+
+
+def test_bytes_that_are_no_text_are_no_answer(tmp_path):
+    path = tmp_path / "words"
+    path.write_text("a\nb\n", encoding="utf-8")
+    result = real(path, said=b"\xff\n\xc3\n1\n", PYTHONIOENCODING="utf-8")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count(b"Error:") == 2
+    assert len(answers(tmp_path / "words.answers.json")) == 1
+
+
+def test_the_end_of_the_input_says_what_is_kept(fruit):
+    log = fruit.with_name("log.json")
+    result = real(fruit, "--log", log, said="")
+    assert result.returncode == 130
+    assert b"no answer to keep" in result.stderr
+    assert not log.exists()
+    result = real(fruit, "--log", log, said="1\n2\n")
+    assert result.returncode == 130
+    assert f"2 answers are kept in {log}".encode() in result.stderr
+    assert len(answers(log)) == 2
+
+
+def test_a_real_ctrl_c(fruit):
+    log = fruit.with_name("log.json")
+    process = subprocess.Popen(
+        [*ORDER, fruit, "--log", log],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        process.stdin.write(b"1\n2\n")
+        process.stdin.flush()
+        seen = b""
+        while b"Question 3" not in seen:
+            seen += os.read(process.stderr.fileno(), 1_000)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert b"2 answers are kept" in said
+    assert len(answers(log)) == 2
+
+
+@pytest.mark.parametrize("name", ["no/such/log.json", "fruit.txt/log.json", "x" * 250])
+def test_a_log_that_cannot_be_written_is_refused_before_the_first_question(fruit, name):
+    result = CliRunner().invoke(
+        rankwise, ["order", str(fruit), "--log", str(fruit.parent / name)], input="1\n"
+    )
+    assert result.exit_code == 1
+    assert "answers can't be kept there" in result.stderr
+    assert "Question" not in result.stderr
+    assert [path.name for path in fruit.parent.iterdir()] == ["fruit.txt"]
+
+
+def test_a_read_only_log_is_left(fruit, monkeypatch):
+    log = fruit.with_name("log")
+    log.write_text('[["pear", "fig", 1]]')
+    monkeypatch.setattr(os, "access", lambda path, mode: not (path == log and mode == os.W_OK))
+    result = CliRunner().invoke(rankwise, ["order", str(fruit), "--log", str(log)], input="1\n")
+    assert result.exit_code == 1
+    assert "may not be written to" in result.stderr
+    assert log.read_text() == '[["pear", "fig", 1]]'
+
+
+def test_a_finished_log_need_not_be_written(fruit, monkeypatch):
+    Person(monkeypatch)
+    run(fruit)
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    assert run(fruit).stdout.split() == sorted(FRUIT)
+
+
+def test_a_full_disk_claims_no_more_than_is_kept(fruit, monkeypatch):
+    Person(monkeypatch, "", "")
+    sync, times = os.fsync, []
+
+    def full(handle):
+        times.append(handle)
+        if len(times) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run(fruit)
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert "2 answers are kept" in result.stderr
+    log = fruit.with_name("fruit.txt.answers.json")
+    assert len(answers(log)) == 2
+    assert {path.name for path in fruit.parent.iterdir()} == {"fruit.txt", log.name}
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, click.Abort])
+def test_an_interrupted_write_claims_no_more_than_is_kept(fruit, monkeypatch, failure):
+    Person(monkeypatch)
+    times = []
+
+    def interrupted(_):
+        times.append(failure)
+        if len(times) == 2:
+            raise failure
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    result = run(fruit)
+    assert result.exit_code == 130
+    assert "1 answers are kept" in result.stderr
+    assert len(answers(fruit.with_name("fruit.txt.answers.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("\n \n\t\n", []),
+        ("only\n", ["only"]),
+        ("\ufeffpear\nfig", ["fig", "pear"]),
+        ("pear\r\nfig\r\n", ["fig", "pear"]),
+        ("pear\rfig", ["fig", "pear"]),
+        ("pe\u2028ar\n\x0cfi\x85g\n", ["fi\x85g", "pe\u2028ar"]),
+        ("\x1b[2J\nb", ["\x1b[2J", "b"]),
+        ("x" * 300_000 + "\ny", ["x" * 300_000, "y"]),
+    ],
+)
+def test_lines_of_all_kinds(tmp_path, monkeypatch, text, lines):
+    path = tmp_path / "items"
+    path.write_bytes(text.encode())
+    person = Person(monkeypatch)
+    result = run(path)
+    assert result.exit_code == 0
+    assert sorted(line for line in result.stdout.split("\n") if line) == lines
+    assert len(result.stderr) < 5_000
+    assert "\x1b" not in result.stderr
+    assert len(person.asked) == max(0, len(lines) - 1)
+    if not lines:
+        assert "no lines to put in order" in result.stderr
+
+
+def test_a_bom_is_no_part_of_the_first_line_or_of_a_log(fruit, monkeypatch):
+    Person(monkeypatch)
+    run(fruit)
+    log = fruit.with_name("fruit.txt.answers.json")
+    for path in (fruit, log):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    person = Person(monkeypatch)
+    assert run(fruit).stdout.split() == sorted(FRUIT)
+    assert person.asked == []
+
+
+def test_half_a_character_in_a_log_is_kept(fruit, monkeypatch):
+    log = fruit.with_name("log")
+    log.write_text('[["\\ud83c", "fig", 1]]')
+    Person(monkeypatch)
+    assert run(fruit, "--log", log).exit_code == 0
+    assert answers(log)[0] == ["\ud83c", "fig", 1]
+
+
+@pytest.mark.parametrize("name", [".", "no-such-file"])
+def test_what_is_no_file_is_named(tmp_path, name):
+    result = run(tmp_path / name)
+    assert result.exit_code == 2
+    assert "FILE" in result.stderr
+    result = run(tmp_path / "no", "--log", tmp_path)
+    assert result.exit_code == 2
+
+
+def test_a_log_that_is_a_folder(fruit):
+    assert run(fruit, "--log", fruit.parent).exit_code == 2
+    assert "name too long" in run(fruit, "--log", fruit.with_name("x" * 300)).stderr
+    fruit.with_name("fruit.txt.answers.json").mkdir()
+    result = run(fruit)
+    assert result.exit_code == 1
+    assert "not a list of answers" in result.stderr
+
+
+def test_many_lines_are_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "items"
+    path.write_text("\n".join(map(str, range(30_000))), encoding="utf-8")
+    Person(monkeypatch, None)
+    result = run(path)
+    assert result.exit_code == 130
+    assert "Question 1 of about 533193" in result.stderr

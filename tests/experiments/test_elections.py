@@ -27,6 +27,14 @@ def values(table):
     return np.array([[float(cell) for cell in row[1:]] for row in table.rows])
 
 
+@pytest.mark.parametrize("name", ["absent", "file"])
+def test_a_variable_that_names_no_folder_is_refused(monkeypatch, tmp_path, name):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path / name))
+    with pytest.raises(ValueError, match=f"RANKWISE_DATA=.*{name} is no folder; unset it"):
+        elections(n_elections=1, n_candidates=3)
+
+
 @pytest.mark.usefixtures("nowhere")
 def test_drawn_elections():
     report = elections(n_elections=2, n_candidates=12)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rankwise.engine.kernels import Kernel
-from rankwise.engine.solvers.ridge import _shared
+from rankwise.engine.solvers.left_out import _shared
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.model_selection import leave_pair_out
 

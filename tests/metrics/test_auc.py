@@ -14,6 +14,7 @@ from rankwise.metrics import (
     auc_difference_test,
     auc_interval,
     auc_score,
+    mean_interval,
     pair_accuracy_interval,
     pair_accuracy_score,
 )
@@ -282,6 +283,83 @@ def test_level_of_the_difference_test():
         pair = [signal + random.normal(size=100) for _ in range(2)]
         rejected.append(auc_difference_test(y, *pair)[1] < 0.05)
     assert 0.03 < np.mean(rejected) < 0.075
+
+
+@pytest.mark.parametrize(
+    ("y", "first", "second", "qid"),
+    [
+        ([0, 0, 1, 1] * 2, [1, 2, 2, 3] * 2, [2, 1, 3, 2] * 2, [1] * 4 + [2] * 4),
+        ([0, 1] * 3, [1, 2] * 3, [5, 8] * 3, [1, 1, 2, 2, 3, 3]),
+        ([0, 0, 1, 1], [1, 2, 2, 3], [2, 1, 3, 2], [7] * 4),
+        ([0, 1], [1, 2], [3, 4], None),
+        ([0, 1], [1, 2], [3, 4], ["a", "a"]),
+        ([0, 1, 1], [1, 1, 1], [2, 2, 2], None),
+    ],
+)
+def test_no_difference(y, first, second, qid):
+    assert auc_difference_test(y, first, second, qid=qid) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("n_queries", [1, 7])
+def test_difference_that_is_the_same_in_every_query(n_queries):
+    y, qid = np.tile([0, 0, 0, 1, 1], n_queries), np.repeat(np.arange(n_queries), 5)
+    first, second = np.tile([1, 2, 3, 4, 2.5], n_queries), np.tile([1, 2, 3, 2.5, 0], n_queries)
+    statistic, pvalue = auc_difference_test(y, first, second, qid=qid)
+    assert_allclose(statistic, np.sqrt(n_queries))
+    assert_allclose(pvalue, 2 * norm.sf(np.sqrt(n_queries)))
+
+
+@pytest.mark.parametrize("method", ["score", "newcombe", "delong"])
+@pytest.mark.parametrize("level", [5e-324, 1e-15, 1e-9, 1 - 1e-15, np.nextafter(1, 0)])
+@pytest.mark.parametrize("scores", [[1, 2, 3, 4], [4, 3, 2, 1], [1, 1, 1, 1], [1, 3, 2, 4]])
+def test_any_level(method, level, scores):
+    y = [0, 0, 1, 1]
+    low, high = auc_interval(y, scores, level=level, method=method)
+    assert 0 <= low <= auc_score(y, scores) + 1e-12
+    assert auc_score(y, scores) - 1e-12 <= high <= 1
+
+
+@pytest.mark.parametrize("level", [0, 1, np.nan, -0.5, np.inf, None, "a", [0.95]])
+def test_no_level(level):
+    for call in (auc_interval, pair_accuracy_interval):
+        with pytest.raises(ValueError, match="level="):
+            call([0, 1], [1, 2], level=level)
+    with pytest.raises(ValueError, match="level="):
+        mean_interval([1.0, 2.0], level=level)
+
+
+@pytest.mark.parametrize("values", [[1.7e308, -1.7e308, 1.7e308], [5e-324, 1e-323, 0], [0, 0, 0]])
+def test_intervals_of_any_size(values):
+    y, s = [0, 1, 1], values
+    assert 0 <= auc_interval(y, s)[0] <= auc_score(y, s) <= auc_interval(y, s)[1] <= 1
+    accuracy = pair_accuracy_score([1, 2, 3], s)
+    low, high = pair_accuracy_interval([1, 2, 3], s)
+    assert 0 <= low <= accuracy <= high <= 1
+
+
+def test_mean_of_any_size():
+    mean, half = mean_interval([1.7e308, 1.7e308, 1.6e308], level=0.5)
+    assert_allclose([mean, half], np.array(mean_interval([1.7, 1.7, 1.6], level=0.5)) * 1e308)
+    mean, half = mean_interval([[1e-320, 1.0], [2e-320, 3.0]])
+    assert mean[1] == 2
+    with pytest.raises(ValueError, match="larger than a float can hold"):
+        mean_interval([1.7e308, -1.7e308])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, np.nan], "values contains nan"),
+        ([[1, 2], [np.inf, 1]], "values contains inf"),
+        (np.ma.masked_array([1, 2], mask=[0, 1]), "values has a masked entry"),
+        (["a", "b"], "values must be numbers"),
+        ([], "values is empty"),
+        (3.0, "values is empty"),
+    ],
+)
+def test_no_mean(values, message):
+    with pytest.raises(ValueError, match=message):
+        mean_interval(values)
 
 
 @pytest.mark.parametrize(

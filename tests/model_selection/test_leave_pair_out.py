@@ -1,18 +1,27 @@
 """The shortcut against refitting without every pair, over all its options."""
 
+import inspect
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import BaggingRegressor, StackingRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rankwise.engine.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV
-from rankwise.model_selection import leave_pair_out
+from rankwise.model_selection import _leave_pair_out, leave_pair_out
 from rankwise.model_selection._leave_pair_out import _draw_pairs
 from rankwise.testing import oracles
 from rankwise.testing.strategies import rated
@@ -202,6 +211,200 @@ def test_bad_input_is_named(arguments, message):
     X, y = rows(3)
     with pytest.raises(ValueError, match=message):
         leave_pair_out(MPRank(), X, **{"y": y, **arguments})
+
+
+class Queried(BaseEstimator, RegressorMixin):
+    """A regressor that learns nothing without its queries: their number is its slope."""
+
+    def fit(self, X, y, *, qid=None, sample_weight=None):  # noqa: ARG002
+        self.slope_ = 0.0 if qid is None else float(len(np.unique(qid)))
+        self.weight_ = 0.0 if sample_weight is None else float(np.sum(sample_weight))
+        return self
+
+    def predict(self, X):
+        return self.slope_ * np.asarray(X)[:, 0] + self.weight_ * np.asarray(X)[:, 1]
+
+
+def plain(**given):
+    X, y = rows(3)
+    return leave_pair_out(Queried(), X, y, n_pairs=None, **given).differences
+
+
+GIVEN = [{"qid": QID}, {"sample_weight": WEIGHT}, {"qid": QID, "sample_weight": WEIGHT}]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline("passthrough", Queried()),
+        make_pipeline("passthrough", make_pipeline(Queried())),
+    ],
+)
+def test_the_last_step_of_a_pipeline_is_given_queries_and_weights(model, given):
+    X, y = rows(3)
+    result = leave_pair_out(model, X, y, n_pairs=None, **given)
+    assert_array_equal(result.differences, plain(**given))
+
+
+def requesting():
+    return Queried().set_fit_request(qid=True, sample_weight=True)
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_metadata_routing_reaches_every_part(given):
+    X, y = rows(3)
+    with config_context(enable_metadata_routing=True):
+        for model in (
+            make_pipeline("passthrough", requesting()),
+            TransformedTargetRegressor(requesting(), transformer=FunctionTransformer()),
+            requesting(),
+            Queried(),
+        ):
+            result = leave_pair_out(model, X, y, n_pairs=None, **given)
+            assert_allclose(result.differences, plain(**given))
+        with pytest.raises(UnsetMetadataPassedError, match="explicitly set"):
+            leave_pair_out(make_pipeline(Queried()), X, y, **given)
+
+
+@pytest.mark.parametrize("name", ["qid", "sample_weight"])
+def test_what_would_not_reach_a_part_is_refused(name):
+    X, y = rows(3)
+    given = {"qid": QID, "sample_weight": WEIGHT}[name]
+    message = rf"{name} would not reach Queried.*last step.*set_fit_request\({name}=True\)"
+    for model in (
+        TransformedTargetRegressor(Queried()),
+        GridSearchCV(Queried(), {}),
+        BaggingRegressor(Queried()) if name == "qid" else StackingRegressor([("a", Queried())]),
+    ):
+        if name in inspect.signature(model.fit).parameters:
+            continue
+        with pytest.raises(ValueError, match=message):
+            leave_pair_out(model, X, y, **{name: given})
+
+
+def test_queries_of_a_model_that_takes_none_make_the_pairs():
+    X, y = rows(3)
+    model = make_pipeline(StandardScaler(), LinearRegression())
+    for routing in (False, True):
+        with config_context(enable_metadata_routing=routing):
+            assert leave_pair_out(model, X, y, qid=QID, n_pairs=None).n_pairs == 27
+
+
+def test_few_pairs_of_many_rows_take_no_matrix():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(150_000, 2))
+    y = X[:, 0]
+    result = leave_pair_out(LinearRegression(), X, y, n_pairs=3, random_state=0)
+    assert (result.n_pairs, result.pairs.shape, result.predicted.shape) == (3, (3, 2), (3,))
+    assert_allclose(result.predicted, np.diff(y[result.pairs])[:, 0])
+    assert result.msd < 1e-20
+    assert result.misranking == 0
+
+
+def test_a_matrix_that_the_machine_cannot_hold_is_refused(monkeypatch):
+    monkeypatch.setattr(_leave_pair_out, "memory", lambda: 8 * 100**2)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(101, 2))
+    result = leave_pair_out(LinearRegression(), X, X[:, 0], n_pairs=5)
+    with pytest.raises(ValueError, match=r"101 rows takes .* GiB.*as pairs and predicted"):
+        result.differences  # noqa: B018
+    with pytest.raises(ValueError, match=r"101 rows takes .* GiB.*a part of the rows"):
+        leave_pair_out(MPRank(), X, X[:, 0])
+    with pytest.raises(ValueError, match="n_pairs=None asks for 5,050 refits"):
+        leave_pair_out(LinearRegression(), X, X[:, 0], n_pairs=None)
+    assert leave_pair_out(MPRank(), X[:100], X[:100, 0]).exact
+
+
+def test_pairs_of_very_many_rows():
+    codes = np.zeros(3_000_000, dtype=np.int64)
+    drawn = _draw_pairs(codes, 1, 50, np.random.RandomState(0))
+    assert (drawn[:, 0] < drawn[:, 1]).all()
+    assert drawn.max() < len(codes)
+
+
+def test_errors_of_drawn_pairs_are_those_of_the_matrix():
+    X, y = rows(3)
+    y = np.round(y)
+    for more in ({}, {"qid": QID}, {"sample_weight": WEIGHT}):
+        result = leave_pair_out(Ridge(), X, y, n_pairs=20, random_state=1, **more)
+        weight = more.get("sample_weight", np.ones(M))
+        msd, misranking = literal_errors(result.differences, y, weight)
+        assert_allclose([result.msd, result.misranking], [msd, misranking])
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-300])
+def test_small_differences_are_no_ties(scale):
+    X, y = rows(3)
+    for model in (LinearRegression(), MPRank(1e6)):
+        expected = leave_pair_out(model, X, y, n_pairs=None).misranking
+        assert leave_pair_out(model, X, y * scale, n_pairs=None).misranking == expected
+
+
+def test_errors_that_no_float_can_hold_are_refused():
+    X, y = rows(3)
+    for scale in (1e200, 1e306):
+        with pytest.raises(ValueError, match="larger than a float can hold"):
+            leave_pair_out(Queried(), X, y * scale)
+
+
+@pytest.mark.parametrize("weight", [1e-308, 1e300])
+def test_weights_of_any_size(weight):
+    X, y = rows(3)
+
+    class Unmoved(Queried):
+        def predict(self, X):
+            return X[:, 0]
+
+    result = leave_pair_out(Unmoved(), X, y, sample_weight=np.full(M, weight), n_pairs=None)
+    expected = leave_pair_out(Unmoved(), X, y, n_pairs=None)
+    assert_allclose([result.msd, result.misranking], [expected.msd, expected.misranking])
+    assert result.n_pairs == expected.n_pairs
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), MPRank()])
+def test_ordered_categorical_and_masks(model):
+    X, y = rows(3)
+    grades = np.digitize(y, [49, 50, 51])
+    words = pd.Categorical(np.array(["d", "c", "b", "a"])[grades], list("dcba"), ordered=True)
+    found = leave_pair_out(model, X, pd.Series(words), n_pairs=None)
+    expected = leave_pair_out(model, X, grades, n_pairs=None)
+    assert_array_equal(found.differences, expected.differences)
+    mask = np.zeros(M, dtype=bool)
+    mask[3] = True
+    for name, values in (("y", y), ("qid", QID), ("sample_weight", WEIGHT)):
+        given = {"y": y, name: np.ma.masked_array(values, mask=mask)}
+        with pytest.raises(ValueError, match=rf"{name} has a masked entry \(row 3\)"):
+            leave_pair_out(model, X, **given)
+    with pytest.raises(ValueError, match="X has a masked entry"):
+        leave_pair_out(model, np.ma.masked_array(X, mask=X[2, 1] == X), y)
+
+
+class Odd(BaseEstimator):
+    def __init__(self, said=None):
+        self.said = said
+
+    def fit(self, X, y):  # noqa: ARG002
+        return self
+
+    def predict(self, X):  # noqa: ARG002
+        return self.said
+
+
+@pytest.mark.parametrize("said", [[np.nan, 1.0], [np.inf, 0.0], [1.0], None, [[1, 2]], ["a", "b"]])
+def test_odd_predictions_are_refused(said):
+    X, y = rows(3)
+    with pytest.raises(ValueError, match="the prediction of Odd"):
+        leave_pair_out(Odd(said), X, y, n_pairs=2)
+    with pytest.raises(ValueError, match="Odd predicts"):
+        leave_pair_out(Odd([1.7e308, -1.7e308]), X, y, n_pairs=2)
+
+
+@pytest.mark.parametrize("model", ["MPRank", None, StandardScaler(), object()])
+def test_no_ranker(model):
+    X, y = rows(3)
+    with pytest.raises(TypeError, match="has no"):
+        leave_pair_out(model, X, y)
 
 
 def test_weights_for_a_model_without():

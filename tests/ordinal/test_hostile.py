@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rankwise.engine.loops import margin, multiclass, prank, rows, voted, widrow_hoff
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
@@ -177,10 +176,7 @@ def test_unfitted_model_says_so():
         PRank().predict([[1.0]])
 
 
-def test_loops_release_the_gil():
-    loops = [prank.prank, voted.voted, voted.elect, widrow_hoff.widrow_hoff, multiclass.multiclass]
-    loops += [margin.margin, rows.scores]
-    assert all(loop.targetoptions["nogil"] for loop in loops)
+def test_models_learn_side_by_side():
     X, y = np.random.default_rng(0).normal(size=(2000, 5)), np.arange(2000) % 5
     models = [PRank(epochs=20) for _ in range(4)]
     threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankwise.aggregation._votes import Floats, read_votes
 from rankwise.base import Ranking
-from rankwise.engine.loops.majority import order_cost
+from rankwise.engine.loops.majority import common_divisor, order_cost
 from rankwise.engine.solvers.ordering import Ordering, components, solve
 
 METHODS = ("auto", "exact", "local")
@@ -19,6 +19,8 @@ METHODS = ("auto", "exact", "local")
 # The largest component that "auto" proves without a time limit.
 _PROVEN = 250
 _ROUNDS = 2_000
+# Seconds, some thirty years.
+_FOREVER = 1e9
 
 
 def kemeny(
@@ -44,12 +46,15 @@ def kemeny(
     rankings : list of orders
         Each a list of candidates, best first. A tuple in it is a tie. It may be partial.
     method : {"auto", "exact", "local"}, default="auto"
-        "exact" goes on until the order is proven to be optimal or the time is up. "local" is a
-        local search: groups of ten candidates at most are optimal, for larger ones nothing is
-        proven. "auto" is "exact" if there is a time limit or at most 250 candidates hang together
-        in circular majorities, and otherwise "local".
+        "exact" goes on until the order is proven to be optimal, or the time is up, or the proof
+        would take more memory than is stated below. "local" is a local search: groups of ten
+        candidates at most are optimal, for larger ones nothing is proven. "auto" is "exact" if
+        there is a time limit or at most 250 candidates hang together in circular majorities, and
+        otherwise "local".
     time_limit : float, default=None
-        Seconds after which "exact" gives up the proof. The order is then the best that was found.
+        Seconds after which to stop: the order is then the best that was found, and the bound what
+        was proven. It is kept to within a second for some thousand candidates; reading the
+        rankings, in linear time, and a first look at them are always done, also with 0.
     weights : array-like of shape (n_rankings,), default=None
         How much each ranking counts, such as the number of voters that have cast it.
     candidates : list, default=None
@@ -63,8 +68,10 @@ def kemeny(
     -------
     Ranking
         With ``cost``, ``lower_bound`` (no order costs less) and ``optimal`` (whether that is
-        proven). If weights are no whole numbers, optimal is to be read as within rounding: a
-        millionth of the largest majority for each group.
+        proven). The bound is at least what majorities alone prove, the sum of
+        :math:`\min(w_{ij}, w_{ji})` over all pairs; if the time is up before all pairs are
+        counted, the order is Borda's and the bound is 0. If weights are no whole numbers, optimal
+        is to be read as within rounding: a millionth of the largest majority for each group.
 
     See Also
     --------
@@ -76,10 +83,14 @@ def kemeny(
     -----
     The problem is NP-hard, and easy when voters agree. First the candidates fall into groups, the
     strongly connected components of the majority graph; groups of ten at most are solved by
-    dynamic programming, larger ones by local search and a linear program with triangle
-    inequalities, added as they are violated, whose reduced costs settle most pairs; branch and
-    bound settles the rest. The local search takes O(n^2) time for each sweep, the linear program
-    O(n^3) for each search for triangles, and memory is O(n^2).
+    dynamic programming, larger ones by local search, a bound from circles of three, and a linear
+    program with triangle inequalities, added as they are violated, whose reduced costs settle most
+    pairs; branch and bound settles the rest. The local search takes O(n^2) time for each sweep, the
+    circles and each search for triangles O(n^3).
+
+    Memory is at most about 70 n^2 bytes and half a gigabyte: the linear program has 200,000
+    triangles at most. A proof that needs more is given up, with the bound so far. Ctrl-C is seen
+    within a second: what takes longer in the solver runs in a process of its own.
 
     References
     ----------
@@ -96,15 +107,15 @@ def kemeny(
     Ranking(order=['ash', 'oak', 'elm'], positions=array([1, 3, 2]), cost=5.0, lower_bound=5.0,
             optimal=True)
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method is {method!r}: choose one of {', '.join(map(repr, METHODS))}")
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise ValueError(
-            f"time_limit is {time_limit!r}: give a positive number of seconds, or None"
-        )
-    deadline = inf if time_limit is None else monotonic() + float(time_limit)
+    deadline = monotonic() + _check_limit(time_limit)
     votes = read_votes(rankings, weights, candidates, unlisted)
-    wins = votes.wins()
+    try:
+        wins = votes.wins(deadline)
+    except TimeoutError:
+        order = np.argsort(-votes.shares(), kind="stable")
+        return votes.ranking(order, cost=votes.cost(order), lower_bound=0.0, optimal=False)
     margins = wins - wins.T
     unit, whole = _unit(margins)
     margins /= unit
@@ -152,11 +163,23 @@ def kemeny_cost(
     return float(order_cost(votes.wins(), np.arange(len(votes.candidates))))
 
 
+def _check_limit(time_limit: Any) -> float:
+    """Return the seconds that are allowed."""
+    if time_limit is None:
+        return inf
+    number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
+    if not number or not 0 <= time_limit < inf:
+        raise ValueError(
+            f"time_limit is {time_limit!r}: give a number of seconds, not negative, or None for no "
+            "limit"
+        )
+    return float(min(time_limit, _FOREVER))
+
+
 def _unit(margins: Floats) -> tuple[float, bool]:
     """Return what to divide margins by, and whether they are whole numbers then."""
-    largest = float(np.abs(margins).max())
+    largest = float(margins.max())
     if largest == 0:
         return 1.0, True
-    if largest < 2**53 and (margins == np.rint(margins)).all():
-        return float(np.gcd.reduce(margins.astype(np.int64), axis=None)), True
-    return largest, False
+    divisor = common_divisor(margins) if largest < 2**53 else 0
+    return (float(divisor), True) if divisor else (largest, False)

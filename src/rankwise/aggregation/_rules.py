@@ -46,11 +46,7 @@ def borda(
     Ranking(order=['b', 'a', 'c'], positions=array([2, 1, 3]))
     """
     votes = read_votes(rankings, weights, candidates, unlisted)
-    n, sizes = len(votes.candidates), np.diff(votes.starts)
-    size, weight = np.repeat(sizes, sizes), np.repeat(votes.weight, sizes)
-    won = np.bincount(votes.items, weight * (size + 1 - 2 * votes.ranks()), minlength=n)
-    compared = np.bincount(votes.items, weight * (size - 1), minlength=n)
-    return _by_score(votes, won / np.where(compared > 0, compared, 1.0))
+    return _by_score(votes, votes.shares())
 
 
 def copeland(
@@ -110,7 +106,8 @@ def footrule(
     -------
     Ranking
         With ``cost``, the sum of distances, which is minimal. The assignment of candidates to
-        places takes O(n^3) time.
+        places takes O(n^3) time, ten seconds for 3,000 candidates, in which Ctrl-C is not seen;
+        memory is 40 n^2 bytes.
 
     References
     ----------
@@ -157,7 +154,8 @@ def markov_chain(
     Returns
     -------
     Ranking
-        Equal shares in the order of the candidates. One linear system, O(n^3).
+        Equal shares in the order of the candidates. One linear system, O(n^3): a few seconds for
+        3,000 candidates; memory is 35 n^2 bytes.
 
     References
     ----------
@@ -169,7 +167,7 @@ def markov_chain(
     >>> markov_chain([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).order
     ['a', 'b', 'c']
     """
-    if not (isinstance(teleport, Real) and 0 < teleport <= 1):
+    if isinstance(teleport, bool) or not (isinstance(teleport, Real) and 0 < teleport <= 1):
         raise ValueError(f"teleport is {teleport!r}: give a number above 0 and at most 1")
     votes = read_votes(rankings, weights, candidates, unlisted)
     wins = votes.wins()
@@ -223,7 +221,7 @@ def kwiksort(
     >>> kwiksort([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], random_state=0).order
     ['a', 'b', 'c']
     """
-    if not isinstance(repeats, Integral) or repeats < 1:
+    if isinstance(repeats, bool) or not isinstance(repeats, Integral) or repeats < 1:
         raise ValueError(f"repeats is {repeats!r}: give a positive whole number")
     votes = read_votes(rankings, weights, candidates, unlisted)
     random = check_random_state(random_state)

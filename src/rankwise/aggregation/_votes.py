@@ -7,16 +7,22 @@ that the voter has listed. A tie is no vote for either side.
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise.base import Ranking
+from rankwise.engine.loops.inversions import count_inversions
 from rankwise.engine.loops.majority import count_wins
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+# Pairs that are counted before the clock is read.
+_SLICE = 1 << 25
+_HEAVIEST = 1e200
 
 
 class Votes(NamedTuple):
@@ -40,11 +46,44 @@ class Votes(NamedTuple):
     starts: Indices
     weight: Floats
 
-    def wins(self) -> Floats:
-        """Return the matrix of the weight of the votes that put i before j."""
+    def wins(self, deadline: float = np.inf) -> Floats:
+        """Return the matrix of the weight of the votes that put i before j.
+
+        It takes time of the sum of the squared lengths of the votes. If ``time.monotonic()`` comes
+        to the deadline before, that is a TimeoutError.
+        """
         wins = np.zeros((len(self.candidates), len(self.candidates)))
-        count_wins(self.items, self.levels, self.starts, self.weight, wins)
+        work = np.cumsum(np.square(np.diff(self.starts).astype(np.float64)))
+        first = 0
+        while first < len(work):
+            done = work[first - 1] if first else 0.0
+            stop = max(int(np.searchsorted(work, done + _SLICE)), first + 1)
+            starts, weight = self.starts[first : stop + 1], self.weight[first:stop]
+            count_wins(self.items, self.levels, starts, weight, wins)
+            first = stop
+            if first < len(work) and monotonic() >= deadline:
+                raise TimeoutError
         return wins
+
+    def shares(self) -> Floats:
+        """Return Borda's measure: comparisons won less those lost, as a share of all."""
+        n, sizes = len(self.candidates), np.diff(self.starts)
+        size, weight = np.repeat(sizes, sizes), np.repeat(self.weight, sizes)
+        won = np.bincount(self.items, weight * (size + 1 - 2 * self.ranks()), minlength=n)
+        compared = np.bincount(self.items, weight * (size - 1), minlength=n)
+        return won / np.where(compared > 0, compared, 1.0)
+
+    def cost(self, order: Indices) -> float:
+        """Return the weight of the votes against the pairs of an order, without counting them."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        vote = np.repeat(np.arange(len(self.weight)), np.diff(self.starts))
+        # Tied candidates in the order of their places: no inversions.
+        places = place[self.items]
+        places = places[np.lexsort((places, self.levels, vote))]
+        bounds = zip(self.starts[:-1], self.starts[1:], strict=True)
+        inversions = [count_inversions(np.argsort(places[a:b], kind="stable")) for a, b in bounds]
+        return float(self.weight @ np.array(inversions, dtype=np.float64))
 
     def ranks(self) -> Floats:
         """Return ranks from 1 within each vote, those of a tie at their mean."""
@@ -71,7 +110,7 @@ def read_votes(
     name: str = "candidates",
 ) -> Votes:
     """Check rankings and turn them into arrays."""
-    if unlisted not in {"ignored", "last"}:
+    if not isinstance(unlisted, str) or unlisted not in {"ignored", "last"}:
         raise ValueError(f"unlisted is {unlisted!r}: choose 'ignored' or 'last'")
     if isinstance(rankings, str | bytes | dict | set | frozenset) or not _iterable(rankings):
         raise ValueError(f"rankings must be a list of orders, not {_short(rankings)}")
@@ -168,9 +207,17 @@ def _places(ranking: Any, name: str) -> Iterator[tuple[Any, ...]]:
                 raise ValueError(
                     f"{name} has {_short(candidate)} as a candidate: write ties as tuples"
                 ) from error
-            if candidate is None or candidate != candidate:
+            if _missing(candidate):
                 raise ValueError(f"{name} has a missing value, {candidate}: leave it out")
         yield tie
+
+
+def _missing(candidate: Any) -> bool:
+    """Tell None and what is not equal to itself: NaN, NaT, and NA, which does not even know."""
+    try:
+        return candidate is None or bool(candidate != candidate)
+    except (TypeError, ValueError):
+        return True
 
 
 def _named(
@@ -188,8 +235,8 @@ def _named(
             raise ValueError(f"{name} has {twice!r} twice: list it once")
     else:
         named = list(dict.fromkeys(c for order in orders for tie in order for c in tie))
-        # Candidates of several types stay in the order in which they occur.
-        with suppress(TypeError):
+        # Candidates that can't be compared stay in the order in which they occur.
+        with suppress(TypeError, ValueError, OverflowError):
             named = sorted(named)
     if not named:
         raise ValueError("rankings has no candidate: nothing is to be put in order")
@@ -199,7 +246,13 @@ def _named(
 def _check_weights(weights: ArrayLike | None, n: int) -> Floats:
     if weights is None:
         return np.ones(n)
-    weight = np.asarray(weights, dtype=np.float64)
+    try:
+        given = np.asarray(weights)
+        weight = given.astype(
+            np.float64, casting="unsafe" if given.dtype == object else "same_kind"
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"weights is {_short(weights)}: give a number for each ranking") from error
     if weight.shape != (n,):
         raise ValueError(
             f"weights has the shape {weight.shape} for {n} rankings: give one for each"
@@ -208,6 +261,11 @@ def _check_weights(weights: ArrayLike | None, n: int) -> Floats:
     if len(bad):
         raise ValueError(
             f"weights[{bad[0]}] is {weight[bad[0]]}: a weight is finite and not negative"
+        )
+    if weight.max() > _HEAVIEST:
+        raise ValueError(
+            f"weights[{weight.argmax()}] is {weight.max()}: sums of such weights overflow, divide "
+            "all of them"
         )
     if not weight.any():
         raise ValueError("weights are all zero: no vote is left")

@@ -1,17 +1,19 @@
 """The commands."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table as Grid
 
 from rankwise import __version__
 from rankwise.cli._order import order
+from rankwise.cli._tables import show
+from rankwise.engine.terminal import degrade_output, sentence
 
 # The experiments, and the sizes of their long form.
 _FULL: dict[str, dict[str, Any]] = {
@@ -40,7 +42,26 @@ _FULL: dict[str, dict[str, Any]] = {
 _NAMES = list(_FULL)
 
 
-@click.group()
+class _Commands(click.Group):
+    """All commands: what they can't do is said in a line, on any terminal."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        degrade_output()
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except ImportError as error:
+            if (error.name or "").partition(".")[0] == "rankwise":
+                raise
+            hint = "" if "pip install" in str(error) else "; pip install 'rankwise[all]'"
+            raise click.ClickException(f"{sentence(error)}{hint}") from error
+        except (OSError, ValueError) as error:
+            raise click.ClickException(sentence(error)) from error
+
+
+@click.group(cls=_Commands)
 @click.version_option(__version__, prog_name="rankwise")
 def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
@@ -72,11 +93,8 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
     mpl.use("agg")
     from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise click.ClickException(f"--out {out}: {error.strerror}") from error
-    console = Console()
+    _check_out(out)
+    console = Console(markup=False, emoji=False)
     sizes = _FULL[name] if full else {}
     report = EXPERIMENTS[name](
         **sizes,
@@ -84,17 +102,18 @@ def experiment(name: str, full: bool, seed: int, out: Path) -> None:
         track=lambda work: track(work, description=name, console=console),
     )
     paths = report.save(out)
-    console.print(f"\n[bold]{report.title}[/bold]\n{report.setting}\n")
-    for table in report.tables:
-        grid = Grid(title=table.title, title_justify="left", box=SIMPLE_HEAD)
-        for i, column in enumerate(table.columns):
-            grid.add_column(column, justify="right" if i else "left", no_wrap=True)
-        for row in table.rows:
-            grid.add_row(*row)
-        console.print(grid, "")
-    for finding in report.findings:
-        console.print(f"• {finding}")
-    console.print("\nWrote " + ", ".join(str(path) for path in paths))
+    show(report, console)
+    console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a folder that can't be written to, or made, before any work is done."""
+    nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
+    try:
+        with TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise click.ClickException(f"--out {out}: {error.strerror}") from error
 
 
 rankwise.add_command(order)

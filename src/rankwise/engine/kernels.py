@@ -1,4 +1,4 @@
-"""Kernels: Gram blocks, and explicit maps of small polynomial kernels."""
+"""Kernels: Gram blocks, what differences see of them, and explicit maps of small polynomials."""
 
 from collections import Counter
 from functools import lru_cache
@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
@@ -25,6 +26,12 @@ KERNEL_CONSTRAINTS: dict[str, Any] = {
 _BLOCK = 256
 # A square this far below 0, as a share of the largest, is no rounding.
 _INDEFINITE = 1e-6
+# Rows are moved if the square of their mean is so many times their variance, ...
+_FAR = 4.0
+# ... which so many rows tell well enough.
+_TOLD = 1024
+# An RBF kernel is near 1 below the first exponent. Past the second, products lose its digits.
+_NEAR, _STEEP = 0.05, 100.0
 
 
 class Kernel(NamedTuple):
@@ -88,7 +95,9 @@ class Kernel(NamedTuple):
         return (gamma * squares + self.coef0) ** self.degree
 
     def _called(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        given, wanted = self.kernel(X, Y), (X.shape[0], Y.shape[0])
+        # What the callable makes of huge numbers is looked at below.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            given, wanted = self.kernel(X, Y), (X.shape[0], Y.shape[0])
         values = np.asarray(given)
         numbers = values.dtype.kind in "biuf" and np.isfinite(values).all()
         if values.shape != wanted or not numbers:
@@ -100,6 +109,174 @@ class Kernel(NamedTuple):
                 * (values.dtype.kind == "f" and not numbers)
             )
         return np.array(values, dtype=np.float64, order="C")
+
+
+class Anchored(NamedTuple):
+    r"""A kernel as differences of scores see it.
+
+    Coefficients that add to 0 give the same norm and the same differences of scores with k and with
+
+    .. math:: \tilde k(x, x') = k(x, x') - f(x) - f(x')
+
+    for any f. So what all values have in common is taken off before they are formed, where it would
+    hide the rest by rounding. Let u = x - c for an anchor c amid the rows.
+
+    - ``"linear"``: :math:`u \cdot u'`.
+    - ``"poly"``: :math:`\langle \phi(x) - \phi(c), \phi(x') - \phi(c) \rangle`, expanded about c.
+    - ``"rbf"``: of u, and :math:`\exp(\cdot) - 1` if all values are nearly 1.
+
+    The values of a precomputed or callable kernel are taken as they are.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With its gamma known.
+    anchor : ndarray of shape (d,) or None
+        The point c, 0 for columns that are not moved; None: 0.
+    mode : {"plain", "far", "near", "steep"}
+        How the values are formed: as they are; "far", a polynomial about c; "near" 1 and "steep",
+        of an RBF kernel.
+    """
+
+    kernel: Kernel
+    anchor: NDArray[np.float64] | None
+    mode: str
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any) -> "Anchored":
+        """Choose the anchor for the rows of a fit, whose squares must be finite."""
+        if callable(kernel.kernel) or kernel.kernel == "precomputed":
+            return cls(kernel, None, "plain")
+        gamma = 1.0 / X.shape[1] if kernel.gamma is None else float(kernel.gamma)
+        kernel = kernel._replace(gamma=gamma)
+        anchor = find_anchor(X)
+        if kernel.kernel == "linear":
+            return cls(kernel, anchor, "plain")
+        largest = gamma * float(row_norms(move(X, anchor), squared=True).max(initial=0.0))
+        if kernel.kernel == "poly":
+            constant = kernel.coef0 > _FAR * largest
+            return cls(kernel, anchor, "plain" if anchor is None and not constant else "far")
+        mode = "near" if largest < _NEAR else "steep" if largest > _STEEP else "plain"
+        return cls(kernel, anchor, mode)
+
+    def gram(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """Return the values between the rows of X and Y, as a new C-ordered array."""
+        left = move(X, self.anchor)
+        right = left if Y is None else move(Y, self.anchor)
+        if self.mode == "far":
+            return self._about_anchor(left, right)
+        if self.mode == "plain":
+            return self.kernel.gram(left, right)
+        exponents = self._exponents(left, right)
+        return np.expm1(exponents, out=exponents) if self.mode == "near" else np.exp(exponents)
+
+    def sizes(self, X: Any, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how large the terms of each row's value with itself are, from X or `gram` of it.
+
+        An entry [i, j] is known to some rounding errors of the geometric mean of two sizes.
+        """
+        kernel, rows = self.kernel, move(X, self.anchor)
+        if callable(kernel.kernel) or kernel.kernel in ("linear", "precomputed"):
+            return np.abs(np.diagonal(K))
+        squares = kernel.gamma * row_norms(rows, squared=True)
+        if self.mode == "far":
+            a, s = self._at_anchor(rows)
+            return kernel.degree * _expand(a, np.abs(s), np.abs(s), squares, kernel.degree)
+        if kernel.kernel == "poly":
+            return kernel.degree * np.abs(np.diagonal(K))
+        return {"near": 4 * squares, "plain": 1 + 2 * squares}.get(self.mode, np.ones(len(K)))
+
+    def constant(self, X: Any, alpha: NDArray[np.float64]) -> float:
+        """Return by how much scores of the kernel itself are above those of `gram`."""
+        if self.mode != "far" or self.anchor is None:
+            return 0.0
+        return float(self.kernel.gram(self.anchor[None], X)[0] @ alpha)
+
+    def _exponents(self, left: Any, right: Any) -> NDArray[np.float64]:
+        gamma = self.kernel.gamma
+        values = np.empty((left.shape[0], right.shape[0]))
+        for start in range(0, left.shape[0], _BLOCK):
+            for first in range(0, right.shape[0], _BLOCK):
+                rows, others = left[start : start + _BLOCK], right[first : first + _BLOCK]
+                if issparse(left):
+                    rows, others = rows.toarray(), others.toarray()
+                block = cdist(rows, others, "sqeuclidean")
+                values[start : start + _BLOCK, first : first + _BLOCK] = -gamma * block
+        return values
+
+    def _at_anchor(self, rows: Any) -> tuple[float, NDArray[np.float64]]:
+        """Return gamma c.c + coef0, and gamma c.u of moved rows."""
+        kernel, c = self.kernel, self.anchor
+        if c is None:
+            return float(kernel.coef0), np.zeros(rows.shape[0])
+        return float(kernel.gamma * (c @ c) + kernel.coef0), kernel.gamma * (rows @ c)
+
+    def _about_anchor(self, left: Any, right: Any) -> NDArray[np.float64]:
+        """Return the polynomial kernel less its values with the anchor."""
+        a, s = self._at_anchor(left)
+        t = self._at_anchor(right)[1]
+        values = np.ascontiguousarray(safe_sparse_dot(left, right.T, dense_output=True))
+        values *= self.kernel.gamma
+        for start in range(0, len(values), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            values[rows] = _expand(a, s[rows, None], t, values[rows], self.kernel.degree)
+        return values
+
+
+def _expand(
+    a: float,
+    s: NDArray[np.float64],
+    t: NDArray[np.float64],
+    r: NDArray[np.float64],
+    degree: int,
+) -> NDArray[np.float64]:
+    r"""Return :math:`(a + s + t + r)^p - (a + s)^p - (a + t)^p + a^p`; arrays are broadcast.
+
+    The value for p + 1 follows from that for p, D, and from :math:`d(s) = (a + s)^p - a^p`:
+    :math:`(a + s + t + r) D + (t + r) d(s) + (s + r) d(t) + r a^p`. Nothing large is subtracted.
+    """
+    value, of_s, of_t, power = np.zeros_like(r), np.zeros_like(s), np.zeros_like(t), 1.0
+    for _ in range(degree):
+        value *= a + s + t + r
+        value += (t + r) * of_s + (s + r) * of_t + r * power
+        of_s, of_t, power = (a + s) * of_s + s * power, (a + t) * of_t + t * power, power * a
+    return value
+
+
+def find_anchor(X: Any) -> NDArray[np.float64] | None:
+    """Return the means of columns that are far from 0 beside their spread; None: move no rows.
+
+    Other columns are 0, so that sparse rows stay sparse. Some rows tell enough.
+    """
+    step = max(1, X.shape[0] // _TOLD)
+    rows = X[::step]
+    n = rows.shape[0]
+    # products with 1 / n: a sum of large numbers might overflow
+    means = np.full(n, 1.0 / n) @ rows
+    if issparse(rows):
+        squares = np.full(n, 1.0 / n) @ rows.multiply(rows).tocsr()
+        spread = np.maximum(squares - means * means, 0.0)
+    else:
+        spread = np.square(rows - means).mean(axis=0)
+    if not (means @ means > _FAR * spread.sum()):
+        return None
+    return np.where(means * means > _FAR * spread, means, 0.0)
+
+
+def move(X: Any, anchor: NDArray[np.float64] | None) -> Any:
+    """Return rows less the anchor, as new ones; X itself if that is None."""
+    if anchor is None:
+        return X
+    if not issparse(X):
+        return X - anchor
+    columns = np.flatnonzero(anchor)
+    kept = X.tocoo()
+    rest = anchor[kept.col] == 0
+    moved = X[:, columns].toarray() - anchor[columns]
+    m, width = moved.shape
+    rows = np.concatenate([kept.row[rest], np.repeat(np.arange(m), width)])
+    places = np.concatenate([kept.col[rest], np.tile(columns, m)])
+    return csr_array((np.concatenate([kept.data[rest], moved.ravel()]), (rows, places)), X.shape)
 
 
 def map_width(n_features: int, degree: int, coef0: float) -> int:
@@ -124,10 +301,13 @@ class Factor(NamedTuple):
         The rows in coordinates.
     pivots : ndarray of shape (rank,)
         Rows that span all others; theirs in Z are a lower triangle.
+    left : ndarray of shape (m,)
+        The squares that Z lacks.
     """
 
     Z: NDArray[np.float64]
     pivots: NDArray[np.int64]
+    left: NDArray[np.float64]
 
     def coefficients(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return alpha of shape (m,), not 0 at the pivots only, with Z' alpha = w."""
@@ -141,8 +321,18 @@ class Factor(NamedTuple):
         return solve_triangular(self.Z[self.pivots], scores[self.pivots], lower=True)
 
 
-def factorise(K: NDArray[np.float64]) -> Factor:
+def centre(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Centre a Gram matrix in place, as if its rows had mean 0; return the means of its columns."""
+    means = K.mean(axis=0)
+    K -= means
+    K -= (means - means.mean())[:, None]
+    return means
+
+
+def factorise(K: NDArray[np.float64], noise: float = 0.0) -> Factor:
     """Factorise a Gram matrix, which is overwritten, by pivoted Cholesky: O(m rank^2).
+
+    ``noise`` is by how much entries may be off.
 
     Raises
     ------
@@ -150,17 +340,20 @@ def factorise(K: NDArray[np.float64]) -> Factor:
         If the matrix is not positive semi-definite.
     """
     diagonal = np.diagonal(K).copy()
-    lower, pivots, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)
+    if not np.isfinite(diagonal).all():
+        raise ValueError("the kernel's values are larger than a float can hold: scale the features")
+    tolerance = max(len(K) * np.finfo(np.float64).eps * diagonal.max(initial=0.0), noise)
+    lower, pivots, rank, _ = lapack.dpstrf(K.T, tol=tolerance, lower=1, overwrite_a=1)
     order = pivots.astype(np.int64) - 1
     Z = np.zeros((len(K), rank))
     Z[order] = np.tril(lower[:, :rank])
     left = diagonal - (Z * Z).sum(axis=1)
-    if left.min(initial=0.0) < -_INDEFINITE * max(diagonal.max(), -diagonal.min()):
+    if left.min(initial=0.0) < -max(_INDEFINITE * np.abs(diagonal).max(), len(K) * noise):
         raise ValueError(
             "the kernel is not positive semi-definite: it gives some rows a negative square; use "
             "another kernel"
         )
-    return Factor(Z, order[:rank])
+    return Factor(Z, order[:rank], np.maximum(left, 0.0))
 
 
 def polynomial_map(

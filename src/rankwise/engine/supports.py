@@ -20,6 +20,7 @@ from rankwise.engine.loops.inner import (
     powers,
     squares,
 )
+from rankwise.engine.loops.shapes import check_shape
 from rankwise.engine.loops.supports import Faced
 
 # Rows that are faced together, a multiple of the panels of `inner`.
@@ -65,6 +66,10 @@ class Supports:
         self.length = state.get("length", np.zeros(1)).copy()
         self.inverse = state.get("inverse", np.empty((0, 0)))
         self.recent = state.get("recent", np.empty((2, 0)))
+        known = 0 if budget is None else self.n
+        check_shape("length", self.length, 1)
+        check_shape("inverse", self.inverse, known, known)
+        check_shape("recent", self.recent, 2, known)
         self.most = sys.maxsize if budget is None else min(budget + 1, sys.maxsize)
         self.capacity = 0
 
@@ -91,6 +96,11 @@ class Supports:
         """
         self.tile, self.columns = tile, columns
         t = tile.shape[0]
+        if t > TILE or tile.shape[1] != self.n_features:
+            raise ValueError(
+                f"rows of shape {tile.shape} can't be faced: at most {TILE} at a time, of "
+                f"{self.n_features} features"
+            )
         wanted = self.n + t * learning
         if max(1, min(wanted, self.most)) > self.capacity:
             self.capacity = _whole(max(1, min(max(wanted, 2 * self.n * learning), self.most)))
@@ -129,6 +139,7 @@ class Supports:
 
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         self.rows = state.get("supports", np.empty((0, self.n_features)))
+        check_shape("supports", self.rows, None, self.n_features)
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {"supports": self.rows[: self.n].copy()}
@@ -155,6 +166,7 @@ class DenseSupports(Supports):
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         super()._restore(state)
         self.norms = state.get("norms", np.empty(0))
+        check_shape("norms", self.norms, len(self.rows))
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return super()._kept() | {"norms": self.norms[: self.n].copy()}
@@ -198,6 +210,7 @@ class SparseSupports(Supports):
         if "supports" in state:
             arrays = tuple(state[f"supports{part}"] for part in ("", "_indices", "_indptr"))
             self.rows = sparse.csr_array(arrays, shape=(len(self.norms), self.n_features))
+            self.rows.check_format(full_check=True)
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {
@@ -247,6 +260,12 @@ class PrecomputedSupports(Supports):
 
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         self.rows = state.get("supports", np.empty(0, dtype=np.int64))
+        check_shape("supports", self.rows, None, kind=np.int64)
+        if len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < self.n_features:
+            raise ValueError(
+                f"column {self.rows.max()} of a precomputed kernel was kept, but there are "
+                f"{self.n_features}: fit anew"
+            )
 
     def _fill(self) -> None:
         self.values[: len(self.tile), : self.n] = self.tile[:, self.rows[: self.n]]

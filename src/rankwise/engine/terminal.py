@@ -5,7 +5,7 @@ import io
 import sys
 
 # Stand-ins in ASCII; what is not here becomes a question mark.
-_PLAIN = {"±": "+-", "•": "*", "…": "...", "≤": "<=", "≥": ">=", "─": "-", "━": "-"}
+_PLAIN = {"±": "+-", "•": "*", "→": "->", "…": "...", "─": "-", "━": "-"}
 _ERRORS = "rankwise-plain"
 _RAISING = {"strict", "surrogateescape"}
 

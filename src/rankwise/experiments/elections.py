@@ -103,10 +103,12 @@ def elections(
 
 
 def _real(folder: str | Path | None) -> dict[str, list[Election]]:
-    data = os.environ.get("RANKWISE_DATA")
-    if folder is None and data is None:
+    data = os.environ.get("RANKWISE_DATA", "")
+    if folder is None and not data:
         return {}
-    root = Path(data or "") / "preflib" if folder is None else Path(folder)
+    if folder is None and not Path(data).is_dir():
+        raise ValueError(f"RANKWISE_DATA={data} is no folder; unset it to draw elections")
+    root = Path(data) / "preflib" if folder is None else Path(folder)
     groups: dict[str, list[Election]] = {}
     for kind in ("soc", "soi", "toc", "toi"):
         for path in sorted(root.rglob(f"*.{kind}")):

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise._machine import KernelRanker
-from rankwise.base import unchanged_on_error
+from rankwise.base import check_rows, unchanged_on_error
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
-from rankwise.engine.solvers.ridge import Sample, dual_basis, left_out_path, primal_basis
+from rankwise.engine.solvers.left_out import left_out_errors
+from rankwise.engine.solvers.ridge import Sample
 from rankwise.magnitude._mprank import MPRank, needs_rows
 
 HALF_DECADES = tuple((10.0 ** (np.arange(-4, 11) / 2)).tolist())
@@ -127,7 +128,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
             MPRank(kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
             for gamma in gammas
         ]
-        validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        check_rows(self, X, reset=True)
         data = models[0]._check(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         sizes = np.bincount(data.codes)
@@ -139,11 +140,10 @@ class MPRankCV(KernelRanker, BaseEstimator):
             raise ValueError("y is the same for all rows of each query: no pair can be misranked")
         errors = np.empty((len(gammas), len(Cs)))
         for row, model in enumerate(models):
-            if self._is_linear() and not needs_rows(*data.X.shape):
-                basis = primal_basis(data.X, data.y, sample)
-            else:
-                basis = dual_basis(model._kernel().gram(data.X), sample)
-            found = left_out_path(basis, data.y, sample, Cs)
+            primal = self._is_linear() and not needs_rows(*data.X.shape)
+            with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+                seen = model._seen_by_pairs(data)
+                found = left_out_errors(*seen, data.y, sample, Cs, primal=primal)
             errors[row] = found[self.scoring == "misranking"]
         row, column = divmod(int(errors.argmin()), len(Cs))
         self.lpo_errors_ = errors

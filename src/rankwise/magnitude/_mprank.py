@@ -11,12 +11,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples
 
-from rankwise._machine import KernelRanker
+from rankwise._machine import (
+    KernelRanker,
+    check_learned,
+    check_ratings,
+    check_rows_of_queries,
+    check_size,
+)
 from rankwise.base import Ranked, check_ranked, unchanged_on_error
-from rankwise.engine.kernels import KERNEL_CONSTRAINTS
-from rankwise.engine.loops.rows import as_rows, scores
+from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, move
 from rankwise.engine.solvers.ascent import (
     Pass,
     centre_gram,
@@ -24,18 +29,24 @@ from rankwise.engine.solvers.ascent import (
     of_raw_rows,
     row_passes,
 )
+from rankwise.engine.solvers.left_out import left_out
 from rankwise.engine.solvers.ridge import (
+    TRUSTED,
+    Gram,
     Sample,
-    left_out_dual,
-    left_out_primal,
+    check_trusted,
     moments,
+    moments_objective,
+    rounding,
     solve_dual,
     solve_primal,
+    solve_rows,
 )
 from rankwise.engine.solvers.statistics import Statistics
 from rankwise.engine.warn import warn_user
 
-_PREDICTED = 1024
+# How far above the smallest objective, as a share of it, the online solver may end unsaid.
+_FAR = 0.1
 # Past this side an exact solve holds a matrix of more than 3 GB.
 _LARGEST = 20_000
 
@@ -203,46 +214,21 @@ class MPRank(KernelRanker, BaseEstimator):
         """
         self._validate_params()
         data = self._check(X, y, qid, sample_weight)
+        check_rows_of_queries(data.codes)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         solver = self._choose(data)
-        linear = self._is_linear()
-        statistics = self._affordable_statistics(data, qid) if linear else None
-        n_iter = 0
-        if solver == "primal":
-            stats = statistics.moments()[0] if statistics else moments(data.X, data.y, sample)
-            coef, objective = solve_primal(stats, self.C)
-        elif solver == "dual":
-            kernel = self._kernel()
-            solution = solve_dual(lambda: kernel.gram(data.X), data.y, sample, self.C)
-            alpha, level, objective = solution
-            coef = data.X.T @ alpha if linear else alpha
-        elif linear:
-            coef = np.zeros(data.X.shape[1])
-            last, n_iter = self._climb(row_passes(data.X, data.y, sample, self.C, coef, self.eta))
-            objective = self._objective(float(coef @ coef), data.y - data.X @ coef, sample)
-        else:
-            K = self._kernel().gram(data.X)
-            means = centre_gram(K, sample)
-            last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
-            said = K @ last.alpha
-            objective = self._objective(float(last.alpha @ said), data.y - said, sample)
-            coef = of_raw_rows(last.alpha, sample)
-            level = float(sample.overall(means) @ coef)
-        if linear:
-            level = float(sample.overall(sample.means(data.X)) @ coef)
+        statistics = self._affordable_statistics(data, qid) if self._is_linear() else None
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            if self._is_linear():
+                learned = self._fit_rows(data, sample, solver, statistics)
+            else:
+                learned = self._fit_gram(data, sample, solver)
+        check_learned(learned, self.C)
         for name in ("coef_", "dual_coef_", "X_fit_", "_statistics"):
             self.__dict__.pop(name, None)
-        if linear:
-            self.coef_, self._statistics = coef, statistics
-        elif self._is_precomputed():
-            self.dual_coef_ = np.zeros(self.n_features_in_)
-            self.dual_coef_[data.kept] = coef
-        else:
-            self.dual_coef_, self.X_fit_ = coef, data.X
-        weight = data.weight / data.weight.sum()
-        self.intercept_ = float(weight @ data.y - level)
-        self.objective_ = objective
-        self.n_iter_ = n_iter
+        self.__dict__.update(learned)
+        if self._is_linear():
+            self._statistics = statistics
         self.solver_ = solver
         self.n_queries_ = data.n_queries
         return self
@@ -259,19 +245,7 @@ class MPRank(KernelRanker, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
-        if self._is_linear():
-            said = np.empty((rows.shape[0], 1))
-            scores(as_rows(rows), self.coef_[None], said)
-            return said[:, 0] + self.intercept_
-        kernel = self._kernel()
-        known = getattr(self, "X_fit_", None)
-        said = np.empty(rows.shape[0])
-        for start in range(0, rows.shape[0], _PREDICTED):
-            block = slice(start, start + _PREDICTED)
-            said[block] = kernel.gram(rows[block], known) @ self.dual_coef_
-        return said + self.intercept_
+        return self._scores(X)
 
     @available_if(KernelRanker._is_linear)
     @unchanged_on_error
@@ -307,6 +281,14 @@ class MPRank(KernelRanker, BaseEstimator):
                 "the same model"
             )
         data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
+        if data.weight_unit != 1:
+            raise ValueError(
+                f"sample_weight is up to {data.weight_unit:.3g}: partial_fit adds weights over "
+                "chunks, so their largest must lie between 1e-60 and 1e60; divide those of all "
+                "chunks by a constant"
+            )
+        check_ratings(data.y)
+        check_size(data.X, self._kernel(), data.kept)
         chunk = _statistics(data, qid)
         return self._learned(chunk if before is None else before.merged(chunk))
 
@@ -375,11 +357,8 @@ class MPRank(KernelRanker, BaseEstimator):
         self._validate_params()
         data = clone(self)._check(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
-        if self._is_linear() and 4 * data.X.shape[1] < data.X.shape[0]:
-            differences = left_out_primal(data.X, data.y, sample, self.C)
-        else:
-            kernel = self._kernel()
-            differences = left_out_dual(lambda: kernel.gram(data.X), data.y, sample, self.C)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            differences = left_out(*self._seen_by_pairs(data), data.y, sample, self.C)
         n = len(np.atleast_1d(y))
         if len(data.kept) == n:
             return differences
@@ -391,7 +370,89 @@ class MPRank(KernelRanker, BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Ranked:
         data = check_ranked(self, X, y, qid, sample_weight)
-        return data._replace(X=self._check_kernel(data.X, _num_samples(y), data.kept))
+        data = data._replace(X=self._check_kernel(data.X, _num_samples(y), data.kept))
+        check_ratings(data.y)
+        check_size(data.X, self._kernel(), data.kept)
+        return data
+
+    def _fit_rows(
+        self, data: Ranked, sample: Sample, solver: str, statistics: Statistics | None
+    ) -> dict[str, Any]:
+        """Return what a linear model learns."""
+        anchor = find_anchor(data.X)
+        rows, n_iter = move(data.X, anchor), 0
+        if solver == "online":
+            coef = np.zeros(rows.shape[1])
+            last, n_iter = self._climb(row_passes(rows, data.y, sample, self.C, coef, self.eta))
+        else:
+            if solver == "primal":
+                stats = statistics.moments()[0] if statistics else moments(rows, data.y, sample)
+                coef, error = solve_primal(stats, self.C)
+            else:
+                gram = self._gram(Anchored(self._kernel(), None, "plain"), rows)
+                solution = solve_dual(gram, data.y, sample, self.C)
+                coef, error = rows.T @ solution.alpha, solution.error
+            if not error <= TRUSTED:
+                coef, error = solve_rows(rows, data.y, sample, self.C)
+            check_trusted(error, "the scores")
+        missed = data.y - rows @ coef
+        objective = self._objective(float(coef @ coef), missed, sample)
+        if solver == "online":
+            self._check_gap(objective, last, n_iter)
+        shift = 0.0 if anchor is None else float(anchor @ coef)
+        return {
+            "coef_": coef,
+            "intercept_": float(sample.overall(sample.means(missed[:, None]))[0]) - shift,
+            "objective_": objective,
+            "n_iter_": n_iter,
+        }
+
+    def _fit_gram(self, data: Ranked, sample: Sample, solver: str) -> dict[str, Any]:
+        """Return what a model with a kernel learns."""
+        anchored, n_iter = Anchored.of(self._kernel(), data.X), 0
+        gram = self._gram(anchored, data.X)
+        if solver == "dual":
+            alpha, level, objective, error = solve_dual(gram, data.y, sample, self.C)
+        else:
+            K, sizes = gram()
+            means = centre_gram(K, sample)
+            last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
+            said = K @ last.alpha
+            objective = self._objective(float(last.alpha @ said), data.y - said, sample)
+            self._check_gap(objective, last, n_iter)
+            alpha = of_raw_rows(last.alpha, sample)
+            level = float(sample.overall(means) @ alpha)
+            error = rounding(alpha, sizes, data.y, sample)
+        check_trusted(error, "the scores")
+        constant = float(sample.overall(sample.means(data.y[:, None]))[0]) - level
+        learned = {
+            "dual_coef_": alpha,
+            "intercept_": constant - anchored.constant(data.X, alpha),
+            "objective_": objective,
+            "n_iter_": n_iter,
+            "_anchored": anchored,
+            "_constant": constant,
+        }
+        if self._is_precomputed():
+            learned["dual_coef_"] = np.zeros(self.n_features_in_)
+            learned["dual_coef_"][data.kept] = alpha
+        else:
+            learned["X_fit_"] = data.X.copy()
+        return learned
+
+    def _gram(self, anchored: Anchored, X: Any) -> Gram:
+        def gram() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            K = anchored.gram(X)
+            return K, anchored.sizes(X, K)
+
+        return gram
+
+    def _seen_by_pairs(self, data: Ranked) -> tuple[Gram, Any]:
+        """Return the Gram matrix, and the rows of a linear kernel."""
+        if self._is_linear():
+            rows = move(data.X, find_anchor(data.X))
+            return self._gram(Anchored(self._kernel(), None, "plain"), rows), rows
+        return self._gram(Anchored.of(self._kernel(), data.X), data.X), None
 
     def _choose(self, data: Ranked) -> str:
         m, d = data.X.shape
@@ -410,7 +471,8 @@ class MPRank(KernelRanker, BaseEstimator):
 
     def _affordable_statistics(self, data: Ranked, qid: ArrayLike | None) -> Statistics | None:
         m, d = data.X.shape
-        return _statistics(data, qid) if data.n_queries * (d + 1) ** 2 <= m * d else None
+        affordable = data.n_queries * (d + 1) ** 2 <= m * d and data.weight_unit == 1
+        return _statistics(data, qid) if affordable else None
 
     def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
         """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
@@ -426,6 +488,16 @@ class MPRank(KernelRanker, BaseEstimator):
         )
         return done, n_iter
 
+    def _check_gap(self, objective: float, last: Pass, n_iter: int) -> None:
+        """Warn if passes gained little and yet ended far from the optimum, of which none has."""
+        if n_iter < self.max_passes and objective - last.dual > _FAR * objective:
+            warn_user(
+                f"the online solver stopped with an objective of {objective:.6g} that is up to "
+                f"{objective - last.dual:.2g} above the smallest, since a pass gained less than "
+                f"tol={self.tol} of it: use a smaller tol, a smaller C or solver='dual'",
+                ConvergenceWarning,
+            )
+
     def _objective(self, square: float, residual: Any, sample: Sample) -> float:
         missed = sample.centred(residual)
         return float(square + self.C * (sample.cost @ (missed * missed)))
@@ -440,9 +512,21 @@ class MPRank(KernelRanker, BaseEstimator):
 
     def _learned(self, statistics: Statistics) -> Self:
         """Solve for the statistics, and take them over."""
-        stats, mean = statistics.moments()
-        coef, self.objective_ = solve_primal(stats, self.C)
-        self.coef_, self.intercept_ = coef, float(mean[-1] - mean[:-1] @ coef)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            if not np.isfinite(statistics.weight):
+                raise ValueError(
+                    "sample_weight adds to more than a float can hold: divide it by a constant"
+                )
+            stats, mean = statistics.moments()
+            coef, error = solve_primal(stats, self.C)
+            check_trusted(error, "the scores")
+            learned = {
+                "coef_": coef,
+                "intercept_": float(mean[-1] - mean[:-1] @ coef),
+                "objective_": moments_objective(stats, coef, self.C),
+            }
+        check_learned(learned, self.C)
+        self.__dict__.update(learned)
         self.n_iter_, self.solver_ = 0, "primal"
         self.n_queries_ = statistics.n_queries
         self._statistics = statistics
@@ -454,4 +538,5 @@ def _statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
     if qid is not None:
         firsts = np.unique(data.codes, return_index=True)[1]
         names = np.asarray(qid)[data.kept[firsts]].tolist()
-    return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)
+    with np.errstate(over="ignore", under="ignore"):
+        return Statistics.of(data.X, data.y, data.weight, data.codes, names, named=qid is not None)

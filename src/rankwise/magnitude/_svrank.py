@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from rankwise._machine import PairMachine
+from rankwise._machine import PairMachine, check_rows_of_queries
+from rankwise.base import Ranked
 from rankwise.engine.pairs import EpsilonInsensitiveLoss, PairLoss, Pairs
 
 
@@ -129,6 +130,9 @@ class SVRank(PairMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+
+    def _check_pairs(self, data: Ranked) -> None:
+        check_rows_of_queries(data.codes)
 
     def _loss(self, pairs: Pairs) -> PairLoss:
         return EpsilonInsensitiveLoss(pairs, epsilon=self.epsilon, power=self.power)

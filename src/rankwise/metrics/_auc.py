@@ -29,6 +29,7 @@ from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
 from rankwise.metrics._validation import Floats, check_numbers
 
 _METHODS = ("score", "newcombe", "delong")
+_ROUNDING = 1e-24
 
 
 def auc_interval(
@@ -226,7 +227,8 @@ def auc_difference_test(
     Returns
     -------
     statistic : float
-        Positive when the first score is better, 0 when both put all pairs in the same order.
+        Positive when the first score is better, 0 when both put all pairs in the same order, or
+        as many pairs of each query in the right order.
     pvalue : float
         Two-sided, from the normal distribution.
 
@@ -252,10 +254,12 @@ def auc_difference_test(
     second = row_counts(pairs, check_numbers(y_score_2, "y_score_2", len(y)))
     ahead, comparable = (first.right - second.right) / 2, first.comparable
     if pairs.codes is not None:
-        gains, weights = _by_query(pairs, ahead, comparable)
-        difference, variance = _ratio(gains, weights)
-        if not variance > 0:
-            variance = float((gains**2).sum() / weights.sum() ** 2)
+        ahead, weights = _by_query(pairs, ahead, comparable)
+        difference, variance = _ratio(ahead, weights)
+        square = float((ahead**2).sum() / weights.sum() ** 2)
+        # shares of queries that are alike differ by rounding
+        if not variance > _ROUNDING * square:
+            variance = square
     else:
         placed = [ahead[side] / comparable[side] for side in (y == y.max(), y == y.min())]
         difference = float(placed[0].mean())
@@ -340,7 +344,10 @@ def newcombe_interval(auc: float, n_pos: float, n_neg: float, z: float) -> tuple
             spread = x * (1 - x) * (1 + others * ((1 - x) / (2 - x) + x / (1 + x)))
             return share - x - z * math.sqrt(spread / n_pos / n_neg)
 
-        # At a share of 1 the equation also holds at 1.
-        return float(brentq(off, 0.0, min(share, 1 - 1e-12), xtol=1e-14)) if share > 0 else 0.0
+        # At a share of 1 the equation also holds at 1, and nothing else solves it for a small z.
+        high = min(share, 1 - 1e-12)
+        if share <= 0 or off(high) > 0:
+            return share
+        return float(brentq(off, 0.0, high, xtol=1e-14))
 
     return low(auc), 1 - low(1 - auc)

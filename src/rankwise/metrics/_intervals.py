@@ -1,8 +1,12 @@
 """Confidence intervals of means."""
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
+
+from rankwise.metrics._validation import as_floats, exponent_of, scaled
 
 
 def mean_interval(
@@ -31,13 +35,22 @@ def mean_interval(
     >>> print(f"{mean:.2f} ± {half_width:.2f}")
     0.33 ± 0.05
     """
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
-    trials = np.asarray(values, dtype=np.float64)
+    trials = as_floats(values, "values")
     if trials.ndim == 0 or not len(trials):
         raise ValueError("values is empty: a mean needs at least one trial along the first axis")
-    mean = trials.mean(axis=0)
-    if len(trials) == 1:
-        return mean, mean * 0 + np.inf
-    spread = trials.std(axis=0, ddof=1) / np.sqrt(len(trials))
-    return mean, student.ppf((1 + level) / 2, len(trials) - 1) * spread
+    if not np.isfinite(trials).all():
+        bad = trials[~np.isfinite(trials)][0]
+        raise ValueError(f"values contains {bad}: drop the trial or correct it")
+    exponent = exponent_of(trials) if trials.size else 0
+    trials = scaled(trials, exponent)
+    mean, half_width = trials.mean(axis=0), np.full(trials.shape[1:], np.inf)[()]
+    if len(trials) > 1:
+        spread = trials.std(axis=0, ddof=1) / np.sqrt(len(trials))
+        half_width = student.ppf((1 + level) / 2, len(trials) - 1) * spread
+    with np.errstate(over="ignore"):
+        mean, half_width = scaled(mean, -exponent), scaled(half_width, -exponent)
+    if len(trials) > 1 and not np.isfinite(half_width).all():
+        raise ValueError("the interval is larger than a float can hold: scale the values")
+    return mean, half_width

@@ -44,7 +44,8 @@ class Scored(NamedTuple):
 
     def some(self, kept: NDArray[np.bool_]) -> "Scored":
         """Return some of the rows."""
-        return Scored(*(None if column is None else np.asarray(column)[kept] for column in self))
+        columns: list[Any] = [None if c is None else np.asarray(c)[kept] for c in self]
+        return Scored(*columns)
 
     def balanced(self) -> "Scored":
         """Return the rows with their largest weight near 1."""

@@ -1,6 +1,9 @@
 """Leave-pair-out: what a ranker says of two rows when neither was learned from."""
 
+import math
+import os
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -12,13 +15,19 @@ from sklearn.utils import (
     _safe_indexing,
     check_consistent_length,
     check_random_state,
-    column_or_1d,
     indexable,
 )
-from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
+from rankwise.engine.inputs import ratings_of, refuse_masked
 from rankwise.engine.loops.left_out import errors_of
 from rankwise.engine.queries import encode_queries, group_rows
+from rankwise.metrics._validation import check_numbers, check_weights, exponent_of, scaled
+from rankwise.model_selection._routing import fit_arguments
+
+Pairs = NDArray[np.int64]
+
+# What is held of a pair while it is drawn and refitted, about.
+_BYTES_PER_PAIR = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +41,46 @@ class LeavePairOutResult:
     misranking : float
         Share of the pairs with different ratings that are in the wrong order, ties included. NaN
         if there is no such pair.
-    differences : ndarray of shape (n_samples, n_samples)
-        Entry [i, j] is h(x_j) - h(x_i) with both left out; NaN across queries and for pairs that
-        were not drawn.
     n_pairs : int
         Unordered pairs that the errors are means of.
     exact : bool
         Whether all pairs were left out, by the estimator's own shortcut.
+    n_samples : int
+        Rows.
+    pairs : ndarray of shape (n, 2) or None
+        The rows (i, j) of the pairs that were drawn; None if exact.
+    predicted : ndarray of shape (n,) or None
+        h(x_j) - h(x_i) of these pairs; None if exact.
+    matrix : ndarray of shape (n_samples, n_samples) or None
+        The ``differences`` of the exact form.
     """
 
     msd: float
     misranking: float
-    differences: NDArray[np.float64]
     n_pairs: int
     exact: bool
+    n_samples: int
+    pairs: Pairs | None = None
+    predicted: NDArray[np.float64] | None = None
+    matrix: NDArray[np.float64] | None = None
+
+    @cached_property
+    def differences(self) -> NDArray[np.float64]:
+        """The matrix whose entry [i, j] is h(x_j) - h(x_i) with both left out.
+
+        NaN across queries and for pairs that were not drawn. It takes 8 n_samples^2 bytes and is
+        built when it is first asked for, unless the machine has less memory: a ValueError.
+        """
+        if self.matrix is not None:
+            return self.matrix
+        check_room(self.n_samples, "the result has the drawn pairs as pairs and predicted")
+        differences = np.full((self.n_samples, self.n_samples), np.nan)
+        np.fill_diagonal(differences, 0.0)
+        if self.pairs is not None and self.predicted is not None:
+            first, second = self.pairs.T
+            differences[first, second] = self.predicted
+            differences[second, first] = -self.predicted
+        return differences
 
     def __repr__(self) -> str:
         return (
@@ -89,9 +124,10 @@ def leave_pair_out(
     y : array-like of shape (n_samples,)
         Their ratings.
     qid : array-like of shape (n_samples,), default=None
-        The query of each row. Given to ``fit`` if that takes it.
+        The query of each row. Given to ``fit`` if that takes it, and to the last step of a
+        pipeline if that does; to the parts of any other estimator by metadata routing.
     sample_weight : array-like of shape (n_samples,), default=None
-        Row weights, given to ``fit``; a pair weighs their product in the means.
+        Row weights, given to ``fit`` in the same way; a pair weighs their product in the means.
     n_pairs : int, default=1000
         Pairs to draw if the estimator must be refitted; None: all.
     n_jobs : int, default=None
@@ -102,6 +138,12 @@ def leave_pair_out(
     Returns
     -------
     LeavePairOutResult
+
+    Raises
+    ------
+    ValueError
+        If a part of the estimator takes ``qid`` or ``sample_weight`` and can't be given it, or if
+        the exact form needs a matrix that the machine can't hold.
 
     References
     ----------
@@ -119,42 +161,75 @@ def leave_pair_out(
     >>> leave_pair_out(MPRank(C=100), X, y)
     LeavePairOutResult(msd=2.1..., misranking=0.2..., n_pairs=44850, exact=True)
     """
-    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(
-            f"sample_weight can't be given to {type(estimator).__name__}, whose fit takes none"
-        )
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"{type(estimator).__name__} has no fit: pass an estimator")
     if not (n_pairs is None or (isinstance(n_pairs, Integral) and n_pairs > 0)):
         raise ValueError(f"n_pairs={n_pairs!r} must be a positive whole number, or None for all")
-    X, y = indexable(X, y)
+    refuse_masked(X, "X")
+    X, y = indexable(X, ratings_of(y, "y"))
     check_consistent_length(X, y)
-    ratings = np.array(column_or_1d(y), dtype=np.float64)
+    ratings = check_numbers(y, "y")
     codes, n_queries = encode_queries(qid, len(ratings))
-    weight = _check_sample_weight(sample_weight, ratings, dtype=np.float64)
+    weight = check_weights(sample_weight, len(ratings))
     if np.bincount(codes).max() < 2:
         raise ValueError(f"no query has two rows to leave out: qid has {n_queries} queries")
-    exact = hasattr(estimator, "leave_pair_out")
-    if exact:
-        differences = estimator.leave_pair_out(X, y, qid=qid, sample_weight=sample_weight)
-    else:
-        pairs = _draw_pairs(codes, n_queries, n_pairs, check_random_state(random_state))
-        given = {
-            name: np.asarray(values)
-            for name, values in (("qid", qid), ("sample_weight", sample_weight))
-            if values is not None and has_fit_parameter(estimator, name)
-        }
-        said = Parallel(n_jobs=n_jobs)(
-            delayed(_refit)(estimator, X, np.asarray(y), given, pair) for pair in pairs
+    given = fit_arguments(estimator, qid=qid, sample_weight=weight)
+    weight = np.ones(len(ratings)) if weight is None else scaled(weight, exponent_of(weight))
+    if hasattr(estimator, "leave_pair_out"):
+        check_room(len(ratings), "leave pairs out of a part of the rows")
+        matrix = estimator.leave_pair_out(X, y, qid=qid, sample_weight=sample_weight)
+        *sums, count = errors_of(matrix, ratings, weight)
+        return LeavePairOutResult(*_errors(*sums), count, True, len(ratings), matrix=matrix)
+    pairs = _draw_pairs(codes, n_queries, n_pairs, check_random_state(random_state))
+    labels = np.ravel(np.asarray(y))
+    said = np.array(
+        Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, X, labels, given, p) for p in pairs)
+    )
+    *sums, count = _errors_of_pairs(pairs, said, ratings, weight)
+    return LeavePairOutResult(*_errors(*sums), count, False, len(ratings), pairs, said)
+
+
+def check_room(m: int, remedy: str) -> None:
+    """Refuse a matrix of m x m numbers that is larger than the machine's memory."""
+    if 8 * m * m > memory():
+        raise ValueError(
+            f"the matrix of differences of {m:,} rows takes {8 * m * m / 2**30:,.0f} GiB, more "
+            f"than this machine has: {remedy}"
         )
-        differences = np.full((len(ratings), len(ratings)), np.nan)
-        np.fill_diagonal(differences, 0.0)
-        first, second = pairs.T
-        differences[first, second] = said
-        differences[second, first] = np.negative(said)
-    squares, wrong, total, comparable, n_counted = errors_of(differences, ratings, weight)
+
+
+def memory() -> int:
+    """Return the bytes of memory of the machine, 16 GiB if it does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 2**34
+
+
+def _errors(squares: float, wrong: float, total: float, comparable: float) -> tuple[float, float]:
+    """Return the mean square and the share of wrong pairs."""
     if total == 0:
         raise ValueError("no pair of a query has a weight: give more rows, or other weights")
-    misranking = wrong / comparable if comparable else np.nan
-    return LeavePairOutResult(squares / total, misranking, differences, n_counted, exact)
+    if not math.isfinite(squares):
+        raise ValueError(
+            "the mean squared difference is larger than a float can hold: scale the ratings y"
+        )
+    return squares / total, wrong / comparable if comparable else math.nan
+
+
+def _errors_of_pairs(
+    pairs: Pairs, said: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[float, float, float, float, int]:
+    """Return what `errors_of` does, of drawn pairs alone."""
+    first, second = pairs.T
+    both = weight[first] * weight[second]
+    with np.errstate(over="ignore"):
+        gap = y[second] - y[first]
+        squares = float(both @ (gap - said) ** 2) if both.any() else 0.0
+    different = gap != 0
+    wrong = different & (np.sign(said) * np.sign(gap) <= 0)
+    sums = squares, float(both[wrong].sum()), float(both.sum()), float(both[different].sum())
+    return *sums, int((both > 0).sum())
 
 
 def _draw_pairs(
@@ -168,6 +243,12 @@ def _draw_pairs(
     sizes = np.diff(starts)
     ends = np.cumsum(sizes * (sizes - 1) // 2)
     total = int(ends[-1])
+    n_drawn = total if n_pairs is None else min(n_pairs, total)
+    if _BYTES_PER_PAIR * n_drawn > memory():
+        raise ValueError(
+            f"n_pairs={n_pairs} asks for {n_drawn:,} refits, whose pairs are more than this "
+            "machine's memory can hold: draw fewer"
+        )
     if n_pairs is None or n_pairs >= total:
         chosen = np.arange(total)
     else:
@@ -197,5 +278,16 @@ def _refit(
     rows = _safe_indexing(X, np.flatnonzero(kept))
     model = clone(estimator)
     model.fit(rows, y[kept], **{name: values[kept] for name, values in given.items()})
-    scores = model.predict(_safe_indexing(X, pair))
-    return float(scores[1] - scores[0])
+    if not hasattr(model, "predict"):
+        raise TypeError(f"{type(estimator).__name__} has no predict: pass an estimator of scores")
+    scores = check_numbers(
+        model.predict(_safe_indexing(X, pair)), f"the prediction of {type(estimator).__name__}", 2
+    )
+    with np.errstate(over="ignore"):
+        difference = float(scores[1] - scores[0])
+    if not math.isfinite(difference):
+        raise ValueError(
+            f"{type(estimator).__name__} predicts {scores[0]:.3g} and {scores[1]:.3g}, whose "
+            "difference is larger than a float can hold: scale the ratings y"
+        )
+    return difference

@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from rankwise.base import OnlineMixin, State, bad_row
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.loops.shapes import as_floats, check_shape
 from rankwise.engine.supports import (
     TILE,
     CalledSupports,
@@ -43,6 +44,8 @@ class KernelMixin(OnlineMixin):
         "budget": [Interval(Integral, 1, None, closed="left"), None],
     }
     _directions: ClassVar[tuple[str, ...]]
+    # Whether each rank has a direction of its own, instead of thresholds on a common one.
+    _own_directions: ClassVar[bool] = False
 
     kernel: str | Callable[[Any, Any], Any]
     gamma: float | None
@@ -80,6 +83,7 @@ class KernelMixin(OnlineMixin):
 
     def _check_kernel(self, state: State) -> None:
         """Refuse a kernel or a budget other than the state's, which takes them when it has none."""
+        check_shape("counts", state["counts"], 3, kind=np.int64)
         kernel = self._kernel()
         name = -1 if callable(kernel.kernel) else _NAMES.index(kernel.kernel)
         numbers = {"rbf": [kernel.gamma], "poly": [kernel.gamma, kernel.degree, kernel.coef0]}
@@ -90,6 +94,20 @@ class KernelMixin(OnlineMixin):
                 f"the kernel {self.kernel!r}, one of its numbers or budget={self.budget} was "
                 "changed within a stream: set back what it began with, or fit anew"
             )
+
+    def _count_ranks(self, state: State) -> int:
+        raise NotImplementedError
+
+    def _check_classes(self, n_ranks: int) -> None:
+        """Refuse labels and thresholds that are not those of the state."""
+        classes = np.asarray(self.classes_)
+        check_shape("classes_", classes, n_ranks, kind=classes.dtype)
+        if not self._own_directions:
+            check_shape("thresholds_", as_floats("thresholds_", self.thresholds_), n_ranks - 1)
+
+    def _check_labels_again(self, y: ArrayLike, classes: ArrayLike | None) -> NDArray[np.int64]:
+        self._check_classes(self._count_ranks(self._state))
+        return super()._check_labels_again(y, classes)
 
     def _supports(self, state: State, *, sparse: bool) -> Supports:
         kind: type[Supports] = DenseSupports
@@ -102,7 +120,9 @@ class KernelMixin(OnlineMixin):
         return kind(self._kernel(), state, self.n_features_in_, self.budget)
 
     def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        self._validate_params()
         self._check_kernel(self._state)
+        self._check_classes(self._count_ranks(self._state))
         if self.kernel == "linear":
             yield from super()._parts(X)
         elif self._mapped(X.shape[1]):
@@ -134,6 +154,10 @@ class KernelMixin(OnlineMixin):
         slots = state.setdefault("slots", np.full(X.shape[0], -1))
         owner = state.setdefault("owner", np.empty(0, dtype=np.int64))
         directions = [name for name in self._directions if name in state]
+        for name in directions:
+            # empty before the first row is kept, and if iterates are not averaged
+            length = supports.n if state[name].size else None
+            check_shape(name, state[name], *([None] * name.isupper()), length)
         first = self._first_column(X, state)
         for place, rows, tile in _tiles(X, order, TILE, sparse=supports.sparse):
             faced = supports.face(tile, first + rows, learning=True)
@@ -186,7 +210,11 @@ class KernelMixin(OnlineMixin):
             setattr(self, "support_" if self.kernel == "precomputed" else "support_vectors_", rows)
 
     def _direction(self) -> NDArray[np.float64]:
-        return self.dual_coef_ if "supports" in self._state else self.coef_
+        name = "dual_coef_" if "supports" in self._state else "coef_"
+        direction = as_floats(name, getattr(self, name, None))
+        ranks = (self._count_ranks(self._state),) if self._own_directions else ()
+        check_shape(name, direction, *ranks, None)
+        return direction
 
     def _products(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the inner products of directions with each other."""

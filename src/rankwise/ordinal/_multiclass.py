@@ -94,6 +94,7 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
     }
 
     _directions = ("W",)
+    _own_directions = True
 
     def __init__(
         self,
@@ -137,6 +138,9 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
 
     def _start(self, n_ranks: int, width: int) -> State:
         return {"W": np.zeros((n_ranks, width)), "counts": np.zeros(3, dtype=np.int64)}
+
+    def _count_ranks(self, state: State) -> int:
+        return len(state["W"])
 
     def _pass(
         self,

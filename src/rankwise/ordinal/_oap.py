@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.base import State, check_rows
 from rankwise.engine.loops.oap import ONE, member_ranks, oap
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.loops.shapes import check_shape
 from rankwise.engine.loops.supports import Faced
 from rankwise.engine.team import JOBS_CONSTRAINTS, count_threads
 from rankwise.ordinal._kernel import KernelMixin
@@ -217,7 +218,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         check_is_fitted(self)
         if self.combine == "bpm":
             return super().predict(X)
-        weights = self.members_correct_ if self.combine == "voted" else np.zeros(1, dtype=np.int64)
+        voted = self.combine == "voted"
+        weights = self._state["correct"] if voted else np.zeros(1, dtype=np.int64)
         ranks = [
             vote(said.sum(axis=1), (said * weights).sum(axis=1), weights.sum(), said.shape[1])
             for said in self._said(X)
@@ -280,6 +282,10 @@ class OAPRank(KernelMixin, BaseEstimator):
             "counts": np.zeros(3, dtype=np.int64),
         }
 
+    def _count_ranks(self, state: State) -> int:
+        check_shape("B", state["B"], None, None)
+        return state["B"].shape[1] + 1
+
     def _pass(
         self,
         X: Any,
@@ -291,7 +297,10 @@ class OAPRank(KernelMixin, BaseEstimator):
         W, B, correct, counts = state["W"], state["B"], state["correct"], state["counts"]
         if counts[0] == 0:
             warn_unusual_scale(X, type(self).__name__)
-        n_members, cuts = B.shape
+        check_shape("seed", state["seed"], 1, kind=np.uint64)
+        n_members, cuts = len(B), self._count_ranks(state) - 1
+        check_shape("W", W, n_members, None)
+        check_shape("correct", correct, n_members, kind=np.int64)
         # Members share the rows that a kernel keeps: they are one block.
         n_blocks = 1 if isinstance(X, Faced) else -(-n_members // _BLOCK)
         blocks = np.array_split(np.arange(0, n_members, 4), n_blocks)

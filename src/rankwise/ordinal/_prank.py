@@ -303,6 +303,9 @@ class PRank(KernelMixin, BaseEstimator):
             "b_late": np.zeros(cuts * averaged),
         }
 
+    def _count_ranks(self, state: State) -> int:
+        return len(state["b"]) + 1
+
     def _pass(
         self,
         X: Any,

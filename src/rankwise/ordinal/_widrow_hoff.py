@@ -132,6 +132,9 @@ class WidrowHoff(KernelMixin, BaseEstimator):
             "counts": np.zeros(3, dtype=np.int64),
         }
 
+    def _count_ranks(self, state: State) -> int:
+        return len(state["thresholds"]) + 1
+
     def _pass(
         self,
         X: Any,

@@ -4,12 +4,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
-from rankwise._machine import PairMachine
-from rankwise.base import unchanged_on_error
+from rankwise._machine import PairMachine, check_size
+from rankwise.base import check_rows, unchanged_on_error
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
 
@@ -170,16 +168,15 @@ class RankSVM(PairMachine):
                 "margin='magnitude' needs ratings, which pairs don't have: use margin='unit' and "
                 "pair_weight=..., or fit"
             )
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C")
+        rows = check_rows(self, X, reset=True)
         m = rows.shape[0]
         rows = self._check_kernel(rows, m, np.arange(m))
+        check_size(rows, self._kernel(), np.arange(m))
         given, weight, self.n_dropped_ = check_weighted_pairs(pairs, pair_weight, m)
         worse, better = given.T
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
-        if sparse.issparse(rows):
-            rows = sparse.csr_array(rows)
         self._learn(rows, costs, None, m)
-        self.intercept_, self.n_queries_ = 0.0, 1
+        self.n_queries_ = 1
         return self
 
     def _loss(self, pairs: Pairs) -> PairLoss:

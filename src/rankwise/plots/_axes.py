@@ -1,16 +1,23 @@
 """The one door to matplotlib, opened when something is drawn."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LARGEST = 1e300
+"""matplotlib can't draw numbers that are larger."""
+
 
 def axes_or_new(ax: "Axes | None", *, size: tuple[float, float]) -> "Axes":
     """Return ax, or the axes of a new figure of ``size`` inches."""
+    if ax is not None and not hasattr(ax, "scatter"):
+        raise TypeError(f"ax={ax!r} must be matplotlib Axes, or None for a new figure")
     return _pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
@@ -32,6 +39,24 @@ def _pyplot() -> Any:
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'rankwise[plots]'") from error
     return plt
+
+
+def check_drawable(
+    estimator: Any, methods: Sequence[str], learned: Sequence[str], say: str
+) -> None:
+    """Refuse an estimator that lacks a method, is not fitted, or lacks what is learned.
+
+    ``say`` tells which estimators have them.
+    """
+    _check_has(estimator, methods, say)
+    check_is_fitted(estimator)
+    _check_has(estimator, learned, say)
+
+
+def _check_has(estimator: Any, names: Sequence[str], say: str) -> None:
+    for name in names:
+        if not hasattr(estimator, name):
+            raise ValueError(f"{type(estimator).__name__} has no {name}: {say}")
 
 
 def rank_colors(k: int) -> Any:

@@ -1,14 +1,15 @@
 """What each feature adds to a score that is a sum of steps."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
+from rankwise.engine.inputs import refuse_masked
 from rankwise.pairwise import FeatureScore
-from rankwise.plots._axes import new_grid
+from rankwise.plots._axes import check_drawable, new_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,8 @@ class FeatureScoreDisplay:
     def __init__(
         self, scores: Mapping[str, FeatureScore], *, missing: Sequence[str] | set[str] = ()
     ) -> None:
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"scores={scores!r} must be a dict of names and FeatureScore")
         if not scores:
             raise ValueError("scores is empty: there must be at least one feature")
         self.scores = dict(scores)
@@ -76,12 +79,19 @@ class FeatureScoreDisplay:
         axes : sequence of matplotlib Axes, default=None
             Where to draw, one a feature; None: a new figure.
         """
-        check_is_fitted(estimator)
+        check_drawable(
+            estimator,
+            ("feature_score",),
+            ("feature_importances_", "features_with_missing_", "n_features_in_"),
+            "only a score that is a sum over features, such as RankBoost's, can be drawn so",
+        )
+        if not isinstance(n_features, Integral) or n_features < 1:
+            raise ValueError(f"n_features={n_features!r} must be an integer of 1 or more")
         if features is None:
             importances = estimator.feature_importances_
             best = np.argsort(-importances, kind="stable")[:n_features]
             features = best[importances[best] > 0] if importances.any() else best[:1]
-        columns = [int(f) for f in np.atleast_1d(np.asarray(features))]
+        columns = _check_columns(features, estimator.n_features_in_)
         names = getattr(estimator, "feature_names_in_", None)
         named = {f: f"x{f}" if names is None else str(names[f]) for f in columns}
         scores = {named[f]: estimator.feature_score(f) for f in columns}
@@ -121,3 +131,15 @@ class FeatureScoreDisplay:
             ax.set_ylim(low, high)
         self.axes_[0].set_ylabel("score")
         return self
+
+
+def _check_columns(features: ArrayLike, n_features: int) -> list[int]:
+    """Return the columns to draw, each of them one of X."""
+    refuse_masked(features, "features")
+    columns = np.atleast_1d(np.asarray(features))
+    if columns.ndim != 1 or not len(columns) or columns.dtype.kind not in "iu":
+        raise ValueError(f"features={features!r} must be one or more numbers of columns")
+    for f in columns.tolist():
+        if not 0 <= f < n_features:
+            raise ValueError(f"features holds {f}, no column: there are {n_features}, from 0")
+    return list(dict.fromkeys(columns.tolist()))

@@ -1,12 +1,14 @@
 """Online loss curves of several models, with confidence bands."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise.metrics import mean_interval, rank_losses
+from rankwise.metrics._validation import as_floats
 from rankwise.model_selection import progressive_validation
 from rankwise.plots._axes import axes_or_new
 
@@ -47,10 +49,17 @@ class OnlineLossDisplay:
     ['MulticlassPerceptron', 'PRank']
     """
 
+    curves: dict[str, NDArray[np.float64]]
+    level: float
+
     def __init__(self, curves: Mapping[str, ArrayLike], *, level: float = 0.95) -> None:
+        if not isinstance(curves, Mapping):
+            raise TypeError(f"curves={curves!r} must be a dict of names and curves")
         if not curves:
             raise ValueError("curves is empty: there must be at least one model")
-        self.curves = {name: np.atleast_2d(np.asarray(c)) for name, c in curves.items()}
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
+        self.curves = {name: _check_curve(curve, name) for name, curve in curves.items()}
         self.level = level
 
     @classmethod
@@ -113,12 +122,14 @@ class OnlineLossDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         """
-        rounds = np.arange(1, len(np.asarray(y_true)) + 1)
+        if not isinstance(predictions, Mapping):
+            raise TypeError(f"predictions={predictions!r} must be a dict of names and predictions")
+        losses = {
+            name: rank_losses(y_true, guessed, labels=labels)
+            for name, guessed in predictions.items()
+        }
         return cls(
-            {
-                name: np.cumsum(rank_losses(y_true, guessed, labels=labels)) / rounds
-                for name, guessed in predictions.items()
-            }
+            {name: np.cumsum(loss) / np.arange(1, len(loss) + 1) for name, loss in losses.items()}
         ).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
@@ -149,6 +160,17 @@ class OnlineLossDisplay:
         self.ax_.spines[["top", "right"]].set_visible(False)
         self.ax_.legend(title="loss at the end", frameon=False)
         return self
+
+
+def _check_curve(curve: Any, name: str) -> NDArray[np.float64]:
+    """Return a curve as a matrix, a row a stream."""
+    trials = np.atleast_2d(as_floats(curve, f"the curve of {name}"))
+    if trials.ndim != 2 or not trials.size or not np.isfinite(trials).all():
+        raise ValueError(
+            f"the curve of {name} must be finite numbers, one a round or a row of them a stream, "
+            f"but its shape is {trials.shape}"
+        )
+    return trials
 
 
 def _spread(n_rounds: int) -> NDArray[np.int64]:

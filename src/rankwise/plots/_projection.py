@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise.engine.labels import as_labels, named_labels, to_ranks
-from rankwise.plots._axes import axes_or_new, rank_colors
+from rankwise.metrics._validation import as_floats
+from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable, rank_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,12 +53,15 @@ class ProjectionDisplay:
         self, projections: ArrayLike, y_true: ArrayLike, thresholds: ArrayLike, labels: ArrayLike
     ) -> None:
         self.labels = named_labels(labels, "labels")
-        self.thresholds = np.asarray(thresholds, dtype=np.float64)
-        self.projections = np.asarray(projections, dtype=np.float64)
-        self.ranks = to_ranks(as_labels(y_true), self.labels)
+        self.thresholds = as_floats(thresholds, "thresholds")
+        self.projections = as_floats(projections, "projections")
+        self.ranks = to_ranks(as_labels(y_true, "y_true"), self.labels, "y_true")
+        for name, values in (("projections", self.projections), ("thresholds", self.thresholds)):
+            if values.ndim != 1 or not (np.abs(values) < LARGEST).all():
+                raise ValueError(
+                    f"{name} must be finite numbers, one a row or mark, below {LARGEST:.0e}"
+                )
         check_consistent_length(self.projections, self.ranks)
-        if not np.isfinite(self.projections).all():
-            raise ValueError("projections must be finite")
         if len(self.thresholds) != len(self.labels) - 1 or np.any(np.diff(self.thresholds) < 0):
             raise ValueError(
                 f"thresholds={self.thresholds.tolist()} must be {len(self.labels) - 1} numbers in "
@@ -85,12 +88,13 @@ class ProjectionDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "thresholds_"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no thresholds_: only a model that projects on one "
-                "line, such as PRank or WidrowHoff, can be drawn on it"
-            )
+        check_drawable(
+            estimator,
+            ("project",),
+            ("thresholds_", "classes_"),
+            "only a model that projects on one line, such as PRank or WidrowHoff, can be drawn on "
+            "it",
+        )
         projections = estimator.project(X)
         return cls(projections, y, estimator.thresholds_, estimator.classes_).plot(ax)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import as_labels, named_labels, to_ranks
-from rankwise.plots._axes import axes_or_new, rank_colors
+from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable, rank_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,12 +110,12 @@ class DecisionRegionDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "classes_"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no classes_: only a classifier, such as PRank, "
-                "gives each place of the plane to a rank"
-            )
+        check_drawable(
+            estimator,
+            ("predict",),
+            ("classes_",),
+            "only a classifier, such as PRank, gives each place of the plane to a rank",
+        )
         if not isinstance(grid_resolution, Integral) or grid_resolution < 2:
             raise ValueError(f"grid_resolution={grid_resolution!r} must be an integer of 2 or more")
         points = _points(X)
@@ -178,10 +178,14 @@ class DecisionRegionDisplay:
 
 def _points(X: ArrayLike) -> Any:
     """Return X as an array of two columns."""
-    points = check_array(X, dtype=np.float64, input_name="X")
+    refuse_masked(X, "X")
+    with np.errstate(over="ignore", invalid="ignore"):
+        points = check_array(X, dtype=np.float64, input_name="X")
     if points.shape[1] != 2:
         raise ValueError(
             f"X has {points.shape[1]} features, but a plane has two: fit and draw a model of two "
             "features"
         )
+    if not (np.abs(points) < LARGEST).all():
+        raise ValueError(f"X must be numbers below {LARGEST:.0e} to be drawn: scale the features")
     return points

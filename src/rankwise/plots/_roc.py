@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import roc_curve
 
 from rankwise.metrics import auc_difference_test, auc_interval, auc_score
+from rankwise.metrics._validation import check_numbers
 from rankwise.plots._axes import axes_or_new
 
 if TYPE_CHECKING:
@@ -60,11 +61,16 @@ class ROCDisplay:
     def __init__(
         self, y_true: ArrayLike, scores: Mapping[str, ArrayLike], *, level: float = 0.95
     ) -> None:
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"scores={scores!r} must be a dict of names and scores")
         if not scores:
             raise ValueError("scores is empty: there must be at least one model")
-        self.y_true = np.asarray(y_true)
-        self.scores = {name: np.asarray(values) for name, values in scores.items()}
-        self.level = level
+        self.y_true = check_numbers(y_true, "y_true")
+        self.scores = {
+            name: check_numbers(values, f"the scores of {name}", len(self.y_true))
+            for name, values in scores.items()
+        }
+        self.level, y_true = level, self.y_true
         self.intervals = {
             name: auc_interval(y_true, values, level=level) for name, values in self.scores.items()
         }
@@ -144,7 +150,7 @@ class ROCDisplay:
         positive = self.y_true == self.y_true.max()
         self.ax_.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=":")
         for name, auc in sorted(self.aucs.items(), key=lambda item: -item[1]):
-            across, up, _ = roc_curve(positive, self.scores[name])
+            across, up, _ = roc_curve(positive, _places(self.scores[name]))
             low, high = self.intervals[name]
             (line,) = self.ax_.plot(
                 across, up, label=f"{name}  {auc:.3f} ({low:.3f} to {high:.3f})"
@@ -178,10 +184,12 @@ def roc_band(
     between the lowest point from x less the reach on and the highest up to x plus the reach; the
     points next to these are taken, since a curve goes straight through ties.
     """
-    across, up, _ = roc_curve(positive, scores, drop_intermediate=False)
+    across, up, _ = roc_curve(positive, _places(scores), drop_intermediate=False)
     n_pos = int(positive.sum())
     sizes = np.array([len(positive) - n_pos, n_pos])
-    reach_across, reach_up = np.sqrt(math.log(2 / (1 - math.sqrt(level))) / (2 * sizes))
+    # 1 - sqrt(level), for levels next to 1, too
+    miss = -math.expm1(math.log(level) / 2)
+    reach_across, reach_up = np.sqrt(math.log(2 / miss) / (2 * sizes))
     x = np.linspace(0, 1, _DRAWN)
     before = np.searchsorted(across, x - reach_across, side="left") - 1
     after = np.searchsorted(across, x + reach_across, side="right")
@@ -190,9 +198,30 @@ def roc_band(
     return x, np.maximum(lower, 0), np.minimum(upper, 1)
 
 
+def _places(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return the places of the scores in their order, all that a curve is made of."""
+    return np.unique(scores, return_inverse=True)[1].ravel()
+
+
 def _score(model: Any, X: ArrayLike) -> NDArray[np.float64]:
+    if not hasattr(model, "predict"):
+        raise ValueError(
+            f"{type(model).__name__} has no predict: only a ranker, a regressor or a classifier of "
+            "two classes has scores to draw; a model must be fitted"
+        )
     if not is_classifier(model):
         return np.asarray(model.predict(X))
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))
-    return np.asarray(model.predict_proba(X))[:, 1]
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{type(model).__name__} has neither decision_function nor predict_proba, so that its "
+            "rows have no scores"
+        )
+    shares = np.asarray(model.predict_proba(X))
+    if shares.ndim != 2 or shares.shape[1] != 2:
+        raise ValueError(
+            f"predict_proba of {type(model).__name__} has the shape {shares.shape}, but a curve is "
+            "for two classes"
+        )
+    return shares[:, 1]

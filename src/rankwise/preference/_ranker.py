@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rankwise.base import Ranking, unchanged_on_error
+from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error
 from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.queries import encode_queries, group_rows
@@ -360,11 +360,19 @@ class PreferenceRanker(BaseEstimator):
         )
         labels = np.repeat([1, 0], len(worse))
         weights = {} if weight is None else {"sample_weight": np.tile(weight, 2)}
-        self.estimator_ = model.fit(pairs, labels, **weights)
+        # What a classifier makes of huge numbers is looked at when it compares.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self.estimator_ = model.fit(pairs, labels, **weights)
+        self._compare(rows[better[:1]], rows[worse[:1]])
 
     def _features(self, U: Any, V: Any) -> Any:
         if self.features == "difference":
-            return U - V
+            with np.errstate(over="ignore"):
+                difference = U - V
+            values = difference.data if sparse.issparse(difference) else difference
+            if not np.isfinite(values).all():
+                raise ValueError(f"a difference of two rows of X is {TOO_LARGE}")
+            return difference
         if self.features == "concat":
             return sparse.hstack([U, V], format="csr") if sparse.issparse(U) else np.hstack([U, V])
         made = self.features(U, V)  # type: ignore[operator]
@@ -379,7 +387,10 @@ class PreferenceRanker(BaseEstimator):
         lean = np.empty(U.shape[0])
         for start in range(0, U.shape[0], size):
             here = slice(start, start + size)
-            lean[here] = self._lean(U[here], V[here])
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                lean[here] = self._lean(U[here], V[here])
+        if not np.isfinite(lean).all():
+            raise ValueError(f"what {type(self.estimator_).__name__} makes of X is {TOO_LARGE}")
         # With ties rounded to even, 1/2 + x and 1/2 - x sum to 1 exactly for every x up to 1/2.
         return 0.5 + lean
 

@@ -6,18 +6,30 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from re import sub
 from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from rankwise.base import OnlineMixin, OrdinalMixin, RankerMixin
 from rankwise.testing._discovery import EXEMPTIONS
-
-K = 4
+from rankwise.testing._helpers import (
+    K,
+    assert_close,
+    assert_refused,
+    assert_said,
+    assert_same,
+    assert_same_preferences,
+    assert_unchanged,
+    is_precomputed,
+    learned,
+    queries,
+    stream,
+)
+from rankwise.testing._robustness import robustness_checks
 
 
 def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
@@ -35,6 +47,15 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> for check in contract_checks(PRank()):
     ...     check()
     """
+    checks = robustness_checks(estimator)
+    # Columns that are rows of the data are known to the checks of robustness only.
+    if not is_precomputed(estimator):
+        checks += _checks_of_meaning(estimator)
+    excused = EXEMPTIONS.get(type(estimator).__name__, {})
+    yield from (partial(check, estimator) for check in checks if check.__name__ not in excused)
+
+
+def _checks_of_meaning(estimator: Any) -> list[Callable[[Any], None]]:
     checks: list[Callable[[Any], None]] = []
     if hasattr(estimator, "predict"):
         checks += [
@@ -72,8 +93,7 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
             check_weight_is_repetition,
             check_shifted_ratings,
         ]
-    excused = EXEMPTIONS.get(type(estimator).__name__, {})
-    yield from (partial(check, estimator) for check in checks if check.__name__ not in excused)
+    return checks
 
 
 def parametrize_with_contract(estimators: Iterable[Any]) -> Any:
@@ -91,21 +111,26 @@ def parametrize_with_contract(estimators: Iterable[Any]) -> Any:
     return pytest.mark.parametrize(
         "check",
         [
-            pytest.param(check, id=f"{estimator}-{check.func.__name__}")  # type: ignore[attr-defined]
+            pytest.param(check, id=f"{_name(estimator)}-{check.func.__name__}")  # type: ignore[attr-defined]
             for estimator in estimators
             for check in contract_checks(estimator)
         ],
     )
 
 
+def _name(estimator: Any) -> str:
+    """Return an estimator as text, without addresses of functions, which change."""
+    return sub(r" at 0x\w+", "", str(estimator))
+
+
 def check_pickle_and_clone(estimator: Any) -> None:
     """A pickled model is the same and goes on alike; a clone is unfitted."""
-    X, y = _stream()
+    X, y = stream()
     model = clone(estimator).fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
-    _assert_same(copy, model, X)
+    assert_same(copy, model, X)
     if isinstance(estimator, OnlineMixin):
-        _assert_same(copy.partial_fit(X, y), model.partial_fit(X, y), X)
+        assert_same(copy.partial_fit(X, y), model.partial_fit(X, y), X)
     assert not any(name.endswith("_") for name in vars(clone(model)) if name[0] != "_")
 
 
@@ -114,7 +139,7 @@ def check_same_from_any_container(estimator: Any) -> None:
     import pandas as pd  # noqa: PLC0415
     import polars as pl  # noqa: PLC0415
 
-    X, y = _stream()
+    X, y = stream()
     expected = clone(estimator).fit(X, y)
     columns = [f"f{j}" for j in range(X.shape[1])]
     readonly = X.copy()
@@ -122,44 +147,44 @@ def check_same_from_any_container(estimator: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "X.npy", X)
         mapped = np.load(Path(folder) / "X.npy", mmap_mode="r")
-        _assert_same(clone(estimator).fit(mapped, y), expected, mapped)
+        assert_same(clone(estimator).fit(mapped, y), expected, mapped)
         del mapped
     for same in (readonly, np.asfortranarray(X), X.tolist()):
-        _assert_same(clone(estimator).fit(same, y), expected, X)
+        assert_same(clone(estimator).fit(same, y), expected, X)
     for frame, labels in (
         (pd.DataFrame(X, columns=columns), pd.Series(y)),
         (pl.DataFrame(X, schema=columns), pl.Series(y)),
     ):
         model = clone(estimator).fit(frame, labels)
         assert model.feature_names_in_.tolist() == columns
-        _assert_said(model.predict(frame), expected.predict(X), model)
+        assert_said(model.predict(frame), expected.predict(X), model)
 
 
 def check_float32(estimator: Any) -> None:
     """Single-precision rows give the model of the same numbers in double precision."""
-    X, y = _stream()
+    X, y = stream()
     model, expected = (clone(estimator).fit(X.astype(t), y) for t in (np.float32, np.float64))
-    _assert_close(model, expected, X)
+    assert_close(model, expected, X)
 
 
 def check_csr(estimator: Any) -> None:
     """CSR rows, of either kind of index, give the model of the dense ones."""
-    X, y = _stream()
+    X, y = stream()
     expected = clone(estimator).fit(X, y)
     for container in (sparse.csr_matrix, sparse.csr_array, sparse.csc_array):
-        _assert_close(clone(estimator).fit(container(X), y), expected, X)
-        _assert_said(expected.predict(container(X)), expected.predict(X), expected)
+        assert_close(clone(estimator).fit(container(X), y), expected, X)
+        assert_said(expected.predict(container(X)), expected.predict(X), expected)
     wide = sparse.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    _assert_close(clone(estimator).fit(wide, y), expected, X)
+    assert_close(clone(estimator).fit(wide, y), expected, X)
 
 
 def check_permuted_rows(estimator: Any) -> None:
     """What is said of a row does not depend on the rows around it."""
-    X, y = _stream()
+    X, y = stream()
     model = clone(estimator).fit(X, y)
     order = np.random.default_rng(3).permutation(len(X))
-    _assert_said(model.predict(X)[order], model.predict(X[order]), model)
+    assert_said(model.predict(X)[order], model.predict(X[order]), model)
 
 
 def check_bad_values_refused(estimator: Any) -> None:
@@ -167,26 +192,26 @@ def check_bad_values_refused(estimator: Any) -> None:
 
     A model whose tags allow NaN takes it as a missing value.
     """
-    X, y = _stream()
+    X, y = stream()
     model = clone(estimator).fit(X, y)
-    before = _learned(model)
+    before = learned(model)
     values = [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")]
     for value, name in values[model.__sklearn_tags__().input_tags.allow_nan :]:
         bad = X.copy()
         bad[7, 1] = value
         for rows in (bad, sparse.csr_array(bad)):
-            _assert_refused(partial(model.fit, rows, y), name)
-            _assert_refused(partial(model.predict, rows), name)
-            _assert_refused(partial(clone(estimator).fit, rows, y), name)
-    _assert_refused(partial(model.fit, X[:0], y[:0]), "0 sample")
-    _assert_refused(partial(model.fit, X[:, :0], y), "0 feature")
-    _assert_refused(partial(model.fit, X, y[:-1]), "inconsistent")
-    _assert_unchanged(model, before)
+            assert_refused(partial(model.fit, rows, y), name)
+            assert_refused(partial(model.predict, rows), name)
+            assert_refused(partial(clone(estimator).fit, rows, y), name)
+    assert_refused(partial(model.fit, X[:0], y[:0]), "0 sample")
+    assert_refused(partial(model.fit, X[:, :0], y), "0 feature")
+    assert_refused(partial(model.fit, X, y[:-1]), "inconsistent")
+    assert_unchanged(model, before)
 
 
 def check_pairwise_consistent(estimator: Any) -> None:
     """A comparator says the same of a pair from both sides: h(u, v) + h(v, u) = 1."""
-    X, y = _stream(real=True)
+    X, y = stream(real=True)
     model = clone(estimator).fit(X, y)
     there, back = model.prefer(X, X[::-1]), model.prefer(X[::-1], X)
     assert_array_equal(there + back, 1.0)
@@ -195,7 +220,7 @@ def check_pairwise_consistent(estimator: Any) -> None:
 
 def check_monotone_relabelling(estimator: Any) -> None:
     """Other labels in the same order give the same model."""
-    X, y = _stream()
+    X, y = stream()
     expected = clone(estimator).fit(X, y)
     for names in (
         np.array([-5, 0, 3, 1_000_000]),
@@ -212,7 +237,7 @@ def check_no_invented_label(estimator: Any) -> None:
     """Gaps between labels stay gaps, and ordered strings stay in their order."""
     import pandas as pd  # noqa: PLC0415
 
-    X, y = _stream()
+    X, y = stream()
     gaps = np.array([1, 2, 4, 8])[y - 1]
     assert set(clone(estimator).fit(X, gaps).predict(5 * X)) <= {1, 2, 4, 8}
     names = ["poor", "fair", "good", "fine", "never seen"]
@@ -227,7 +252,7 @@ def check_no_invented_label(estimator: Any) -> None:
 
 def check_decision_is_prediction(estimator: Any) -> None:
     """The argmax of the decisions is the prediction, also on a threshold."""
-    X, y = _stream()
+    X, y = stream()
     for k in (2, K):
         model = clone(estimator).fit(X, np.minimum(y, k))
         assert np.all(np.diff(getattr(model, "thresholds_", [])) >= 0)
@@ -240,16 +265,16 @@ def check_decision_is_prediction(estimator: Any) -> None:
 
 def check_one_class_refused(estimator: Any) -> None:
     """A single label has no order, unless others are named."""
-    X, _ = _stream()
+    X, _ = stream()
     same = np.full(len(X), 3)
-    _assert_refused(partial(clone(estimator).fit, X, same), "one class")
+    assert_refused(partial(clone(estimator).fit, X, same), "one class")
     model = clone(estimator).set_params(label_order=[1, 3]).fit(X, same)
     assert set(model.predict(X)) <= {1, 3}
 
 
 def check_degenerate_rows(estimator: Any) -> None:
     """One row, zeros, a constant column and duplicate rows are learned from without a complaint."""
-    X, y = _stream()
+    X, y = stream()
     named = clone(estimator).set_params(label_order=np.arange(1, K + 1))
     constant = X.copy()
     constant[:, 0] = 1.0
@@ -261,7 +286,7 @@ def check_degenerate_rows(estimator: Any) -> None:
 
 def check_any_chunking(estimator: Any) -> None:
     """One pass of fit is partial_fit in any chunks, bit for bit."""
-    X, y = _stream(real=True)
+    X, y = stream(real=True)
     whole = clone(estimator).set_params(epochs=1, shuffle=False).fit(X, y)
     random = np.random.default_rng(2)
     places = np.arange(1, len(X))
@@ -271,15 +296,15 @@ def check_any_chunking(estimator: Any) -> None:
         for rows in np.split(np.arange(len(X)), cuts):
             model.partial_fit(X[rows], y[rows], classes=np.arange(1, K + 1))
             said.append(guessed.partial_fit_predict(X[rows], y[rows], classes=range(1, K + 1)))
-        _assert_same(model, whole, X)
-        _assert_same(guessed, whole, X)
+        assert_same(model, whole, X)
+        assert_same(guessed, whole, X)
         at_once = clone(estimator).partial_fit_predict(X, y, classes=np.arange(1, K + 1))
         assert_array_equal(np.concatenate(said), at_once)
 
 
 def check_predict_then_learn(estimator: Any) -> None:
     """partial_fit_predict says what predict says before each update."""
-    X, y = _stream(real=True)
+    X, y = stream(real=True)
     model, other = (clone(estimator).partial_fit(X[:1], y[:1], range(1, K + 1)) for _ in range(2))
     said = model.partial_fit_predict(X[1:], y[1:])
     for i in range(1, len(X)):
@@ -289,34 +314,34 @@ def check_predict_then_learn(estimator: Any) -> None:
 
 def check_refused_chunk(estimator: Any) -> None:
     """A chunk with an unknown label, NaN or another width leaves the model as it was."""
-    X, y = _stream()
+    X, y = stream()
     model = clone(estimator).partial_fit(X, y, classes=range(1, K + 1))
-    before = _learned(model)
+    before = learned(model)
     bad_label, bad_row = y.copy(), X.copy()
     bad_label[-1], bad_row[-1, 0] = 77, np.nan
     for learn in (model.partial_fit, model.partial_fit_predict):
-        _assert_refused(partial(learn, X, bad_label), "77")
-        _assert_refused(partial(learn, bad_row, y), "NaN")
-        _assert_refused(partial(learn, X[:, 1:], y), "features")
-        _assert_refused(partial(learn, X, y, classes=[1, 2]), "classes")
-    _assert_unchanged(model, before)
+        assert_refused(partial(learn, X, bad_label), "77")
+        assert_refused(partial(learn, bad_row, y), "NaN")
+        assert_refused(partial(learn, X[:, 1:], y), "features")
+        assert_refused(partial(learn, X, y, classes=[1, 2]), "classes")
+    assert_unchanged(model, before)
 
 
 def check_classes_required(estimator: Any) -> None:
     """The first chunk must come with all labels, and a refused one leaves nothing behind."""
-    X, y = _stream()
+    X, y = stream()
     model = clone(estimator)
-    _assert_refused(partial(model.partial_fit, X, y), "classes")
-    _assert_refused(partial(model.partial_fit, X, y, classes=[1, 2]), "label 3")
-    assert _learned(model) == {}
+    assert_refused(partial(model.partial_fit, X, y), "classes")
+    assert_refused(partial(model.partial_fit, X, y, classes=[1, 2]), "label 3")
+    assert learned(model) == {}
     model.set_params(label_order=range(1, K + 1)).partial_fit(X, y)
     assert model.classes_.tolist() == list(range(1, K + 1))
 
 
 def check_positions(estimator: Any) -> None:
     """Positions count from 1 within queries, the highest score first, ties as they come."""
-    X, y = _stream()
-    qid = _queries(len(y))
+    X, y = stream()
+    qid = queries(len(y))
     model = clone(estimator).fit(X, y, qid=qid)
     scores = model.predict(X)
     for names in (None, qid):
@@ -331,8 +356,8 @@ def check_positions(estimator: Any) -> None:
 
 def check_score_is_a_share_of_pairs(estimator: Any) -> None:
     """The score is the share of comparable pairs in the right order; without qid it warns."""
-    X, y = _stream()
-    qid = _queries(len(y))
+    X, y = stream()
+    qid = queries(len(y))
     model = clone(estimator).fit(X, y, qid=qid)
     said = model.predict(X)
     right = total = 0.0
@@ -353,113 +378,36 @@ def check_score_is_a_share_of_pairs(estimator: Any) -> None:
 
 def check_learned_rows_in_any_order(estimator: Any) -> None:
     """The order of the rows that are learned from makes no difference."""
-    X, y = _stream(real=True)
-    qid = _queries(len(y))
+    X, y = stream(real=True)
+    qid = queries(len(y))
     order = np.random.default_rng(3).permutation(len(y))
     model = clone(estimator).fit(X, y, qid=qid)
     other = clone(estimator).fit(X[order], y[order], qid=qid[order])
-    _assert_same_preferences(other, model, X)
+    assert_same_preferences(other, model, X)
 
 
 def check_renamed_queries(estimator: Any) -> None:
     """Queries may have any names."""
-    X, y = _stream(real=True)
-    qid = _queries(len(y))
+    X, y = stream(real=True)
+    qid = queries(len(y))
     model = clone(estimator).fit(X, y, qid=qid)
     for names in (100 - 7 * qid, np.array(["c", "a", "e", "b", "d"])[qid], [str(q) for q in qid]):
-        _assert_same_preferences(clone(estimator).fit(X, y, qid=names), model, X)
+        assert_same_preferences(clone(estimator).fit(X, y, qid=names), model, X)
 
 
 def check_weight_is_repetition(estimator: Any) -> None:
     """A row of weight 2 is the row twice, and one of weight 0 is not there."""
-    X, y = _stream(real=True)
-    qid = _queries(len(y))
+    X, y = stream(real=True)
+    qid = queries(len(y))
     weight = np.random.default_rng(4).integers(0, 4, size=len(y))
     rows = np.repeat(np.arange(len(y)), weight)
     model = clone(estimator).fit(X, y, qid=qid, sample_weight=weight)
     other = clone(estimator).fit(X[rows], y[rows], qid=qid[rows])
-    _assert_same_preferences(model, other, X)
+    assert_same_preferences(model, other, X)
 
 
 def check_shifted_ratings(estimator: Any) -> None:
     """Only differences of ratings count."""
-    X, y = _stream(real=True)
+    X, y = stream(real=True)
     model, other = (clone(estimator).fit(X, y + shift) for shift in (0, 1000))
-    _assert_same_preferences(other, model, X)
-
-
-def _queries(n: int) -> NDArray[np.int64]:
-    """Return a query for each row: some of several rows, one of two and one of one."""
-    qid = np.random.default_rng(2).integers(0, 3, size=n)
-    qid[[3, 40]], qid[17] = 3, 4
-    return qid
-
-
-def _stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return 60 rows and ranks 1..4, all of which occur; small integers unless ``real``."""
-    random = np.random.default_rng(1)
-    X = random.integers(-1, 2, size=(60, 4)).astype(np.float64)
-    y = 1 + np.digitize(X @ [1.0, 2.0, -1.0, 0.0] + random.normal(0, 0.3, 60), [-1.5, 0.0, 1.5])
-    return (X + random.normal(0, 0.1, X.shape) if real else X), y
-
-
-def _learned(model: Any) -> dict[str, Any]:
-    """Return copies of what fit has set, the arrays of the state among them."""
-    learned: dict[str, Any] = {}
-    for name, value in vars(model).items():
-        if isinstance(value, BaseEstimator) and name.endswith("_"):
-            learned |= {f"{name}.{k}": v for k, v in _learned(value).items()}
-        elif name.endswith("_"):
-            learned[name] = np.array(value)
-    return learned | {f"_state[{k}]": v.copy() for k, v in vars(model).get("_state", {}).items()}
-
-
-def _assert_same(model: Any, expected: Any, X: Any) -> None:
-    """Assert that two models are equal bit for bit."""
-    ours, theirs = _learned(model), _learned(expected)
-    assert ours.keys() == theirs.keys()
-    for name, value in theirs.items():
-        assert_array_equal(ours[name], value, err_msg=name)
-    assert_array_equal(model.predict(X), expected.predict(X))
-
-
-def _assert_close(model: Any, expected: Any, X: Any) -> None:
-    """Assert that two models agree but for the order of summation."""
-    if isinstance(model, RankerMixin):
-        assert_allclose(model.predict(X), expected.predict(X), rtol=1e-6, atol=1e-9)
-        return
-    for name in {"coef_", "dual_coef_"} & vars(expected).keys():
-        assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
-    assert_allclose(model.project(X), expected.project(X), atol=1e-9)
-    assert_array_equal(model.predict(X), expected.predict(X))
-
-
-def _assert_said(said: Any, expected: Any, model: Any) -> None:
-    """Assert that predictions are the same; scores may differ by their summation."""
-    if isinstance(model, RankerMixin):
-        assert_allclose(said, expected, rtol=1e-9, atol=1e-9)
-    else:
-        assert_array_equal(said, expected)
-
-
-def _assert_same_preferences(model: Any, expected: Any, X: Any) -> None:
-    """Assert that two rankers predict the same differences."""
-    said, wanted = model.predict(X), expected.predict(X)
-    assert_allclose(said - said[0], wanted - wanted[0], rtol=1e-4, atol=1e-6)
-
-
-def _assert_unchanged(model: Any, before: dict[str, Any]) -> None:
-    after = _learned(model)
-    assert after.keys() == before.keys()
-    for name, value in before.items():
-        assert_array_equal(after[name], value, err_msg=name)
-
-
-def _assert_refused(call: Callable[[], Any], word: str) -> None:
-    """Assert that a call raises a ValueError whose message has the word."""
-    message = "nothing"
-    try:
-        call()
-    except ValueError as error:
-        message = str(error)
-    assert word in message, f"a ValueError should say {word!r}, but said: {message}"
+    assert_same_preferences(other, model, X)

@@ -1,4 +1,9 @@
-"""Local search for an order: move one item at a time to its best place."""
+"""Local search for an order: move one item at a time to its best place.
+
+``margins[i, j] = -margins[j, i]`` is what it is worth to have i before j. Items that wait for a
+look stand in ``queue``, a ring from ``ends[0]`` to ``ends[1]``; ``place`` is where each item is in
+``order``. Each loop does a given amount of work, so that a search can be broken off between two.
+"""
 
 import numpy as np
 
@@ -39,11 +44,15 @@ def _move(margins, order, place, source, target, queue, waiting, ends):
 
 
 @compiled
-def _settle(margins, order, place, queue, waiting, ends, least):
-    """Move waiting items to their best places until none gains; return the gain."""
+def settle(margins, order, place, queue, waiting, ends, least, looks):
+    """Move waiting items to their best places, O(n) for each look; return the gain.
+
+    Stop when none waits, or after so many looks. A move must gain more than ``least``.
+    """
     n = len(order)
     total = 0.0
-    while ends[0] < ends[1]:
+    while ends[0] < ends[1] and looks > 0:
+        looks -= 1
         item = queue[ends[0] % n]
         ends[0] += 1
         waiting[item] = False
@@ -66,41 +75,18 @@ def _settle(margins, order, place, queue, waiting, ends, least):
 
 
 @compiled
-def _settle_all(margins, order, place, queue, waiting, ends, least):
-    """Settle until no item at all has a better place; return the gain."""
-    total = 0.0
-    while True:
-        queue[:] = order
-        waiting[:] = True
-        ends[0], ends[1] = 0, len(order)
-        gain = _settle(margins, order, place, queue, waiting, ends, least)
-        if gain <= 0:
-            return total
-        total += gain
+def shake(margins, order, place, queue, waiting, ends, least, state, rounds):
+    """Leave a settled order and come back to a better one, or one as good; return the gain.
 
-
-@compiled
-def improve(margins, order, rounds, least, seed):
-    """Improve an order in place; return the sum of margins that was gained.
-
-    ``margins[i, j] = -margins[j, i]`` is what it is worth to have i before j. First every item
-    moves to its best place, O(n) for each look, until none gains more than ``least``. Then, in each
-    round, five items near a random place are moved a little at random and those that were passed
-    are settled again; the new order is kept if it is not worse.
+    In each round, five items near a random place are moved a little at random and those that were
+    passed are settled again; the new order is kept if it is not worse. ``state`` is that of the
+    random stream.
     """
     n = len(order)
-    if n < 2:
-        return 0.0
-    place = np.empty(n, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    waiting = np.empty(n, dtype=np.bool_)
-    ends = np.zeros(2, dtype=np.int64)
-    for at in range(n):
-        place[order[at]] = at
-    total = _settle_all(margins, order, place, queue, waiting, ends, least)
-    state = np.array([seed], dtype=np.uint64)
+    total = 0.0
     kept = order.copy()
     reach = min(20, n - 1)
+    no_end = np.iinfo(np.int64).max
     for _ in range(rounds):
         centre = _draw(state, n)
         gain = 0.0
@@ -113,7 +99,7 @@ def improve(margins, order, rounds, least, seed):
                 waiting[item] = True
                 queue[ends[1] % n] = item
                 ends[1] += 1
-        gain += _settle(margins, order, place, queue, waiting, ends, least)
+        gain += settle(margins, order, place, queue, waiting, ends, least, no_end)
         if gain >= 0:
             total += gain
             kept[:] = order
@@ -121,4 +107,4 @@ def improve(margins, order, rounds, least, seed):
             order[:] = kept
             for at in range(n):
                 place[order[at]] = at
-    return total + _settle_all(margins, order, place, queue, waiting, ends, least)
+    return total

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.lanes import LANES, higher_lanes, lower_lanes, one_lane, read_lanes
+from rankwise.engine.loops.shapes import EACH, check_shape
 
 TINY = 1e-280
 BITS = 61
@@ -78,12 +79,19 @@ def _range(values):
     return lowest * unit, highest * unit - lowest * unit, unit
 
 
-@compiled
 def pack(values, starts, row_bits, value_bits, keys):
     """Fill ``keys``; query q is from ``starts[q]`` to ``starts[q + 1]``.
 
     At least the lowest and the highest value of a query differ in their keys if they differ.
     """
+    n = starts[-1]
+    check_shape("values", values, n, advice=EACH)
+    check_shape("keys", keys, n, kind=np.int64, advice=EACH)
+    _pack(values, starts, row_bits, value_bits, keys)
+
+
+@compiled
+def _pack(values, starts, row_bits, value_bits, keys):
     top = 2.0**value_bits - 1
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
@@ -99,13 +107,21 @@ def pack(values, starts, row_bits, value_bits, keys):
             keys[i] = ((query | place) << row_bits) | i
 
 
-@compiled
 def unpack(keys, row_bits, values, rows, ordered):
     """Fill the rows in the order of their sorted keys, and their values; count those that fall.
 
     A value falls if it is below the one before it, though their keys differ by the row alone.
     ``ordered`` may share the memory of ``keys``.
     """
+    n = len(keys)
+    check_shape("values", values, n, advice=EACH)
+    check_shape("rows", rows, n, kind=np.int32, advice=EACH)
+    check_shape("ordered", ordered, n, advice=EACH)
+    return _unpack(keys, row_bits, values, rows, ordered)
+
+
+@compiled
+def _unpack(keys, row_bits, values, rows, ordered):
     falls, before, last = 0, np.int64(-1), 0.0
     mask = (np.int64(1) << row_bits) - 1
     for i in range(keys.shape[0]):
@@ -119,12 +135,17 @@ def unpack(keys, row_bits, values, rows, ordered):
     return falls
 
 
-@compiled
 def mend(keys, row_bits, values):
     """Put sorted keys right that differ by the row alone; False if values are equal, or too many.
 
     The order is that of the values if True, and else as good as before.
     """
+    check_shape("values", values, len(keys), advice=EACH)
+    return _mend(keys, row_bits, values)
+
+
+@compiled
+def _mend(keys, row_bits, values):
     mask = (np.int64(1) << row_bits) - 1
     moves = keys.shape[0]
     for i in range(1, keys.shape[0]):
@@ -141,9 +162,15 @@ def mend(keys, row_bits, values):
     return True
 
 
-@compiled
 def gather(values, keys, row_bits, out):
     """Fill ``out`` with the values of the rows in the order of their keys."""
+    check_shape("values", values, len(keys), kind=values.dtype, advice=EACH)
+    check_shape("out", out, len(keys), kind=values.dtype, advice=EACH)
+    _gather(values, keys, row_bits, out)
+
+
+@compiled
+def _gather(values, keys, row_bits, out):
     mask = (np.int64(1) << row_bits) - 1
     for i in range(keys.shape[0]):
         out[i] = values[keys[i] & mask]

@@ -6,6 +6,7 @@ Rows have codes: the query that each belongs to. Only pairs of one query are pai
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+from rankwise.engine.loops.shapes import check_shape
 
 # A 2 x 2 determinant below this share of its diagonal product is rounding, or nearly so.
 SINGULAR = 1e-13
@@ -156,12 +157,18 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
         sums[3] += weight[i] * comparable
 
 
-@compiled(error_model="numpy")
 def errors_of(differences, y, weight):
     """Return weighted squares, wrong pairs, all pairs, pairs with different targets, and a count.
 
     Over i < j where the difference is known and the pair has a weight.
     """
+    check_shape("differences", differences, len(y), len(y), advice="an entry for each pair of rows")
+    check_shape("weight", weight, len(y), advice="a weight for each row")
+    return _errors_of(differences, y, weight)
+
+
+@compiled(error_model="numpy")
+def _errors_of(differences, y, weight):
     squares = wrong = total = comparable = 0.0
     count = 0
     for i in range(len(y)):
@@ -176,6 +183,6 @@ def errors_of(differences, y, weight):
             total += both
             if gap != 0.0:
                 comparable += both
-                if said * gap <= 0.0:
+                if said == 0.0 or (said > 0.0) != (gap > 0.0):
                     wrong += both
     return squares, wrong, total, comparable, count

@@ -28,3 +28,23 @@ def order_cost(wins, order):
         for b in range(a + 1, len(order)):
             total += wins[order[b], order[a]]
     return total
+
+
+@compiled
+def common_divisor(margins):
+    """Return the greatest common divisor of the numbers above the diagonal, 0 if one is no integer.
+
+    Zeros don't count, and at least one number is none.
+    """
+    n = len(margins)
+    divisor = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            whole = int(margins[i, j])
+            if whole != margins[i, j]:
+                return 0
+            whole = abs(whole)
+            if divisor == 0 or whole % divisor:
+                while whole:
+                    divisor, whole = whole, divisor % whole
+    return divisor

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.loops.prank import average
+from rankwise.engine.loops.prank import average, check_iterates
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import (
     axpy,
@@ -14,6 +14,7 @@ from rankwise.engine.loops.rows import (
     settle,
     square,
 )
+from rankwise.engine.loops.shapes import check_records, check_stream
 
 PERCEPTRON, PA, ROMMA = 0, 1, 2
 FLAT = 1e-12
@@ -138,9 +139,16 @@ def mean_thresholds(b, b_late, rounds, out):
         out[r] = max(out[r], out[r - 1])
 
 
-@compiled
 def margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses):
     """Run PRank with the steps of ``update`` over rows in ``order``; see `prank`."""
+    check_iterates(rows, w, b, w_late, b_late)
+    check_stream(rows, ranks, order, len(b) + 1)
+    check_records(rows, counts, guesses)
+    return _margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses)
+
+
+@compiled
+def _margin(rows, ranks, order, update, w, b, w_late, b_late, counts, guesses):
     averaged = b_late.shape[0] > 0
     wanted = guesses.shape[0] > 0
     w_mean = np.empty_like(w_late)

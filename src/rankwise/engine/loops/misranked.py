@@ -28,6 +28,7 @@ from rankwise.engine.loops.lanes import (
     write_lanes,
 )
 from rankwise.engine.loops.prefetch import ask_for
+from rankwise.engine.loops.shapes import EACH, check_shape
 
 Floats = NDArray[np.float64]
 
@@ -254,4 +255,10 @@ def misranked_sum(
     both : bool
         Whether the difference of the targets is part of the cost.
     """
+    m = starts[-1]
+    for name, array in (("t", t), ("y", y), ("a", a), ("targets", targets)):
+        if array is not None:
+            check_shape(name, array, m, advice=EACH)
+    check_shape("keys", keys, m, kind=np.int64, advice=EACH)
+    check_shape("room", room, 4 if a is None else 6, m + LANES, advice="room for all rows")
     return float(_RUNS[both, power](t, y, a, keys, row_bits, room, targets, starts))

@@ -5,16 +5,24 @@ import numpy as np
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, settle
+from rankwise.engine.loops.shapes import check_records, check_shape, check_stream, row_width
 
 UNIFORM, MAX, PROPORTIONAL = 0, 1, 2
 
 
-@compiled
 def multiclass(rows, ranks, order, update, W, counts, guesses):
     """Run the perceptron over rows in ``order`` (None: as they come), updating in place.
 
     ``update`` is UNIFORM, MAX or PROPORTIONAL; W is (k, d); the rest is as in `prank`.
     """
+    check_shape("W", W, None, row_width(rows, learning=True))
+    check_stream(rows, ranks, order, len(W))
+    check_records(rows, counts, guesses)
+    return _multiclass(rows, ranks, order, update, W, counts, guesses)
+
+
+@compiled
+def _multiclass(rows, ranks, order, update, W, counts, guesses):
     wanted = guesses.shape[0] > 0
     k = W.shape[0]
     scores = np.empty(k)

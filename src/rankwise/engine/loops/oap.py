@@ -11,6 +11,7 @@ from numba import uint64
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, dot4, rank_of, settle
+from rankwise.engine.loops.shapes import check_shape, check_stream, row_count, row_width
 
 # What a lane is compared with, for tau = 1, and the bit above each lane.
 ONE = 2**15
@@ -37,7 +38,6 @@ def chosen(seed, t, group, taus):
     return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
 
 
-@compiled
 def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums, votes):
     """Run the members ``first``, ``first + 1``, ... over rows in ``order``, updating in place.
 
@@ -58,6 +58,19 @@ def oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums
     int
         -1, or a row whose score is not finite.
     """
+    check_shape("B", B, None, None)
+    n, (n_members, cuts) = row_count(rows), B.shape
+    check_shape("W", W, n_members, row_width(rows, learning=True))
+    check_shape("correct", correct, n_members, kind=np.int64)
+    check_shape("losses", losses, 2, kind=np.int64)
+    check_shape("sums", sums, n if len(sums) else 0, cuts + 1)
+    check_shape("votes", votes, n if len(votes) else 0, 3, kind=np.int64)
+    check_stream(rows, ranks, order, cuts + 1)
+    return _oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums, votes)
+
+
+@compiled
+def _oap(rows, ranks, order, seed, start, first, tau, W, B, correct, losses, sums, votes):
     n_members, cuts = B.shape
     taus = uint64(tau) * uint64(0x0001_0001_0001_0001)
     seen = np.empty(n_members + 4, dtype=np.int64)
@@ -142,9 +155,16 @@ def _vote(rows, i, W, B, correct, vote):
         vote[2] += correct[m]
 
 
-@compiled
 def member_ranks(rows, W, B, out):
     """Fill ``out[i, m]`` with the rank that member m gives row i."""
+    check_shape("W", W, None, row_width(rows, learning=False))
+    check_shape("B", B, len(W), None)
+    check_shape("out", out, row_count(rows), len(W), kind=np.int64)
+    _member_ranks(rows, W, B, out)
+
+
+@compiled
+def _member_ranks(rows, W, B, out):
     for i in range(out.shape[0]):
         ask_ahead(rows, i)
         for m in range(out.shape[1]):

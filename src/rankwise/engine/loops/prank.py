@@ -5,6 +5,13 @@ import numpy as np
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import axpy, dot, lengthen, rank_of, settle
+from rankwise.engine.loops.shapes import (
+    check_records,
+    check_shape,
+    check_stream,
+    is_faced,
+    row_width,
+)
 
 
 @compiled
@@ -19,7 +26,17 @@ def average(last, late, rounds, out):
         out[j] = (last[j] * rounds - late[j]) / rounds
 
 
-@compiled
+def check_iterates(rows, w, b, w_late, b_late):
+    """Refuse directions and thresholds that don't fit the rows or each other."""
+    width = row_width(rows, learning=True)
+    check_shape("b", b, None)
+    check_shape("w", w, width)
+    averaged = len(b_late) > 0
+    check_shape("b_late", b_late, len(b) if averaged else 0)
+    # a row that is let go leaves all directions, the empty one too
+    check_shape("w_late", w_late, width if averaged or is_faced(rows) else 0)
+
+
 def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
     """Run PRank over rows in ``order`` (None: as they come), updating all arrays in place.
 
@@ -36,6 +53,14 @@ def prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
     int
         -1, or the row whose score is not finite.
     """
+    check_iterates(rows, w, b, w_late, b_late)
+    check_stream(rows, ranks, order, len(b) + 1)
+    check_records(rows, counts, guesses)
+    return _prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses)
+
+
+@compiled
+def _prank(rows, ranks, order, w, b, w_late, b_late, counts, guesses):
     averaged = b_late.shape[0] > 0
     wanted = guesses.shape[0] > 0
     w_mean = np.empty_like(w_late)

@@ -6,6 +6,7 @@ And what chance decides about a pair: a hash of a seed and the two, whichever of
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+from rankwise.engine.loops.shapes import check_shape
 
 
 @compiled
@@ -41,13 +42,30 @@ def turn_pairs(seed, first, second, one, other, turned):
         one[pair], other[pair] = (j, i) if turned[pair] else (i, j)
 
 
-@compiled
 def plan_level(order, priority, starts, stops, pivots, members, opponents):
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
     Priorities are by place, as ``order`` is, which spares a leap through memory for each. Pivots
     are places; members and opponents (the pivots) are entries of the order, block by block.
     """
+    _check_level(order, priority, starts, stops, pivots, opponents)
+    check_shape("members", members, len(opponents), kind=np.int64, advice="one for each pair")
+    _plan_level(order, priority, starts, stops, pivots, members, opponents)
+
+
+def _check_level(order, priority, starts, stops, pivots, pairs):
+    n, n_blocks = len(order), len(starts)
+    check_shape("priority", priority, n, kind=np.int64, advice="one for each thing")
+    check_shape("stops", stops, n_blocks, kind=np.int64, advice="one for each block")
+    check_shape("pivots", pivots, n_blocks, kind=np.int64, advice="one for each block")
+    n_pairs = int((stops - starts).sum()) - n_blocks
+    check_shape("answers", pairs, n_pairs, kind=pairs.dtype, advice="one for each pair")
+    if n_blocks and not 0 <= starts.min() <= stops.max() <= n:
+        raise ValueError(f"blocks of things go from {starts.min()} to {stops.max()} of {n}")
+
+
+@compiled
+def _plan_level(order, priority, starts, stops, pivots, members, opponents):
     pair = 0
     for block in range(len(starts)):
         start, stop = starts[block], stops[block]
@@ -65,7 +83,6 @@ def plan_level(order, priority, starts, stops, pivots, members, opponents):
                 pair += 1
 
 
-@compiled
 def split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
     """Move members before (-1) or after (+1) their pivot, each side in the order it had.
 
@@ -73,6 +90,17 @@ def split_level(order, priority, starts, stops, pivots, sides, top, scratch, par
     The new blocks, as rows (start, stop) of ``parts``, have two members or more and begin before
     ``top``; places that stay open are unmarked in ``settled``. Returns the number of new blocks.
     """
+    n = len(order)
+    _check_level(order, priority, starts, stops, pivots, sides)
+    check_shape("scratch", scratch, n, 2, kind=np.int64, advice="room for all things")
+    check_shape("parts", parts, 2 * len(starts), 2, kind=np.int64, advice="two for each block")
+    check_shape("settled", settled, n, kind=np.bool_, advice="one for each thing")
+    places = order, priority, starts, stops, pivots
+    return _split_level(*places, sides, top, scratch, parts, settled)
+
+
+@compiled
+def _split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
     pair = 0
     n_parts = 0
     for block in range(len(starts)):

@@ -9,17 +9,19 @@ from scipy import sparse
 
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_ahead
+from rankwise.engine.loops.shapes import as_floats, check_shape, row_count, row_width
 
 # Sums may be reordered and fused, never assumed finite: the loops look for nan.
 SUMS = {"reassoc", "contract"}
 
 
 class CSR(NamedTuple):
-    """The arrays of a CSR matrix."""
+    """The arrays of a CSR matrix, and how many columns it has."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+    n_columns: int
 
 
 def as_rows(X: Any) -> Any:
@@ -31,7 +33,8 @@ def as_rows(X: Any) -> Any:
     if isinstance(X, tuple):
         return X
     if sparse.issparse(X):
-        return CSR(_readonly(X.data), _readonly(X.indices), _readonly(X.indptr))
+        arrays = (_readonly(array) for array in (X.data, X.indices, X.indptr))
+        return CSR(*arrays, X.shape[1])
     return _readonly(X)
 
 
@@ -197,9 +200,16 @@ def _settle(rows, held):
     return (lambda rows, held: None) if _is_plain(rows) else None
 
 
-@compiled
 def scores(rows, W, out):
     """Fill ``out[i, r]`` with the inner product of row i with ``W[r]``."""
+    W = as_floats("coef_", W)
+    check_shape("coef_", W, None, row_width(rows, learning=False))
+    check_shape("out", out, row_count(rows), len(W))
+    _scores(rows, W, out)
+
+
+@compiled
+def _scores(rows, W, out):
     for i in range(out.shape[0]):
         ask_ahead(rows, i)
         for r in range(out.shape[1]):

@@ -1,18 +1,27 @@
 """How far residuals spread around their mean, query by query. Twin: the definition."""
 
 from rankwise.engine.loops.compiled import compiled
+from rankwise.engine.loops.shapes import EACH, check_shape
 
 BLOCK = 1024
 """Rows that are read twice while the cache holds them."""
 
 
-@compiled(fastmath={"reassoc", "contract"})
 def squared_spread(s, y, a, starts):
     """Return the sum over queries of their weight times that of a (s - y - mean)^2.
 
     ``a`` are row weights, empty if all are 1. Each block is centred on its own, then joins the ones
     before it, so that nothing cancels.
     """
+    n = starts[-1]
+    check_shape("s", s, n, advice=EACH)
+    check_shape("y", y, n, advice=EACH)
+    check_shape("a", a, n if len(a) else 0, advice=EACH)
+    return _squared_spread(s, y, a, starts)
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def _squared_spread(s, y, a, starts):
     found = 0.0
     for q in range(starts.shape[0] - 1):
         weight, mean, squares = 0.0, 0.0, 0.0

@@ -11,6 +11,13 @@ from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.margin import content, move
 from rankwise.engine.loops.prefetch import ask_ahead
 from rankwise.engine.loops.rows import dot, rank_of, settle
+from rankwise.engine.loops.shapes import (
+    check_records,
+    check_shape,
+    check_stream,
+    row_count,
+    row_width,
+)
 
 TOGETHER = 16
 
@@ -21,7 +28,16 @@ def mean_rank(total, votes, otherwise):
     return (2 * total + votes) // (2 * votes) if votes > 0 else otherwise
 
 
-@compiled
+def _check_voters(rows, w, b, survived, W, B, lives, *, learning):
+    width = row_width(rows, learning=learning)
+    check_shape("b", b, None)
+    check_shape("w", w, width)
+    check_shape("survived", survived, 1, kind=np.int64)
+    check_shape("lives", lives, None, 2, kind=np.int64)
+    check_shape("W", W, len(lives), width)
+    check_shape("B", B, len(lives), len(b))
+
+
 def elect(rows, w, b, survived, W, B, lives, out):
     """Fill ``out`` with the ranks that the voters and the current (w, b) elect for the rows.
 
@@ -32,6 +48,13 @@ def elect(rows, w, b, survived, W, B, lives, out):
     int
         -1, or a row with a score that is not finite.
     """
+    _check_voters(rows, w, b, survived, W, B, lives, learning=False)
+    check_shape("out", out, row_count(rows), kind=np.int64)
+    return _elect(rows, w, b, survived, W, B, lives, out)
+
+
+@compiled
+def _elect(rows, w, b, survived, W, B, lives, out):
     votes = survived[0] + lives[:, 0].sum()
     total = np.empty(TOGETHER, dtype=np.int64)
     for start in range(0, out.shape[0], TOGETHER):
@@ -71,7 +94,6 @@ def _larger(array, n):
     return grown
 
 
-@compiled
 def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts, guesses):
     """Run PRank over rows in ``order`` (None: as they come) and keep its hypotheses.
 
@@ -94,6 +116,15 @@ def voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts,
     W, B, lives
         The arrays, with more room if it was needed.
     """
+    voters = w, b, survived, W, B, lives
+    _check_voters(rows, *voters, learning=True)
+    check_stream(rows, ranks, order, len(b) + 1)
+    check_records(rows, counts, guesses)
+    return _voted(rows, ranks, order, update, *voters, most, counts, guesses)
+
+
+@compiled
+def _voted(rows, ranks, order, update, w, b, survived, W, B, lives, most, counts, guesses):
     wanted = guesses.shape[0] > 0
     n = int(np.count_nonzero(lives[:, 0]))
     votes = survived[0] + lives[:, 0].sum()

@@ -58,6 +58,13 @@ class Pairs:
         if len(y) >= 2**30:
             raise ValueError(f"y has {len(y)} rows, more than the 2^30 that pairs are made for")
         self.y = np.asarray(y, dtype=np.float64)
+        if self.y.ndim != 1:
+            raise ValueError(f"y must be 1-D, one target a row, but its shape is {self.y.shape}")
+        if sample_weight is not None and np.shape(sample_weight) != self.y.shape:
+            raise ValueError(
+                f"sample_weight has shape {np.shape(sample_weight)} for {len(y)} rows: give each "
+                "row its weight"
+            )
         self._weight = sample_weight
         self.magnitude = pair_weight == "magnitude"
         self.weighted = sample_weight is not None

@@ -19,7 +19,7 @@ from rankwise.engine.loops.ascent import along_means, ascend_gram, ascend_rows
 from rankwise.engine.loops.left_out import centre
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.queries import group_rows
-from rankwise.engine.solvers.ridge import Matrix, Sample, Vector
+from rankwise.engine.solvers.ridge import Matrix, Sample, Vector, penalty
 
 
 class Pass(NamedTuple):
@@ -44,7 +44,7 @@ def gram_passes(
     K: Matrix, y: Vector, sample: Sample, C: float, eta: float | None = None
 ) -> Iterator[Pass]:
     """Yield pass after pass over a Gram matrix that `centre_gram` has centred."""
-    ridge = 1.0 / (C * sample.cost)
+    ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     curve = np.diagonal(K) + ridge
     step = _steps(curve, eta)
     target, alpha, dual = sample.centred(y), np.zeros(len(y)), 0.0
@@ -64,7 +64,7 @@ def row_passes(
     along = np.empty(len(y))
     along_means(rows, centres, order, starts, along, np.zeros(X.shape[1]))
     square = row_norms(means, squared=True)
-    ridge = 1.0 / (C * sample.cost)
+    ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
     curve = np.maximum(distance, 0.0) + ridge
     step = _steps(curve, eta)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rankwise.engine.loops import boosting as loops
 from rankwise.engine.loops import cuts, histograms, rounds
 from rankwise.engine.loops.bins import WIDTH, Dense, Sparse
+from rankwise.engine.loops.shapes import check_shape
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.team import Team
 
@@ -223,6 +224,10 @@ class Listed:
     def __init__(
         self, worse: NDArray[np.int64], better: NDArray[np.int64], weight: Floats, n_rows: int
     ) -> None:
+        for name, rows in (("worse", worse), ("better", better)):
+            check_shape(name, rows, len(weight), kind=np.int64, advice="each pair has one")
+            if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
+                raise ValueError(f"{name} names row {rows.max()} of {n_rows}, counted from 0")
         self.order, self.limit = np.arange(n_rows), 2.0 * len(weight)
         self.worse, self.better, self.logs = worse, better, np.log(weight)
         self.s, self.D = np.zeros(n_rows), np.empty(len(weight))
@@ -280,6 +285,7 @@ def boost(
     team : Team
         Who does the work.
     """
+    _check_bins(bins, len(relation.s))
     at_first = relation.log_total
     for found in islice(relation.rounds(bins, criterion, team), n_rounds):
         above = found.missing_above
@@ -287,6 +293,20 @@ def boost(
             above = 2 * found.n_above > len(relation.s)
         log_loss = relation.log_total - at_first
         yield Round(found.feature, found.cut, bool(above), found.alpha, log_loss)
+
+
+def _check_bins(bins: Bins, m: int) -> None:
+    """Refuse bins of other than m rows."""
+    d = len(bins.n_bins)
+    check_shape("missing", bins.missing, d, kind=np.bool_, advice="each feature has one")
+    if isinstance(bins, Dense):
+        shape = -(-d // WIDTH), m, WIDTH
+        check_shape("codes", bins.codes, *shape, kind=bins.codes.dtype, advice="of these rows")
+        return
+    check_shape("indptr", bins.indptr, d + 1, kind=np.int64, advice="of these features")
+    check_shape("rows", bins.rows, len(bins.codes), kind=np.int64, advice="each code has one")
+    if bins.rows.max(initial=-1) >= m:
+        raise ValueError(f"the bins are of row {bins.rows.max()}, but there are {m} rows")
 
 
 def _searched(relation: Searched, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:

@@ -16,34 +16,58 @@ that are centred within their queries. Below, a tilde means centred and multipli
   :math:`w = \sum_i \alpha_i \phi(x_i)` for :math:`\alpha_i = \sqrt{c_i} \beta_i`. The
   coefficients of each query add to 0, so scores need no centring.
 
-Leaving out i and j with c and C as they are: with J the inverse of :math:`\tilde K + I/C`, less its
-part along the means of the queries, and B the two rows, the residuals are
-:math:`c_B^{-1/2} J_{BB}^{-1} \beta_B`. The user guide's theory page derives it.
+Products of rows and kernel values are rounded. An error E of the matrix changes the scores by
+:math:`\|E \beta\|` at most, and :math:`\beta` is C times the residuals: so every solver tells how
+far the scores may be off.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import eigh, lapack
+from scipy.linalg import blas, eigh, lapack, svd
 
-from rankwise.engine.loops.left_out import block_errors, centre, left_out_differences
+from rankwise.engine.loops.left_out import centre
 from rankwise.engine.queries import group_rows
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 _ROWS = 512
-_FEW_ROWS = 64
-# What may be lost of an entry that is a mixture, as by rounding it to single precision, and how
-# much larger the terms of the mixture may be.
-_LOST, _CANCELLED = 2.0**-24, 8.0
 # An eigenvalue this far below 0, as a share of the largest, is no rounding.
 _INDEFINITE = 1e-6
-_EPS = float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)
+TRUSTED = 1e-3
+"""Scores may be off by this share of the spread of y."""
+ERRORS = 8.0 * EPS
+"""The error of an entry beside its size, generously."""
+_TINY = 1e-300
+# Rows of a doubtful linear fit are decomposed if they have at most so many entries.
+_ENTRIES = 50_000_000
+
+Gram = Callable[[], tuple[Matrix, Vector]]
+"""Returns a new Gram matrix, which is overwritten, and the sizes of its rows: an entry [i, j] is
+known to some rounding errors of the root of ``sizes[i] * sizes[j]``."""
+
+
+def check_trusted(
+    error: float, what: str, fix: str = "use a smaller C", *, spread: str = "y"
+) -> None:
+    """Refuse an answer that rounding may have changed, by ``error`` as a share of a spread."""
+    if not error <= TRUSTED:
+        size = f"by {error:.2g} of the spread of {spread}" if np.isfinite(error) else "at will"
+        raise ValueError(
+            f"{what} can't be trusted: rounding may change them {size} (allowed: {TRUSTED:g}); "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler, or "
+            f"{fix}"
+        )
+
+
+def penalty(C: float) -> float:
+    """Return 1 / C; past what a float can hold, scores are 0 anyway."""
+    return min(1.0 / float(C), 1e290)
 
 
 class Sample(NamedTuple):
@@ -72,9 +96,9 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, codes: NDArray[np.int64], n_queries: int, weight: Vector) -> "Sample":
         """Describe a sample by the queries and weights of its rows."""
-        weight = weight / weight.max()
+        weight = np.maximum(weight / weight.max(), _TINY)
         totals = np.bincount(codes, weights=weight, minlength=n_queries).astype(np.float64)
-        cost = 2.0 * weight * totals[codes] / (totals @ totals)
+        cost = np.maximum(2.0 * weight * totals[codes] / (totals @ totals), _TINY)
         return cls(codes, weight, totals, cost, np.sqrt(weight / totals[codes]))
 
     def means(self, values: Any) -> Any:
@@ -92,8 +116,10 @@ class Sample(NamedTuple):
 
     def centred(self, y: Vector) -> Vector:
         """Return y less the weighted mean of its query."""
-        sums = np.bincount(self.codes, weights=self.weight * y, minlength=len(self.totals))
-        return y - (sums / self.totals)[self.codes]
+        for _ in range(2):  # the first mean is rounded to the digits of y, which may be large
+            sums = np.bincount(self.codes, weights=self.weight * y, minlength=len(self.totals))
+            y = y - (sums / self.totals)[self.codes]
+        return y
 
     def blocks(self, X: Any, means: Any) -> Iterator[tuple[slice, Matrix]]:
         """Yield dense blocks of centred rows times the root of their cost."""
@@ -135,203 +161,145 @@ def moments(X: Any, y: Vector, sample: Sample) -> Moments:
 
 
 def solve_primal(stats: Moments, C: float) -> tuple[Vector, float]:
-    """Return w and the objective from the moments."""
+    """Return w from the moments, and how far its scores may be off as a share of the spread of y.
 
-    def system() -> Matrix:
-        matrix = stats.xx.copy()
-        matrix[np.diag_indices_from(matrix)] += 1.0 / C
-        return matrix
+    The diagonal of the system is made 1, so that features of any scale keep their digits.
+    """
+    ridge = penalty(C)
+    unit = np.sqrt(np.diagonal(stats.xx) + ridge)
+    system = stats.xx / unit / unit[:, None]
+    system[np.diag_indices_from(system)] = 1.0
+    norm = float(np.abs(system).sum(axis=0).max())
+    factor, sound = cholesky(system)
+    if not sound:
+        return np.zeros_like(unit), np.inf
+    w = np.zeros_like(unit)
+    for _ in range(2):
+        left = stats.xy - stats.xx @ w - ridge * w
+        w += lapack.dpotrs(factor, left / unit, lower=0)[0] / unit
+    inverse = 1.0 / (lapack.dpocon(factor, norm)[0] * norm)
+    spread = max(np.sqrt(stats.yy), _TINY)
+    length = float(np.linalg.norm(unit * w))
+    return w, ERRORS * np.sqrt(len(w) * inverse) * length / spread
 
-    w, _ = _solve(system, stats.xy, 1.0 / C)
+
+def moments_objective(stats: Moments, w: Vector, C: float) -> float:
+    """Return the objective at w."""
     cost = float(stats.yy - 2.0 * stats.xy @ w + w @ stats.xx @ w)
-    return w, float(w @ w) + C * max(cost, 0.0)
+    return float(w @ w) + C * max(cost, 0.0)
 
 
-def solve_dual(
-    gram: Callable[[], Matrix], y: Vector, sample: Sample, C: float
-) -> tuple[Vector, float, float]:
-    """Return alpha, the mean of the scores over the rows, and the objective.
+def solve_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, float]:
+    """Return the same as `solve_primal` from the rows themselves: for when products hide too much.
 
-    Parameters
-    ----------
-    gram : callable
-        Returns a new Gram matrix, which is overwritten.
-    y, sample, C
-        As in the module's docstring.
+    A singular value decomposition, O(m d min(m, d)): the error grows with the root of C.
     """
-    level = np.empty(0)
-
-    def system() -> Matrix:
-        nonlocal level
-        K, means, _ = _centred(gram(), sample, 1.0 / C)
-        level = sample.overall(means)
-        return K
-
     target = np.sqrt(sample.cost) * sample.centred(y)
-    beta, lost = _solve(system, target, 1.0 / C)
-    alpha = np.sqrt(sample.cost) * beta
-    return alpha, float(level @ alpha), float(beta @ target + C * lost)
+    U, values, V = svd(tilde(X, sample), full_matrices=False, check_finite=False)
+    along, squares = U.T @ target, values * values
+    inverse = values / (squares + penalty(C))
+    w = V.T @ (along * inverse)
+    missed = target - U @ (along * values * inverse)
+    length = np.linalg.norm(w) + inverse.max(initial=0.0) * np.linalg.norm(missed)
+    spread = max(float(np.linalg.norm(target)), _TINY)
+    return w, float(ERRORS * values.max(initial=0.0) * length / spread)
 
 
-def left_out_dual(gram: Callable[[], Matrix], y: Vector, sample: Sample, C: float) -> Matrix:
-    """Return h(x_j) - h(x_i) with i and j left out, from one inverse: O(m^3) and no refit."""
+class Dual(NamedTuple):
+    """A solution of the dual.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (m,)
+        The coefficients; those of each query add to 0.
+    level : float
+        The mean of the scores over the rows.
+    objective : float
+        The value of the objective.
+    error : float
+        How far scores may be off, as a share of the spread of y.
+    """
+
+    alpha: Vector
+    level: float
+    objective: float
+    error: float
+
+
+def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
+    """Solve the dual by Cholesky's factor and a refined solution, O(m^3).
+
+    The residual is that of the values that were given; their rounding is a part of the error that
+    no later precision could take away.
+    """
     target = np.sqrt(sample.cost) * sample.centred(y)
-    J, _, lift = _centred(gram(), sample, 1.0 / C, lifted=True)
-    factor, sound = _factor(J)
+    top = float(np.abs(target).max(initial=0.0))
+    if top == 0:
+        return Dual(np.zeros_like(y), 0.0, 0.0, 0.0)
+    target /= top
+    root, ridge = np.sqrt(sample.cost), penalty(C)
+    K, sizes = gram()
+    diagonal = np.diagonal(K).copy()
+    K, means, _ = centre_scaled(K, sample, ridge)
+    factor, sound = cholesky(K)
     if sound:
-        beta = lapack.dpotrs(factor, target, lower=0)[0]
-        J = lapack.dpotri(factor, lower=0, overwrite_c=1)[0].T
+        beta, left = np.zeros_like(target), target
+        for _ in range(2):
+            beta = _projected(beta + lapack.dpotrs(factor, left, lower=0)[0], sample)
+            said = root * sample.centred(_product(K, diagonal, root * beta))
+            left = target - said - ridge * beta
+        missed = float(np.linalg.norm(left))
     else:
-        J, _, lift = _centred(gram(), sample, 0.0, lifted=True)
-        values, U = _spectrum(J)
-        values += 1.0 / C
-        beta = U @ ((U.T @ target) / values)
-        J = (U / values) @ U.T
-    null = sample.null / np.sqrt(1.0 / C + lift)
-    return _left_out(J, null, beta, y, sample, _rounding(C, lift))
+        # the penalty is hidden by rounding: so is the target along some eigenvectors
+        K, means, _ = centre_scaled(gram()[0], sample, 0.0)
+        values, U = spectrum(K, ERRORS * float(sample.cost @ sizes))
+        along = U.T @ target
+        lost = values + ridge <= len(values) * EPS * values[-1]
+        beta = U @ np.where(lost, 0.0, along / np.where(lost, 1.0, values + ridge))
+        beta, missed = _projected(beta, sample), float(np.linalg.norm(along[lost]))
+    alpha = top * (root * beta)
+    error = missed / float(np.linalg.norm(target)) + rounding(alpha, sizes, y, sample)
+    objective = top * (top * (float(beta @ target) + C * missed * missed))
+    return Dual(alpha, float(sample.overall(means) @ alpha), objective, error)
 
 
-def left_out_primal(X: Any, y: Vector, sample: Sample, C: float) -> Matrix:
-    """Return the same from the rows of a linear model, in O(m^2 d): for d below m."""
-    stats = moments(X, y, sample)
-    target = np.sqrt(sample.cost) * sample.centred(y)
-    values, V = _spectrum(stats.xx)
-    Z = np.empty((X.shape[0], len(values)))
+def rounding(alpha: Vector, sizes: Vector, y: Vector, sample: Sample) -> float:
+    """Return how far the scores of coefficients may be off, as a share of the spread of y."""
+    spread = np.sqrt(sample.cost) * sample.centred(y)
+    if not alpha.any():
+        return 0.0
+    top = np.abs(alpha).max()
+    noise = np.sqrt(sample.cost @ sizes) * np.linalg.norm(np.sqrt(sizes) * (alpha / top))
+    return float(ERRORS * noise / np.linalg.norm(spread / top))
+
+
+def _projected(beta: Vector, sample: Sample) -> Vector:
+    """Return beta with coefficients that add to 0 in each query."""
+    share = np.bincount(sample.codes, sample.null * beta, len(sample.totals))
+    return beta - sample.null * share[sample.codes]
+
+
+def _product(K: Matrix, diagonal: Vector, v: Vector) -> Vector:
+    """Multiply with the matrix whose values are left above the diagonal of a factor."""
+    places = np.diag_indices_from(K)
+    kept = K[places]
+    K[places] = diagonal
+    product = blas.dsymv(1.0, K.T, v, lower=1)
+    K[places] = kept
+    return product
+
+
+def tilde(X: Any, sample: Sample) -> Matrix:
+    """Return all rows with a tilde, dense."""
+    if X.shape[0] * X.shape[1] > _ENTRIES:
+        check_trusted(np.inf, "products of rows")
+    Z = np.empty(X.shape)
     for rows, block in sample.blocks(X, sample.means(X)):
-        Z[rows] = block @ V
-    Z /= np.sqrt(values + 1.0 / C)
-    J = Z @ Z.T
-    np.negative(J, out=J)
-    J[np.diag_indices_from(J)] += 1.0
-    return _left_out(J, sample.null, target - Z @ (Z.T @ target), y, sample, _rounding(C, 0.0))
+        Z[rows] = block
+    return Z
 
 
-def left_out_path(
-    basis: tuple[Vector, Matrix, float], y: Vector, sample: Sample, Cs: Vector
-) -> tuple[Vector, Vector]:
-    """Return the mean squared error and the misranking of the left-out pairs for each C.
-
-    Off-diagonal entries are computed in single precision, where the sum over the pairs forgets
-    the rounding, and anew in double precision for blocks that are nearly singular: at most a matrix
-    product in single precision and a loop over the pairs for each C, and fewer products where the
-    spectrum is narrow, since the values of C then see nearly the same of it.
-
-    Parameters
-    ----------
-    basis : tuple
-        As from `dual_basis` or `primal_basis`.
-    y, sample
-        As in the module's docstring.
-    Cs : ndarray of shape (n_Cs,)
-        The trade-offs.
-
-    Returns
-    -------
-    msd, misranking : ndarrays of shape (n_Cs,)
-    """
-    values, U, lift = basis
-    order, starts = group_rows(sample.codes, len(sample.totals))
-    scale = 1.0 / np.sqrt(sample.cost[order])
-    target = sample.centred(y)[order] / scale
-    U, y, weight = U[order], y[order], sample.weight[order]
-    complete = lift > 0
-    shrunk = 1.0 / (1.0 + np.outer(Cs, values))
-    filters = shrunk if complete else np.outer(Cs, values) * shrunk
-    sign = 1.0 if complete else -1.0
-    diagonals = filters @ (U * U).T
-    residuals = (filters * (U.T @ target)) @ U.T
-    null = np.zeros_like(y) if complete else sample.null[order]
-    if not complete:
-        diagonals, residuals = 1.0 - null * null - diagonals, target - residuals
-    np.maximum(diagonals, 0.0, out=diagonals)
-    sums = np.zeros((len(Cs), 4))
-    for shared in _shared(filters, np.arange(len(Cs))):
-        V = (U * np.sqrt(shared.scale)).astype(np.float32)
-        for start, stop in pairwise(starts.tolist()):
-            query = slice(start, stop)
-            for first in range(start, stop, _FEW_ROWS):
-                last = min(first + _FEW_ROWS, stop)
-                parts = V[first:last] * shared.shapes[:, None]
-                parts = parts.reshape(-1, V.shape[1]) @ V[start:last].T
-                entries = shared.mix @ parts.reshape(len(shared.shapes), -1)
-                for k, J in zip(shared.columns, entries, strict=True):
-                    block_errors(
-                        J.reshape(last - first, last - start),
-                        sign,
-                        first - start,
-                        diagonals[k, query],
-                        null[query],
-                        residuals[k, query],
-                        scale[query],
-                        y[query],
-                        weight[query],
-                        U[query],
-                        filters[k],
-                        _rounding(Cs[k], lift),
-                        sums[k],
-                    )
-    with np.errstate(invalid="ignore"):
-        return sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 3]
-
-
-class _Shared(NamedTuple):
-    """Filters as mixtures of fewer: ``filters[columns]`` is nearly ``scale * (mix @ shapes)``."""
-
-    columns: NDArray[np.int64]
-    scale: Vector
-    shapes: NDArray[np.float32]
-    mix: NDArray[np.float32]
-
-
-def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[_Shared]:
-    """Yield the filters of all values of C, positive and a row each, in parts that share shapes.
-
-    A part must lose next to nothing of any entry, and have no entry that is a small difference of
-    large ones; else its halves are tried.
-    """
-    mine = filters[columns]
-    if len(columns) == 1 or not mine.size:
-        shapes, mix = np.ones((1, mine.shape[1])), np.ones((len(columns), 1))
-        yield _Shared(columns, mine[0], shapes.astype(np.float32), mix.astype(np.float32))
-        return
-    scale = np.exp(np.log(mine).mean(axis=0))
-    size = np.exp(np.log(mine / scale).mean(axis=1))[:, None]
-    even = mine / scale / size
-    mix, lengths, shapes = np.linalg.svd(even, full_matrices=False)
-    mix *= lengths
-    for n in range(1, len(columns)):
-        lost = np.abs(mix[:, n:] @ shapes[n:]) / even
-        cancelled = np.abs(mix[:, :n]) @ np.abs(shapes[:n]) / even
-        if lost.max() <= _LOST and cancelled.max() <= _CANCELLED:
-            kept = shapes[:n].astype(np.float32), (size * mix[:, :n]).astype(np.float32)
-            yield _Shared(columns, scale, *kept)
-            return
-    for half in np.array_split(columns, 2):
-        yield from _shared(filters, half)
-
-
-def dual_basis(K: Matrix, sample: Sample) -> tuple[Vector, Matrix, float]:
-    """Return eigenvalues and vectors of the centred Gram matrix, which serve every C; O(m^3).
-
-    Those along the means of the queries are the largest, by the lift, and left out.
-    """
-    J, _, lift = _centred(K, sample, 0.0, lifted=True)
-    values, U = _spectrum(J)
-    rest = len(values) - len(sample.totals)
-    return values[:rest], U[:, :rest], lift
-
-
-def primal_basis(X: Any, y: Vector, sample: Sample) -> tuple[Vector, Matrix, float]:
-    """Return the same for the range of linear rows, in O(m d^2 + d^3)."""
-    values, V = _spectrum(moments(X, y, sample).xx)
-    kept = values > len(values) * _EPS * values[-1]
-    U = np.empty((X.shape[0], int(kept.sum())))
-    for rows, block in sample.blocks(X, sample.means(X)):
-        U[rows] = block @ V[:, kept]
-    return values[kept], U / np.sqrt(values[kept]), 0.0
-
-
-def _centred(
+def centre_scaled(
     K: Matrix, sample: Sample, ridge: float, *, lifted: bool = False
 ) -> tuple[Matrix, Matrix, float]:
     """Centre and scale K below the diagonal, in place; return it, the means and the lift.
@@ -351,52 +319,24 @@ def _centred(
     return K, means, lift
 
 
-def _solve(system: Callable[[], Matrix], target: Vector, ridge: float) -> tuple[Vector, float]:
-    """Solve a system given below its diagonal; return the solution and what it can't reach.
-
-    Where rounding hides the ridge, the part of the target along such eigenvectors is given up, and
-    its squared length is returned.
-    """
-    factor, sound = _factor(system())
-    if sound:
-        return lapack.dpotrs(factor, target, lower=0)[0], 0.0
-    matrix = system()
-    matrix[np.diag_indices_from(matrix)] -= ridge
-    values, U = _spectrum(matrix)
-    along = U.T @ target
-    lost = values + ridge <= len(values) * _EPS * values[-1]
-    solution = U @ np.where(lost, 0.0, along / np.where(lost, 1.0, values + ridge))
-    return solution, float((along[lost] ** 2).sum())
-
-
-def _factor(matrix: Matrix) -> tuple[Matrix, bool]:
+def cholesky(matrix: Matrix) -> tuple[Matrix, bool]:
     """Return the Cholesky factor of a matrix, which is overwritten, and whether to trust it."""
     factor, info = lapack.dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
     pivots = np.diagonal(factor) ** 2
-    return factor, info == 0 and bool(pivots.min() > len(pivots) * _EPS * pivots.max())
+    return factor, info == 0 and bool(pivots.min() > len(pivots) * EPS * pivots.max())
 
 
-def _spectrum(matrix: Matrix) -> tuple[Vector, Matrix]:
-    """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal."""
+def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
+    """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal.
+
+    ``noise`` is by how much the matrix may be off.
+    """
     driver = "evd" if len(matrix) > 1 else "ev"  # which SciPy 1.11 fails to call with one
     values, U = eigh(matrix.T, lower=False, driver=driver, overwrite_a=True, check_finite=False)
-    if values[0] < -_INDEFINITE * max(values[-1], -values[0]):
+    rounded = max(_INDEFINITE * max(values[-1], -values[0]), len(values) * noise, _TINY)
+    if values[0] < -rounded:
         raise ValueError(
             f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
             "positive semi-definite; use another kernel or a smaller C"
         )
     return np.maximum(values, 0.0), U
-
-
-def _rounding(C: float, lift: float) -> float:
-    """Return the relative error of an inverse, which grows with C trace, half of C lift."""
-    return max(1e-11, 0.5 * _EPS * C * lift)
-
-
-def _left_out(
-    J: Matrix, null: Vector, beta: Vector, y: Vector, sample: Sample, rounding: float
-) -> Matrix:
-    sizes = np.bincount(sample.codes, minlength=len(sample.totals))
-    scale = 1.0 / np.sqrt(sample.cost)
-    left_out_differences(J, sample.codes, sizes, null, beta, scale, y, rounding)
-    return J

@@ -1,8 +1,10 @@
 """The statistics of a linear ridge with query intercepts: exact in any chunks, on any machines.
 
-An open query has a weight A, a mean and a scatter of z = (x, y); what it adds to the objective
-is A times its scatter, and A changes while rows arrive. So every open query keeps a scatter of
+An open query has a weight A, a mean and a covariance of z = (x, y); what it adds to the objective
+is A squared times its covariance, and A changes while rows arrive. So every open query keeps
 8 (d + 1)^2 bytes. Closed, it is added to one sum and forgotten but for its name.
+
+Covariances are means: weights count as shares of their sum, so that no weight is too small.
 """
 
 from collections.abc import Hashable, Iterable
@@ -23,19 +25,19 @@ _ROWS = 4096
 
 @dataclass
 class Query:
-    """Weight, mean and scatter about the mean of the rows z = (x, y) of one query."""
+    """Weight, mean and covariance of the rows z = (x, y) of one query."""
 
     weight: float
     mean: Vector
-    scatter: Matrix
+    covariance: Matrix
 
     def merged(self, other: "Query") -> "Query":
         """Return the statistics of both together."""
         weight = self.weight + other.weight
-        gap = other.mean - self.mean
-        scatter = self.scatter + other.scatter
-        scatter += (self.weight * other.weight / weight) * np.outer(gap, gap)
-        return Query(weight, self.mean + (other.weight / weight) * gap, scatter)
+        share, gap = other.weight / weight, other.mean - self.mean
+        covariance = (1.0 - share) * self.covariance + share * other.covariance
+        covariance += (share * (1.0 - share)) * np.outer(gap, gap)
+        return Query(weight, self.mean + share * gap, covariance)
 
 
 @dataclass
@@ -58,13 +60,12 @@ class Statistics:
     named: bool
     queries: dict[Hashable, Query] = field(default_factory=dict)
     closed: set[Hashable] = field(default_factory=set)
-    _sum: Matrix = field(init=False, repr=False)
-    _squares: float = field(default=0.0, init=False, repr=False)
+    _sum: "Scatter" = field(init=False, repr=False)
     _all: Query = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         size = self.n_features + 1
-        self._sum = np.zeros((size, size))
+        self._sum = Scatter(0.0, np.zeros((size, size)))
         self._all = Query(0.0, np.zeros(size), np.zeros((0, 0)))
 
     @classmethod
@@ -98,6 +99,12 @@ class Statistics:
             raise ValueError(
                 "one part of the rows has a qid and the other has none: give qid to all or to none"
             )
+        kinds = self._kinds() | other._kinds()
+        if len(kinds) > 1:
+            raise ValueError(
+                "qid has numbers in one part of the rows and strings in another, so that a query "
+                "may have two names: use one kind"
+            )
         again = self.closed & (other.queries.keys() | other.closed)
         again |= other.closed & self.queries.keys()
         if again:
@@ -108,8 +115,7 @@ class Statistics:
             mine = both.queries.get(name)
             both.queries[name] = query if mine is None else mine.merged(query)
         both.closed = self.closed | other.closed
-        both._sum = self._sum + other._sum
-        both._squares = self._squares + other._squares
+        both._sum = self._sum.plus(other._sum)
         both._all = _pooled([self._all, other._all])
         return both
 
@@ -121,8 +127,7 @@ class Statistics:
                 raise ValueError(f"qid={name!r} is no open query")
             query = rest.queries.pop(name)
             rest.closed.add(name)
-            rest._sum = rest._sum + query.weight * query.scatter
-            rest._squares += query.weight**2
+            rest._sum = rest._sum.plus(Scatter(query.weight, query.covariance))
             rest._all = _pooled([rest._all, query])
         return rest
 
@@ -131,28 +136,60 @@ class Statistics:
         """Queries seen, closed ones included."""
         return len(self.queries) + len(self.closed)
 
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return _pooled([self._all, *self.queries.values()]).weight
+
+    def _kinds(self) -> set[str]:
+        """Return what the names of the queries are."""
+        names = (*self.queries, *self.closed) if self.named else ()
+        return {"strings" if isinstance(name, str | bytes) else "numbers" for name in names}
+
     def moments(self) -> tuple[Moments, Vector]:
         """Return the moments of the ridge, and the mean of all rows z."""
-        total, squares = self._sum.copy(), self._squares
+        top = max([self._sum.weight, *(query.weight for query in self.queries.values())])
+        total = (self._sum.weight / top) ** 2 * self._sum.covariance
+        squares = (self._sum.weight / top) ** 2
         for query in self.queries.values():
-            total += query.weight * query.scatter
-            squares += query.weight**2
+            share = (query.weight / top) ** 2
+            total += share * query.covariance
+            squares += share
         total *= 2.0 / squares
         mean = _pooled([self._all, *self.queries.values()]).mean
         return Moments(total[:-1, :-1], total[:-1, -1], float(total[-1, -1])), mean
 
 
+@dataclass
+class Scatter:
+    """The sum over queries of squared weight times covariance, as a mean, and the root of it."""
+
+    weight: float
+    covariance: Matrix
+
+    def plus(self, other: "Scatter") -> "Scatter":
+        """Return the sum of both."""
+        weight = float(np.hypot(self.weight, other.weight))
+        if weight == 0:
+            return self
+        mine, theirs = (self.weight / weight) ** 2, (other.weight / weight) ** 2
+        return Scatter(weight, mine * self.covariance + theirs * other.covariance)
+
+
 def _describe(X: Any, y: Vector, weight: Vector) -> Query:
     z = np.column_stack([X.toarray() if sparse.issparse(X) else X, y])
-    mean = weight @ z / weight.sum()
+    share = weight / weight.max()
+    share /= share.sum()
+    mean = share @ z
     z -= mean
-    z *= np.sqrt(weight)[:, None]
+    z *= np.sqrt(share)[:, None]
     return Query(float(weight.sum()), mean, z.T @ z)
 
 
 def _pooled(parts: list[Query]) -> Query:
-    """Return weight and mean of several parts together, without a scatter."""
+    """Return weight and mean of several parts together, without a covariance."""
     weights = np.array([part.weight for part in parts])
     means = np.array([part.mean for part in parts])
     total = float(weights.sum())
-    return Query(total, weights @ means / total if total else means[0], np.zeros((0, 0)))
+    shares = weights / total if total else np.zeros(len(parts))
+    return Query(total, shares @ means, np.zeros((0, 0)))
