@@ -24,9 +24,11 @@ if options.case is not None:
     sys.exit(one_case(options.case))
 end, start, findings = time.monotonic() + 60 * options.minutes, options.seed, []
 stop = sys.maxsize if options.cases is None else start + options.cases
-while start < stop and (options.cases is not None or time.monotonic() < end):
-    findings += run(start, min(start + BLOCK, stop))
-    start += BLOCK
-    print(f"{start - options.seed} cases, {len(findings)} findings", file=sys.stderr, flush=True)
-print(table(findings))
+try:
+    while start < stop and (options.cases is not None or time.monotonic() < end):
+        findings += run(start, min(start + BLOCK, stop))
+        start += BLOCK
+        print(f"{start - options.seed} cases, {len(findings)} findings", file=sys.stderr, flush=True)
+finally:
+    print(table(findings))
 sys.exit(bool(findings))

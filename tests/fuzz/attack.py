@@ -192,9 +192,10 @@ class Case:
                 if all("function" not in type(v).__name__ for v in vars(model).values()):
                     copy = self._call(f"{name}.pickle", _pickled, {"model": model}, done)
                     model = model if copy is None else copy
-            elif step == "clone" and self.w.random.random() < 0.3:
-                model = clone(model, safe=False)
-            elif step != "clone":
+            elif step == "clone":
+                copy = self._call(f"{name}.clone", clone, {"estimator": model}, done)
+                model = copy if copy is not None and self.w.random.random() < 0.3 else model
+            else:
                 if self.w.random.random() < 0.1:
                     self.w.n, self.w.d = self.w.choose((4, 1), (9, 2), (12, 5))
                 damaged = int(self.w.random.random() < 0.25) if self.n_damaged is None else 0
