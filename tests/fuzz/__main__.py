@@ -28,7 +28,7 @@ try:
     while start < stop and (options.cases is not None or time.monotonic() < end):
         findings += run(start, min(start + BLOCK, stop))
         start += BLOCK
-        print(f"{start - options.seed} cases, {len(findings)} findings", file=sys.stderr, flush=True)
+        print(f"{start - options.seed} cases, {len(findings)} findings", file=sys.stderr)
 finally:
     print(table(findings))
 sys.exit(bool(findings))
