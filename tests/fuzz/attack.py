@@ -42,6 +42,7 @@ NOT_FINITE = {
     "leave_pair_out": "differences are NaN across queries, misranking if no ratings differ",
     "progressive_validation": "the result carries the input",
     "prank_mistake_bound": "infinite without a margin",
+    "mean_interval": "with a single trial the half-width is infinite",
     "pairwise_wins": "a candidate may be called infinity",
     "read_": "a rating that is not there is NaN",
     "Display": "holds what it was given",
