@@ -138,6 +138,14 @@ def test_diversity_is_one_less_the_mean_cosine():
     assert OAPRank(3, label_order=[1, 2]).fit([[0.0]], [2]).diversity() == 0
 
 
+def test_diversity_leaves_out_members_that_learned_nothing():
+    # With few rows and a small tau some members see no row at all.
+    model = OAPRank(12, tau=0.3, random_state=0).fit([[1.0], [2.0], [3.0]], [3, 1, 2])
+    members = np.hstack([model.members_coef_, model.members_thresholds_])
+    assert 2 <= np.count_nonzero(members.any(axis=1)) < 12
+    assert 0 <= model.diversity() <= 2
+
+
 @pytest.mark.parametrize(
     "params", [{"tau": 0}, {"tau": 1.1}, {"n_estimators": 0}, {"combine": "x"}]
 )

@@ -257,11 +257,11 @@ class OAPRank(KernelMixin, BaseEstimator):
         W, B = self._state["W"], self._state["B"]
         products = self._products(W) + B @ B.T
         lengths = np.sqrt(np.maximum(products.diagonal(), 0))
-        active = lengths > 0
-        n = np.count_nonzero(active)
+        active = np.flatnonzero(lengths)
+        n = len(active)
         if n < 2:
             return 0.0
-        cosines = (products / np.outer(lengths, lengths))[active][:, active]
+        cosines = products[np.ix_(active, active)] / np.outer(lengths[active], lengths[active])
         return float(1 - (cosines.sum() - n) / (n * (n - 1)))
 
     def _said(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:

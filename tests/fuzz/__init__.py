@@ -1,0 +1,1 @@
+"""A fuzz over the public API: random types, shapes and values."""
