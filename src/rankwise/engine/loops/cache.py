@@ -4,8 +4,8 @@ numba keeps compiled functions in files, but it looks at the file of the functio
 change in another file that the function calls into, old code would run. Here the names of the files
 hold a digest of all source files of the engine, so that changed sources never find them.
 
-Compiled loops are read from the first of these folders that has them, and written to the first
-that can be written to:
+Compiled loops are written to the first of these folders that can be written to, and read from it
+and those before it:
 
 1. the folder that the environment variable ``NUMBA_CACHE_DIR`` names;
 2. ``__pycache__`` beside the source file;
@@ -40,14 +40,21 @@ def digest() -> str:
     return found.hexdigest()[:12]
 
 
-def folders(source: Path) -> list[Path]:
-    """Return the folders that may hold the compiled functions of a source file, best first."""
+def folders(source: Path) -> tuple[list[Path], Path | None]:
+    """Return the folders that hold the compiled functions of a source file, best first.
+
+    And the one that they are written to, the last of these, or None if there is none.
+    """
     # Two installations never share a folder.
     place = hashlib.sha256(str(source.parent).encode()).hexdigest()[:16]
     named = [config.CACHE_DIR] if config.CACHE_DIR else []
     home = AppDirs(appname="numba", appauthor=False).user_cache_dir
     named, home = ([Path(top) / f"rankwise-{place}" for top in tops] for tops in (named, [home]))
-    return [*named, source.parent / "__pycache__", *home]
+    possible = [*named, source.parent / "__pycache__", *home]
+    for number, folder in enumerate(possible, start=1):
+        if can_write(folder):
+            return possible[:number], folder
+    return possible, None
 
 
 @cache

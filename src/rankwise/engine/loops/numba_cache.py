@@ -14,7 +14,7 @@ from numba.core.caching import (
     _CacheLocator,
 )
 
-from rankwise.engine.loops.cache import can_write, digest, folders, warn_once
+from rankwise.engine.loops.cache import digest, folders, warn_once
 
 
 class _Locator(_CacheLocator):
@@ -22,8 +22,7 @@ class _Locator(_CacheLocator):
 
     def __init__(self, function: Any, source: str) -> None:
         self._line = function.__code__.co_firstlineno
-        self.folders = folders(Path(source))
-        self.writable = next((folder for folder in self.folders if can_write(folder)), None)
+        self.folders, self.writable = folders(Path(source))
 
     @classmethod
     def from_function(cls, function: Any, source: str) -> "_Locator":
