@@ -17,8 +17,8 @@ from rankwise.engine.loops.compiled import compiled
 
 def dispatchers():
     """Yield all compiled functions of the loops."""
-    for module in pkgutil.iter_modules(loops.__path__):
-        members = vars(importlib.import_module(f"{loops.__name__}.{module.name}"))
+    for module in pkgutil.walk_packages(loops.__path__, f"{loops.__name__}."):
+        members = vars(importlib.import_module(module.name))
         yield from (member for member in members.values() if hasattr(member, "targetoptions"))
 
 
