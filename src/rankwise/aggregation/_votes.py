@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise.base import Ranking
-from rankwise.engine.loops.inversions import count_inversions
 from rankwise.engine.loops.majority import count_wins
+from rankwise.engine.loops.pairs.inversions import count_inversions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
