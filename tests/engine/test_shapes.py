@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from rankwise.engine.kernels import Kernel
-from rankwise.engine.loops.left_out import errors_of
+from rankwise.engine.loops.ridge.left_out import errors_of
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.loops.shapes import check_shape, row_count, row_width
 from rankwise.engine.loops.text import scan_letor, scan_table

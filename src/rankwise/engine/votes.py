@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.loops.inversions import count_inversions
 from rankwise.engine.loops.ordering.majority import count_wins
+from rankwise.engine.loops.pairs.inversions import count_inversions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
