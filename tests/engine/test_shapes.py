@@ -10,7 +10,7 @@ from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.loops.shapes import check_shape, row_count, row_width
 from rankwise.engine.loops.text import scan_letor, scan_table
 from rankwise.engine.pairs import HingeLoss, MagnitudeLoss, Pairs, count_pairs
-from rankwise.engine.solvers.boosting import Listed
+from rankwise.engine.solvers.boosting import GivenPairs
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.supports import TILE, DenseSupports, PrecomputedSupports, SparseSupports
 
@@ -60,9 +60,9 @@ def test_weights_of_other_rows():
 def test_pairs_of_other_rows():
     one = np.ones(1, dtype=np.int64)
     with pytest.raises(ValueError, match="better is int64"):
-        Listed(one, one[:0], np.ones(1), 3)
+        GivenPairs(one, one[:0], np.ones(1), 3)
     with pytest.raises(ValueError, match="worse names row 7 of 3"):
-        Listed(7 * one, one, np.ones(1), 3)
+        GivenPairs(7 * one, one, np.ones(1), 3)
 
 
 @pytest.mark.parametrize("n", [0, 3, 5])
