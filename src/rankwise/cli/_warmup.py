@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, FirstCall, make_data
-from rankwise.engine.loops.cache import ENGINE, digest, folders, remove_old
+from rankwise.engine.loops.cache import SOURCES, digest, folders, remove_old
 
 
 def cache_folders() -> list[tuple[list[Path], Path | None]]:
     """Return, for each folder of loops, where they are read from and where they are written to."""
-    sources = {path.parent for path in (ENGINE / "loops").rglob("*.py")}
+    sources = {path.parent for folder in SOURCES for path in folder.rglob("*.py")}
     return [folders(source / "any.py") for source in sorted(sources)]
 
 

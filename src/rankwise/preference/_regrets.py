@@ -94,13 +94,13 @@ def preference_regret(
     0.25
     """
     weak = _weak(kind)
-    several, listed = _listed(targets)
+    several, by_set = _targets_by_set(targets)
     given = [prefer_matrix]
     if several:
         given = as_list(prefer_matrix, "prefer_matrix", "a list of matrices, one for each set")
     matrices = [check_preferences(P) for P in given]
     names = [list(range(len(P))) for P in matrices]
-    groups = _group(listed, names, "prefer_matrix")
+    groups = _group(by_set, names, "prefer_matrix")
     if items is not None:
         named = as_list(items, "items", "a list of the names of rows, one for each set")
         names = [as_order(row_names, "items") for row_names in named]
@@ -154,10 +154,10 @@ def ranking_regret(
     0.5
     """
     weak = _weak(kind)
-    several, listed = _listed(targets)
+    several, by_set = _targets_by_set(targets)
     given = as_list(order, "order", "a list of orders, one for each set") if several else [order]
     orders = [as_order(one, "order") for one in given]
-    groups = _group(listed, orders, "order")
+    groups = _group(by_set, orders, "order")
     compared: list[Any] = [None] * (len(orders) if weak else 1)
     if best is not None:
         compared = as_list(best, "best", "a list of orders, one for each set")
@@ -223,13 +223,13 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     >>> alternatives_gap([[["a", "b", "c"]], [["d", "a", "b"], ["d", "b", "a"]]])
     AlternativesGap(value=0.5, pair=('a', 'b'), sets=(0, 1))
     """
-    several, listed = _listed(targets)
+    several, by_set = _targets_by_set(targets)
     if not several:
         raise ValueError(
             f"targets={short(targets)} must be a list of orders for each of several sets"
         )
-    names = [as_order(orders[0], "targets") for orders in listed]
-    sets = _sets(_group(listed, names, "the first target"), names, weight)
+    names = [as_order(orders[0], "targets") for orders in by_set]
+    sets = _sets(_group(by_set, names, "the first target"), names, weight)
     worst = AlternativesGap(0.0, None, None)
     for a, b in combinations(range(len(sets)), 2):
         shared = [item for item in sets[a].items if item in set(sets[b].items)]
@@ -241,7 +241,7 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     return worst
 
 
-def _listed(targets: Any) -> tuple[bool, list[list[Any]]]:
+def _targets_by_set(targets: Any) -> tuple[bool, list[list[Any]]]:
     """Return whether targets are orders of several sets rather than of one, and them by set."""
     orders = as_list(targets, "targets", "a list of orders, or of such lists for several sets")
     nested = False

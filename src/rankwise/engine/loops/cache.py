@@ -2,7 +2,8 @@
 
 numba keeps compiled functions in files, but it looks at the file of the function alone: after a
 change in another file that the function calls into, old code would run. Here the names of the files
-hold a digest of all source files of the engine, so that changed sources never find them.
+hold a digest of all source files that loops can be made of, so that changed sources never find
+them: the folders ``loops`` and ``machine`` of the engine, which import nothing else of ours.
 
 Compiled loops are written to the first of these folders that can be written to, and read from it
 and those before it:
@@ -25,17 +26,18 @@ from pathlib import Path
 from numba import config
 from numba.misc.appdirs import AppDirs
 
-ENGINE = Path(__file__).parents[1]
+_ENGINE = Path(__file__).parents[1]
+SOURCES = (_ENGINE / "loops", _ENGINE / "machine")
 # Settings that change the code and that numba does not tell apart by itself.
 _SETTINGS = ("NUMBA_BOUNDSCHECK", "NUMBA_OPT", "RANKWISE_PLAIN_LOOPS")
 
 
 @cache
 def digest() -> str:
-    """Return a digest of the names and contents of the engine's source files: some milliseconds."""
+    """Return a digest of the names and contents of the source files: some milliseconds."""
     found = hashlib.sha256(repr([os.environ.get(name) for name in _SETTINGS]).encode())
-    for path in sorted(ENGINE.rglob("*.py")):
-        found.update(f"{path.relative_to(ENGINE).as_posix()}\n".encode())
+    for path in sorted(path for folder in SOURCES for path in folder.rglob("*.py")):
+        found.update(f"{path.relative_to(_ENGINE).as_posix()}\n".encode())
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
 

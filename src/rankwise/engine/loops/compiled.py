@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import config, njit
 
-from rankwise.engine.loops.cache import ENGINE, warn_once
+from rankwise.engine.loops.cache import SOURCES, warn_once
 
 try:
     from rankwise.engine.loops.numba_cache import EngineCache
@@ -32,7 +32,8 @@ def compiled(function: Any = None, **options: Any) -> Any:
         return np.errstate(all="ignore")(function)
     loop = njit(nogil=True, **options)(function)
     source = Path(function.__code__.co_filename)
-    if EngineCache is not None and ENGINE in source.parents and source.is_file():
+    of_engine = source.is_file() and any(folder in source.parents for folder in SOURCES)
+    if EngineCache is not None and of_engine:
         loop._cache = EngineCache(function)
         return loop
     try:
