@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import overload
 
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.loops.prefetch import ask_for
+from rankwise.engine.machine.prefetch import ask_for
 
 WIDTH = 8
 CELLS = 1024

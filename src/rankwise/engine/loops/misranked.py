@@ -27,8 +27,8 @@ from rankwise.engine.loops.lanes import (
     where_above,
     write_lanes,
 )
-from rankwise.engine.loops.prefetch import ask_for
 from rankwise.engine.loops.shapes import EACH, check_shape
+from rankwise.engine.machine.prefetch import ask_for
 
 Floats = NDArray[np.float64]
 
