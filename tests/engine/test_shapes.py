@@ -119,8 +119,8 @@ def test_foreign_supports(kind, state):
         kind(Kernel("rbf", 0.5), state, 3, None)
 
 
-def test_too_many_rows_to_face():
+def test_too_many_rows_to_compare():
     supports = DenseSupports(Kernel("rbf", 0.5), {}, 3, None)
     for shape in ((TILE + 1, 3), (1, 2)):
-        with pytest.raises(ValueError, match="can't be faced"):
-            supports.face(np.ones(shape), learning=False)
+        with pytest.raises(ValueError, match="can't be compared"):
+            supports.compare(np.ones(shape), learning=False)

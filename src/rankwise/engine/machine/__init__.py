@@ -1,1 +1,1 @@
-"""Raw instructions for compiled loops, each with a plain twin for where it can't be built."""
+"""Raw instructions for compiled loops, each with a plain twin that serves in its place."""

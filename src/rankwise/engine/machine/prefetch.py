@@ -1,8 +1,8 @@
-"""Ask for rows before they are needed.
+"""Ask for data before it is needed. It changes no result.
 
-A pass over a long dense stream waits for memory, and each update that the processor failed to
-foresee breaks the stream of reads. Asking a few rows ahead keeps it flowing: a fifth to a quarter
-less time for PRank on 200,000 x 100. It changes no result.
+Loops that read memory in a known but irregular order gain: see what each caller states. A pass over
+rows in order does not: PRank on 200,000 x 100 took 9.5 ms with it and 8.0 ms without, medians of
+five alternating runs, so the online loops don't use it.
 """
 
 import numpy as np
@@ -11,7 +11,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-AHEAD = 8
+from rankwise.engine.machine.build import can_be_built
+
+# Bytes of a cache line.
 LINE = 64
 
 
@@ -35,17 +37,20 @@ def _prefetch(typing_context, array, place):
     return types.void(array, place), codegen
 
 
-def ask_for(rows, i):  # pragma: no cover
-    """Ask for row i of a matrix, if there is one, or entry i of a vector; CSR rows are short."""
-    raise TypeError("ask_for runs in compiled code only")
+def ask_for(rows, i):
+    """Ask for row i of a matrix, if there is one, or entry i of a vector; else do nothing."""
+
+
+def _ask_entry(rows, i):
+    _prefetch(rows, (np.int64(i),))
 
 
 @overload(ask_for)
 def _ask_for(rows, i):
     if not isinstance(rows, types.Array):
-        return lambda rows, i: None
+        return ask_for
     if rows.ndim == 1:
-        return lambda rows, i: _prefetch(rows, (np.int64(i),))
+        return _ask_entry if can_be_built(_ask_entry, rows, i) else ask_for
 
     per_line = LINE * 8 // rows.dtype.bitwidth
 
@@ -54,14 +59,4 @@ def _ask_for(rows, i):
             for j in range(0, rows.shape[1], per_line):
                 _prefetch(rows, (np.int64(i), np.int64(j)))
 
-    return dense
-
-
-def ask_ahead(rows, i):  # pragma: no cover
-    """Ask for the row that is AHEAD rows after row i."""
-    raise TypeError("ask_ahead runs in compiled code only")
-
-
-@overload(ask_ahead)
-def _ask_ahead(rows, i):
-    return lambda rows, i: ask_for(rows, i + AHEAD)
+    return dense if can_be_built(dense, rows, i) else ask_for
