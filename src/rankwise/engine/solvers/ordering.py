@@ -123,10 +123,10 @@ def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.i
     --------
     >>> import numpy as np
     >>> from rankwise.engine.solvers.ordering import solve
-    >>> margins = np.array([[0, 3, -1], [-3, 0, 1], [1, -1, 0]])    # a circle: 0, 1, 2, 0
+    >>> margins = np.array([[0.0, 3, -1], [-3, 0, 2], [1, -2, 0]])    # a circle: 0, 1, 2, 0
     >>> found = solve(margins)
     >>> found.order.tolist(), found.cost, found.lower_bound
-    ([2, 0, 1], 1.0, 1.0)
+    ([0, 1, 2], 1.0, 1.0)
     """
     unit, whole = _unit(margins)
     scaled = margins / unit
