@@ -1,8 +1,14 @@
 """Learn to put things in order, and say how far to trust the order.
 
-Each kind of evidence has a room of its own (`rankwise.ordinal` for graded items that arrive as a
-stream, `rankwise.magnitude` for ratings whose differences matter, `rankwise.pairwise` for grades,
-pairs and queries); rooms are loaded when first used, so that ``import rankwise`` stays light.
+Each kind of evidence has a room of its own:
+
+- `rankwise.ordinal` for graded items that arrive as a stream,
+- `rankwise.magnitude` for ratings whose differences matter,
+- `rankwise.pairwise` for grades, pairs and queries,
+- `rankwise.preference` for a comparator that may contradict itself,
+- `rankwise.aggregation` for several complete or partial rankings.
+
+Rooms are loaded when first used, so that ``import rankwise`` stays light.
 """
 
 import importlib
@@ -23,6 +29,7 @@ __all__ = [
     "pairwise",
     "plots",
     "preference",
+    "reports",
     "testing",
 ]
 

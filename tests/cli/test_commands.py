@@ -3,14 +3,15 @@ import inspect
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from rankwise import __version__
+from rankwise import __version__, experiments
 from rankwise.cli import main
-from rankwise.cli._commands import _FULL, _NAMES, rankwise
-from rankwise.experiments import EXPERIMENTS
+from rankwise.cli._commands import rankwise
+from rankwise.experiments import EXPERIMENTS, LONG_FORMS
 from rankwise.reports import Report, Table
 
 
@@ -18,13 +19,39 @@ def test_version():
     assert __version__ in CliRunner().invoke(rankwise, ["--version"]).output
 
 
-def test_names_are_those_of_the_experiments():
-    assert set(_NAMES) == set(EXPERIMENTS)
+def test_every_module_is_an_experiment():
+    folder = Path(experiments.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
+    assert set(EXPERIMENTS) == set(LONG_FORMS) == modules
 
 
 def test_the_long_form_sets_sizes_that_exist():
-    for name, sizes in _FULL.items():
+    for name, sizes in LONG_FORMS.items():
         inspect.signature(EXPERIMENTS[name]).bind_partial(**sizes)
+
+
+def test_all_experiments_have_a_folder_each(monkeypatch, tmp_path):
+    seen = {}
+
+    def noted(name):
+        def run(*, seed, track, **sizes):
+            seen[name] = (seed, sizes, list(track(range(2))))
+            return Report("A report", "a setting", [Table("Rows", ["n"], [["1"]])], [], {})
+
+        return run
+
+    for name in list(EXPERIMENTS):
+        monkeypatch.setitem(EXPERIMENTS, name, noted(name))
+    monkeypatch.delenv("RANKWISE_DATA", raising=False)
+    arguments = ["experiment", "all", "--full", "--seed", "3", "--out", str(tmp_path)]
+    result = CliRunner().invoke(rankwise, arguments)
+    assert result.exit_code == 0, result.output
+    assert "letor is left out: set RANKWISE_DATA" in result.output
+    assert {path.name for path in tmp_path.iterdir()} == set(seen) == set(EXPERIMENTS) - {"letor"}
+    assert seen == {name: (3, LONG_FORMS[name], [0, 1]) for name in seen}
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    assert CliRunner().invoke(rankwise, arguments).exit_code == 0
+    assert "letor" in seen
 
 
 def test_experiment_writes_and_shows_its_report(tmp_path):

@@ -5,12 +5,12 @@ import pytest
 from scipy import sparse
 
 from rankwise.engine.kernels import Kernel
-from rankwise.engine.loops.left_out import errors_of
+from rankwise.engine.loops.ridge.left_out import errors_of
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.loops.shapes import check_shape, row_count, row_width
 from rankwise.engine.loops.text import scan_letor, scan_table
 from rankwise.engine.pairs import HingeLoss, MagnitudeLoss, Pairs, count_pairs
-from rankwise.engine.solvers.boosting import Listed
+from rankwise.engine.solvers.boosting import GivenPairs
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.supports import TILE, DenseSupports, PrecomputedSupports, SparseSupports
 
@@ -60,9 +60,9 @@ def test_weights_of_other_rows():
 def test_pairs_of_other_rows():
     one = np.ones(1, dtype=np.int64)
     with pytest.raises(ValueError, match="better is int64"):
-        Listed(one, one[:0], np.ones(1), 3)
+        GivenPairs(one, one[:0], np.ones(1), 3)
     with pytest.raises(ValueError, match="worse names row 7 of 3"):
-        Listed(7 * one, one, np.ones(1), 3)
+        GivenPairs(7 * one, one, np.ones(1), 3)
 
 
 @pytest.mark.parametrize("n", [0, 3, 5])
@@ -90,7 +90,7 @@ def test_text_without_an_end():
     hard = np.empty((4, 3), np.int64)
     out = (np.empty(1), *integers, *rows, np.empty(2, np.int32), np.empty(2), hard)
     with pytest.raises(ValueError, match="must be a newline"):
-        scan_letor(data, 10, True, out)
+        scan_letor(data, 10, 1, True, True, out)
     out = np.empty((1, 1)), np.empty((0, 1), np.int64), integers[0], np.empty((4, 4), np.int64)
     with pytest.raises(ValueError, match="must be a newline"):
         scan_table(data, 0, 1, 32, 1, 0, np.zeros(1, np.int64), True, out)
@@ -119,8 +119,8 @@ def test_foreign_supports(kind, state):
         kind(Kernel("rbf", 0.5), state, 3, None)
 
 
-def test_too_many_rows_to_face():
+def test_too_many_rows_to_compare():
     supports = DenseSupports(Kernel("rbf", 0.5), {}, 3, None)
     for shape in ((TILE + 1, 3), (1, 2)):
-        with pytest.raises(ValueError, match="can't be faced"):
-            supports.face(np.ones(shape), learning=False)
+        with pytest.raises(ValueError, match="can't be compared"):
+            supports.compare(np.ones(shape), learning=False)

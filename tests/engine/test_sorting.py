@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.optimize import linprog
 
-from rankwise.engine.loops.quicksort import pair_draws, turn_pairs
+from rankwise.engine.loops.ordering.quicksort import pair_draws, turn_pairs
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.testing import oracles
 
@@ -39,7 +39,7 @@ def test_as_the_textbook(n, seed, k):
     assert sort.order.tolist() == expected
     assert len({frozenset(pair) for pair in asked}) == len(asked)
     settled = n if k is None else min(k, n)
-    assert sort.settled[:settled].all()
+    assert sort.decided[:settled].all()
 
 
 def literal_open(members, wins, answered, priority):
@@ -69,7 +69,7 @@ def test_missing_answers_leave_a_block_open_in_input_order(n, seed, share):
     run(sort, wins, answered)
     order, settled = literal_open(list(range(n)), wins, answered, priority)
     assert sort.order.tolist() == order
-    assert sort.settled.tolist() == settled
+    assert sort.decided.tolist() == settled
 
 
 @given(st.integers(2, 14), st.integers(0, 2**32), st.floats(0, 1), st.booleans())

@@ -23,10 +23,10 @@ def learned(kind, X, name, gamma=0.3):
     supports = cls(Kernel(name, gamma, 3, 0.5), {}, X.shape[1], None)
     for start in range(0, len(X), TILE):
         tile = container(X[start : start + TILE])
-        faced = supports.face(tile, learning=True)
+        rows = supports.compare(tile, learning=True)
         n, t = supports.n, tile.shape[0]
-        faced.kept[0], faced.source[n : n + t] = n + t, np.arange(t)
-        supports.keep(faced)
+        rows.kept[0], rows.source[n : n + t] = n + t, np.arange(t)
+        supports.keep(rows)
     return supports
 
 
@@ -46,8 +46,8 @@ class TestValues:
         assert_array_equal(values, values.T)
         order = np.random.default_rng(0).permutation(150)[:37]
         assert_array_equal(learned(kind, X[order], name).gram(), values[np.ix_(order, order)])
-        faced = learned(kind, X[:0], name).face(KINDS[kind][1](X[:50]), learning=True)
-        assert_array_equal(faced.within[:50, :50], values[:50, :50])
+        rows = learned(kind, X[:0], name).compare(KINDS[kind][1](X[:50]), learning=True)
+        assert_array_equal(rows.within[:50, :50], values[:50, :50])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,7 +23,7 @@ MEASURES = {
     "hinge_magnitude": metrics.hinge_magnitude_loss,
     "misranking": metrics.pairwise_misranking_loss,
 }
-TWO_SIDED = {"magnitude", "epsilon"}
+TWO_SIDED = ("magnitude", "epsilon")
 
 
 def exact(kind, y, s, qid, a, *, power=1, pair_weight="uniform"):

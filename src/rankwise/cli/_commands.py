@@ -15,31 +15,19 @@ from rankwise.cli._order import order
 from rankwise.engine.terminal import degrade_output, sentence
 from rankwise.reports._terminal import show
 
-# The experiments, and the sizes of their long form.
-_FULL: dict[str, dict[str, Any]] = {
-    "auc_coverage": {"n_trials": 10_000},
-    "budgets": {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
-    "drift": {"n_rounds": 48_000, "window": 1_000},
-    "elections": {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
-    "ensembles": {"n_rounds": (5_000, 50_000)},
-    "letor": {},
-    "magnitude": {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
-    "preference": {
-        "n_few": 7,
-        "n_many": 100,
-        "n_tournaments": 400,
-        "n_sorts": 400,
-        "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
-        "tops": (1, 10, 100, 1_000),
-    },
-    "sizes": {
-        "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
-        "member_rows": (1_000, 50_000),
-    },
-    "steps": {"n_rounds": 50_000},
-    "synthetic": {"n_rounds": 50_000},
-}
-_NAMES = list(_FULL)
+
+class _Experiment(click.ParamType):  # type: ignore[type-arg]
+    """The name of an experiment, or "all": the list is loaded when a name is given."""
+
+    name = "name"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
+
+        chosen = click.Choice(["all", *EXPERIMENTS]).convert(value, param, ctx)
+        return list(EXPERIMENTS) if chosen == "all" else [chosen]
 
 
 class _Commands(click.Group):
@@ -68,7 +56,7 @@ def rankwise() -> None:
 
 
 @rankwise.command()
-@click.argument("name", type=click.Choice(_NAMES))
+@click.argument("names", metavar="NAME|all", type=_Experiment())
 @click.option("--full", is_flag=True, help="The long form, with more data.")
 @click.option(
     "--seed",
@@ -82,22 +70,36 @@ def rankwise() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default="reports",
     show_default=True,
-    help="Folder for the report and its figures.",
+    help="Folder for the report and its figures; with all, it gets a folder for each.",
 )
-def experiment(name: str, full: bool, seed: int, out: Path) -> None:
-    """Run an experiment and write its report."""
+def experiment(names: list[str], full: bool, seed: int, out: Path) -> None:
+    """Run an experiment, or all, and write the report. A wrong NAME is answered by the list.
+
+    Of all, letor is left out unless RANKWISE_DATA names the folder of its data.
+    """
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("agg")
-    from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
-
     _check_out(out)
     console = Console(markup=False, emoji=False)
-    sizes = _FULL[name] if full else {}
+    if len(names) == 1:
+        _run(names[0], full, seed, out, console)
+        return
+    for name in names:
+        if name == "letor" and not os.environ.get("RANKWISE_DATA"):
+            console.print("letor is left out: set RANKWISE_DATA to the folder of its data")
+        else:
+            _run(name, full, seed, out / name, console)
+
+
+def _run(name: str, full: bool, seed: int, out: Path, console: Console) -> None:
+    """Run one experiment, show its report and write it."""
+    from rankwise.experiments import EXPERIMENTS, LONG_FORMS  # noqa: PLC0415
+
     report = EXPERIMENTS[name](
-        **sizes,
+        **LONG_FORMS[name] if full else {},
         seed=seed,
         track=lambda work: track(work, description=name, console=console),
     )
@@ -114,6 +116,33 @@ def _check_out(out: Path) -> None:
             pass
     except OSError as error:
         raise click.ClickException(f"--out {out}: {error.strerror}") from error
+
+
+@rankwise.command()
+@click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
+def warmup(only: str) -> None:
+    """Compile all loops and keep them, so that no later call has to wait.
+
+    They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
+    whichever can be written to first. What older versions of rankwise have left there is removed.
+    """
+    from rankwise.cli._warmup import warm_up  # noqa: PLC0415
+
+    warm_up(only, Console(markup=False, emoji=False))
+
+
+@rankwise.command()
+@click.option("--no-test", is_flag=True, help="Leave out the self-test.")
+def doctor(no_test: bool) -> None:
+    """Say what is installed, where compiled loops are kept, and whether all works.
+
+    The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
+    one of them fails.
+    """
+    from rankwise.cli._doctor import examine  # noqa: PLC0415
+
+    if not examine(Console(markup=False, emoji=False), test=not no_test):
+        raise click.exceptions.Exit(1)
 
 
 rankwise.add_command(order)

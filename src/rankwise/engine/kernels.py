@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from rankwise.engine.loops.inner import monomials
+from rankwise.engine.loops.online.kernel_values import monomials
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {
     "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from rankwise.engine.loops.quicksort import plan_level, split_level
+from rankwise.engine.loops.ordering.quicksort import Level, plan_level, split_level
 
 Indices = NDArray[np.int64]
 
@@ -46,7 +46,7 @@ class QuickSort:
     ----------
     order : ndarray of shape (n,)
         The order so far, complete at any time; an open block is in input order.
-    settled : ndarray of shape (n,)
+    decided : ndarray of shape (n,)
         Whether each place of the order is decided; read it when `plan` has no more pairs.
 
     Examples
@@ -70,7 +70,7 @@ class QuickSort:
         lists: ArrayLike | None = None,
     ) -> None:
         self.order: Indices = np.arange(n)
-        self.settled = np.ones(n, dtype=np.bool_)
+        self.decided = np.ones(n, dtype=np.bool_)
         self._priority = np.array(priority, dtype=np.int64)
         self._known = np.empty((0, 2), dtype=np.int64) if known is None else np.asarray(known)
         self._top = n if k is None else k
@@ -78,7 +78,7 @@ class QuickSort:
         self._blocks = np.column_stack([edges[:-1], edges[1:]])[np.diff(edges) > 1]
         if self._top == 0:
             self._blocks = self._blocks[:0]
-            self.settled[:] = n < 2
+            self.decided[:] = n < 2
         self._pivots = _EMPTY
         self._scratch = np.empty((n, 2), dtype=np.int64)
 
@@ -90,7 +90,7 @@ class QuickSort:
         members, pivots = np.empty(n_pairs, dtype=np.int64), np.empty(n_pairs, dtype=np.int64)
         if n_pairs:
             priority = self._preferred(starts, stops) if len(self._known) else self._priority
-            plan_level(self.order, priority, starts, stops, self._pivots, members, pivots)
+            plan_level(self.order, priority, self._blocks, self._pivots, members, pivots)
         return members, pivots
 
     def take(self, before: ArrayLike, answered: ArrayLike | None = None) -> None:
@@ -107,13 +107,10 @@ class QuickSort:
         sides = 1 - 2 * np.asarray(before, dtype=np.bool_).view(np.int8)
         if answered is not None:
             sides[~np.asarray(answered)] = 0
-        starts, stops = self._blocks.T
-        parts = np.empty((2 * len(starts), 2), dtype=np.int64)
-        n_parts = split_level(
-            self.order, self._priority, starts, stops, self._pivots, sides, self._top,
-            self._scratch, parts, self.settled,
-        )  # fmt: skip
-        self._blocks = parts[:n_parts]
+        parts = np.empty((2 * len(self._blocks), 2), dtype=np.int64)
+        found = (self.order, self._priority, self._blocks, self._pivots, sides)
+        level = Level(*found, self._scratch, parts, self.decided)
+        self._blocks = parts[: split_level(level, self._top)]
 
     def expected(self) -> float:
         """Return the comparisons that are still to be made, on average."""

@@ -12,18 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.engine.kernels import Kernel
-from rankwise.engine.loops.inner import (
-    ACROSS,
-    inner,
-    minus_distances,
-    pack,
-    powers,
-    squares,
-)
+from rankwise.engine.loops.online.kernel_rows import BudgetRows, KernelRows
+from rankwise.engine.loops.online.kernel_values import inner, minus_distances, pack, powers, squares
 from rankwise.engine.loops.shapes import check_shape
-from rankwise.engine.loops.supports import Faced
+from rankwise.engine.machine.inner import ACROSS
 
-# Rows that are faced together, a multiple of the panels of `inner`.
+# Rows that are compared together, a multiple of the panels of `inner`.
 TILE = 64
 
 
@@ -39,7 +33,7 @@ def of_products(
 
 
 class Supports:
-    """Rows that were kept. The kinds differ in how rows are stored and met.
+    """Rows that were kept. The kinds differ in how rows are stored and compared.
 
     Parameters
     ----------
@@ -82,7 +76,7 @@ class Supports:
             "recent": self.recent[:, :n].copy(),
         }
 
-    def face(self, tile: Any, columns: Any = None, *, learning: bool) -> Faced:
+    def compare(self, tile: Any, columns: Any = None, *, learning: bool) -> KernelRows | BudgetRows:
         """Return the kernel values of at most TILE rows with the kept ones and with each other.
 
         Parameters
@@ -98,7 +92,7 @@ class Supports:
         t = tile.shape[0]
         if t > TILE or tile.shape[1] != self.n_features:
             raise ValueError(
-                f"rows of shape {tile.shape} can't be faced: at most {TILE} at a time, of "
+                f"rows of shape {tile.shape} can't be compared: at most {TILE} at a time, of "
                 f"{self.n_features} features"
             )
         wanted = self.n + t * learning
@@ -110,31 +104,32 @@ class Supports:
                 self.recent = larger(self.recent, 2, self.capacity)
             self._grow()
         self._fill()
-        return Faced(
+        rows = KernelRows(
             self.values[:t],
             self._within() if learning else np.empty((0, 0)),
             np.full(t, -1),
             np.array([self.n, self.n, self.most]),
             np.full(self.capacity, -1),
-            self.inverse,
             self.length,
-            self.recent,
         )
+        if not learning or self.budget is None:
+            return rows
+        return BudgetRows(*rows, self.inverse, self.recent)
 
-    def keep(self, faced: Faced) -> NDArray[np.int64]:
+    def keep(self, kernel_rows: KernelRows | BudgetRows) -> NDArray[np.int64]:
         """Keep of the tile what a loop has learned from, and return the slots that it took."""
-        self.n = int(faced.kept[0])
-        slots = np.flatnonzero(faced.source[: self.n] >= 0)
+        self.n = int(kernel_rows.kept[0])
+        slots = np.flatnonzero(kernel_rows.source[: self.n] >= 0)
         if len(slots):
-            self._store(slots, faced.source[slots])
+            self._store(slots, kernel_rows.source[slots])
         return slots
 
     def gram(self) -> NDArray[np.float64]:
         """Return the kernel values of the kept rows with each other, which must not be columns."""
         parts = []
         for start in range(0, self.n, TILE):
-            faced = self.face(self.rows[start : min(start + TILE, self.n)], learning=False)
-            parts.append(faced.values[:, : self.n].copy())
+            kernel_rows = self.compare(self.rows[start : min(start + TILE, self.n)], learning=False)
+            parts.append(kernel_rows.values[:, : self.n].copy())
         return np.vstack(parts) if parts else np.empty((0, 0))
 
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:

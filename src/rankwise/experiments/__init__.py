@@ -1,6 +1,7 @@
 """Every table and figure of the papers, and some more, as a function that returns a `Report`."""
 
 from collections.abc import Callable
+from typing import Any
 
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
@@ -15,31 +16,31 @@ from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
 from rankwise.reports import Report
 
-EXPERIMENTS: dict[str, Callable[..., Report]] = {
-    "auc_coverage": auc_coverage,
-    "budgets": budgets,
-    "drift": drift,
-    "elections": elections,
-    "ensembles": ensembles,
-    "letor": letor,
-    "magnitude": magnitude,
-    "preference": preference,
-    "sizes": sizes,
-    "steps": steps,
-    "synthetic": synthetic,
+# The experiments, and the sizes of their long form: the one list of them.
+_LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
+    auc_coverage: {"n_trials": 10_000},
+    budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
+    drift: {"n_rounds": 48_000, "window": 1_000},
+    elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
+    ensembles: {"n_rounds": (5_000, 50_000)},
+    letor: {},
+    magnitude: {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
+    preference: {
+        "n_few": 7,
+        "n_many": 100,
+        "n_tournaments": 400,
+        "n_sorts": 400,
+        "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
+        "tops": (1, 10, 100, 1_000),
+    },
+    sizes: {
+        "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
+        "member_rows": (1_000, 50_000),
+    },
+    steps: {"n_rounds": 50_000},
+    synthetic: {"n_rounds": 50_000},
 }
+EXPERIMENTS = {run.__name__: run for run in _LONG_FORMS}
+LONG_FORMS = {run.__name__: sizes for run, sizes in _LONG_FORMS.items()}
 
-__all__ = [
-    "EXPERIMENTS",
-    "auc_coverage",
-    "budgets",
-    "drift",
-    "elections",
-    "ensembles",
-    "letor",
-    "magnitude",
-    "preference",
-    "sizes",
-    "steps",
-    "synthetic",
-]
+__all__ = ["EXPERIMENTS", "LONG_FORMS", *EXPERIMENTS]  # noqa: PLE0604

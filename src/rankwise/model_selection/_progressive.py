@@ -15,7 +15,7 @@ from rankwise.metrics import rank_losses
 
 @dataclass(frozen=True, eq=False)
 class ProgressiveResult:
-    """What a model said of each row before it learned from it.
+    """What a model predicted for each row before it learned from it.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class ProgressiveResult:
 
 
 def progressive_validation(estimator: Any, X: ArrayLike, y: ArrayLike) -> ProgressiveResult:
-    """Run a model over a stream, test-then-train, and keep what it said.
+    """Run a model over a stream, test-then-train, and keep its predictions.
 
     Every row is a test row exactly once, before it is learned from: no split, no refit, and the
     mean of the losses is the time-averaged rank loss of the online ranking papers.
 
     A rankwise model does this in one compiled pass. Any other classifier with ``partial_fit`` is
-    called row by row; before its first update it is taken to say the middle label, which is the
+    called row by row; before its first update it is taken to predict the middle label, the
     safest guess in ranks.
 
     Parameters

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import StrOptions
 
 from rankwise.base import State
-from rankwise.engine.loops.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
-from rankwise.engine.loops.rows import as_rows
+from rankwise.engine._sklearn import StrOptions
+from rankwise.engine.loops.online.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
+from rankwise.engine.loops.online.stream import Stream
 from rankwise.ordinal._kernel import KernelMixin
 
 _UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
@@ -49,8 +49,8 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
     coef0 : float, default=1.0
         Of the kernel "poly", at least 0.
     budget : int, default=None
-        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
-        part is best said by the others, which take it over. None: all that were learned from.
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one that
+        the others can replace best, and they take over its part. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -142,19 +142,11 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
     def _count_ranks(self, state: State) -> int:
         return len(state["W"])
 
-    def _pass(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> int:
-        update = _UPDATES[self.update]
-        return multiclass(as_rows(X), ranks, order, update, state["W"], state["counts"], guesses)
+    def _pass(self, stream: Stream, state: State) -> int:
+        return multiclass(stream, _UPDATES[self.update], state["W"])
 
-    def _publish(self, state: State) -> None:
-        self._name(state, coef_=state["W"].copy())
+    def _learned(self, state: State) -> dict[str, Any]:
+        return {"coef_": state["W"].copy()}
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return projections.argmax(axis=1)

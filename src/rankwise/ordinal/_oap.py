@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import State, check_rows
-from rankwise.engine.loops.oap import ONE, member_ranks, oap
-from rankwise.engine.loops.rows import as_rows
-from rankwise.engine.loops.shapes import check_shape
-from rankwise.engine.loops.supports import Faced
+from rankwise.engine._sklearn import Interval, StrOptions
+from rankwise.engine.loops.online.oap import ONE, Coins, Members, member_ranks, oap
+from rankwise.engine.loops.online.stream import NO_GUESSES, Stream
+from rankwise.engine.loops.shapes import check_shape, has_kernel_values
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.ordinal._kernel import KernelMixin
 from rankwise.ordinal._prank import warn_unusual_scale
 
 # Members that stay in cache together, a multiple of the four that share a hash.
 _BLOCK = 52
+# Rows whose ranks by all members are held at a time.
 _ROWS = 4096
 
 
@@ -94,8 +94,8 @@ class OAPRank(KernelMixin, BaseEstimator):
     coef0 : float, default=1.0
         Of the kernel "poly", at least 0.
     budget : int, default=None
-        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
-        part is best said by the others, which take it over. None: all that were learned from.
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one that
+        the others can replace best, and they take over its part. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -223,8 +223,8 @@ class OAPRank(KernelMixin, BaseEstimator):
             weights = self._state["correct"]
             check_shape("correct", weights, len(self._state["W"]), kind=np.int64)
         ranks = [
-            vote(said.sum(axis=1), (said * weights).sum(axis=1), weights.sum(), said.shape[1])
-            for said in self._said(X)
+            vote(each.sum(axis=1), (each * weights).sum(axis=1), weights.sum(), each.shape[1])
+            for each in self._member_ranks(X)
         ]
         return self.classes_[np.concatenate(ranks)]
 
@@ -242,7 +242,7 @@ class OAPRank(KernelMixin, BaseEstimator):
             Low where the members contradict each other: such a guess deserves less trust.
         """
         guesses = self.predict(X)
-        labels = self.classes_[np.concatenate(list(self._said(X)))]
+        labels = self.classes_[np.concatenate(list(self._member_ranks(X)))]
         return (labels == guesses[:, None]).mean(axis=1)
 
     def diversity(self) -> float:
@@ -253,7 +253,7 @@ class OAPRank(KernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         W, B = self._state["W"], self._state["B"]
-        products = self._products(W) + B @ B.T
+        products = self._source(self._state).products(W, self._state) + B @ B.T
         lengths = np.sqrt(np.maximum(products.diagonal(), 0))
         active = np.flatnonzero(lengths)
         n = len(active)
@@ -262,17 +262,17 @@ class OAPRank(KernelMixin, BaseEstimator):
         cosines = products[np.ix_(active, active)] / np.outer(lengths[active], lengths[active])
         return float(1 - (cosines.sum() - n) / (n * (n - 1)))
 
-    def _said(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+    def _member_ranks(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
         """Yield the ranks that all members give to some thousand rows at a time."""
         self.project(X)  # refuses what is not finite
         rows = check_rows(self, X, reset=False)
         W, B = self._state["W"], self._state["B"]
         for start in range(0, rows.shape[0], _ROWS):
             some = rows[start : start + _ROWS]
-            said = np.empty((some.shape[0], len(W)), dtype=np.int64)
+            ranks = np.empty((some.shape[0], len(W)), dtype=np.int64)
             for place, part in self._parts(some):
-                member_ranks(part, W, B, said[place])
-            yield said
+                member_ranks(part, W, B, ranks[place])
+            yield ranks
 
     def _start(self, n_ranks: int, width: int) -> State:
         seed = check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64)
@@ -288,50 +288,54 @@ class OAPRank(KernelMixin, BaseEstimator):
         check_shape("B", state["B"], None, None)
         return state["B"].shape[1] + 1
 
-    def _pass(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> int:
-        W, B, correct, counts = state["W"], state["B"], state["correct"], state["counts"]
-        if counts[0] == 0:
-            warn_unusual_scale(X, type(self).__name__)
-        check_shape("seed", state["seed"], 1, kind=np.uint64)
-        n_members, cuts = len(B), self._count_ranks(state) - 1
-        check_shape("W", W, n_members, None)
-        check_shape("correct", correct, n_members, kind=np.int64)
-        # Members share the rows that a kernel keeps: they are one block.
-        n_blocks = 1 if isinstance(X, Faced) else -(-n_members // _BLOCK)
-        blocks = np.array_split(np.arange(0, n_members, 4), n_blocks)
-        edges = [int(block[0]) for block in blocks] + [n_members]
-        spans = [slice(a, b) for a, b in pairwise(edges)]
-        bpm = self.combine == "bpm"
-        sums = np.zeros((len(spans), len(guesses) if bpm else 0, cuts + 1))
-        votes = np.zeros((len(spans), 0 if bpm else len(guesses), 3), dtype=np.int64)
-        losses = np.zeros((len(spans), 2), dtype=np.int64)
-        rows, seed, start = as_rows(X), state["seed"][0], counts[0]
-        tau = max(1, round(self.tau * ONE))
+    def _pass(self, stream: Stream, state: State) -> int:
+        seed, members = state["seed"], Members(state["W"], state["B"], state["correct"])
+        if state["counts"][0] == 0:
+            warn_unusual_scale(stream.rows, type(self).__name__)
+        check_shape("seed", seed, 1, kind=np.uint64)
+        n_members, n_ranks = len(members.B), self._count_ranks(state)
+        check_shape("W", members.W, n_members, None)
+        check_shape("correct", members.correct, n_members, kind=np.int64)
+        spans = _spans(n_members, together=has_kernel_values(stream.rows))
+        n, bpm = len(stream.guesses), self.combine == "bpm"
+        sums = np.zeros((len(spans), n if bpm else 0, n_ranks))
+        votes = np.zeros((len(spans), 0 if bpm else n, 3), dtype=np.int64)
+        counts = np.zeros((len(spans), 3), dtype=np.int64)
+        start, tau = state["counts"][0], max(1, round(self.tau * ONE))
 
         def run(b: int) -> int:
-            s, kept = spans[b], (losses[b], sums[b], votes[b])
-            members = W[s], B[s], correct[s]
-            return oap(rows, ranks, order, seed, start, s.start, tau, *members, *kept)
+            part = stream._replace(counts=counts[b], guesses=NO_GUESSES)
+            coins = Coins(seed[0], start, spans[b].start, tau)
+            block = Members(*(array[spans[b]] for array in members))
+            return oap(part, coins, block, sums[b], votes[b])
 
+        work = len(stream.ranks) * members.W.size * self.tau
         with Pool(self.n_jobs) as pool:
-            bad = max(pool.run(run, n_blocks, work=len(ranks) * W.size * self.tau))
-        counts += [len(ranks), *losses.sum(axis=0)]
-        if len(guesses) and bpm:
+            bad = max(pool.run(run, len(spans), work=work))
+        state["counts"] += [len(stream.ranks), *counts[:, 1:].sum(axis=0)]
+        if n and bpm:
             total = sums.sum(axis=0)
-            guesses[:] = (total[:, :1] >= total[:, 1:]).sum(axis=1)
-        elif len(guesses):
+            stream.guesses[:] = (total[:, :1] >= total[:, 1:]).sum(axis=1)
+        elif n:
             plain, weighted, weights = votes.sum(axis=0).T
-            guesses[:] = vote(plain, weighted, weights if self.combine == "voted" else 0, n_members)
+            weights = weights if self.combine == "voted" else 0
+            stream.guesses[:] = vote(plain, weighted, weights, n_members)
         return bad
 
-    def _publish(self, state: State) -> None:
-        self._name(state, coef_=state["W"].mean(axis=0), members_coef_=state["W"].copy())
-        self.thresholds_, self.members_thresholds_ = state["B"].mean(axis=0), state["B"].copy()
-        self.members_correct_ = state["correct"].copy()
+    def _learned(self, state: State) -> dict[str, Any]:
+        W, B = state["W"], state["B"]
+        return {
+            "coef_": W.mean(axis=0),
+            "members_coef_": W.copy(),
+            "thresholds_": B.mean(axis=0),
+            "members_thresholds_": B.copy(),
+            "members_correct_": state["correct"].copy(),
+        }
+
+
+def _spans(n_members: int, *, together: bool) -> list[slice]:
+    """Return blocks of members; those that share the rows that a kernel keeps are one block."""
+    n_blocks = 1 if together else -(-n_members // _BLOCK)
+    blocks = np.array_split(np.arange(0, n_members, 4), n_blocks)
+    edges = [int(block[0]) for block in blocks] + [n_members]
+    return [slice(a, b) for a, b in pairwise(edges)]

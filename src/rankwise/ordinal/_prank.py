@@ -6,27 +6,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import State, bad_row, check_rows
-from rankwise.engine.loops.margin import PA, PERCEPTRON, ROMMA, margin
-from rankwise.engine.loops.prank import average, prank
-from rankwise.engine.loops.rows import as_rows
-from rankwise.engine.loops.supports import Faced
-from rankwise.engine.loops.voted import elect, voted
+from rankwise.engine._sklearn import Interval, StrOptions
+from rankwise.engine.loops.online.margin import PA, PERCEPTRON, ROMMA, margin
+from rankwise.engine.loops.online.prank import average, prank
+from rankwise.engine.loops.online.stream import Stream
+from rankwise.engine.loops.online.voted import Voters, elect, voted
+from rankwise.engine.loops.rows import CSR
+from rankwise.engine.loops.shapes import has_kernel_values
 from rankwise.engine.warn import warn_user
 from rankwise.ordinal._kernel import KernelMixin
 
+# Lengths of rows that steps of 1 can match, looked at in so many rows.
 _USUAL_NORMS = (0.05, 50.0)
 _SAMPLE = 200
 _UPDATES = {"perceptron": PERCEPTRON, "pa": PA, "romma": ROMMA}
 _ALL = np.iinfo(np.int64).max
-_VOTERS = ("w", "b", "survived", "W", "B", "lives")
+_KEPT = ("W", "B", "voter_counts")
 
 
 def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.float64]:
@@ -37,12 +38,21 @@ def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.
     return mean
 
 
-def warn_unusual_scale(X: Any, name: str) -> None:
+def _first_norms(rows: Any) -> NDArray[np.float64]:
+    """Return the lengths of the first rows of a stream."""
+    if has_kernel_values(rows):
+        return np.sqrt(np.maximum(rows.within.diagonal()[: len(rows.slots)], 0))
+    if isinstance(rows, CSR):
+        indptr = rows.indptr[: _SAMPLE + 1]
+        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        values = rows.data[: indptr[-1]].astype(np.float64)
+        return np.sqrt(np.bincount(places, values * values))
+    return row_norms(rows[:_SAMPLE].astype(np.float64, copy=False))
+
+
+def warn_unusual_scale(rows: Any, name: str) -> None:
     """Warn when the rows are so long or short that thresholds moving by 1 can't match them."""
-    if isinstance(X, Faced):
-        norms = np.sqrt(np.maximum(X.within.diagonal()[: len(X.slots)], 0))
-    else:
-        norms = row_norms(X[:_SAMPLE].astype(np.float64, copy=False))
+    norms = _first_norms(rows)
     norms = norms[norms > 0]
     if not len(norms):
         return
@@ -53,6 +63,10 @@ def warn_unusual_scale(X: Any, name: str) -> None:
             "move by 1 at a mistake: standardise the features or divide them, so that rows are "
             "about 1 long"
         )
+
+
+def _voters(state: State) -> Voters:
+    return Voters(*(state[name] for name in Voters._fields))
 
 
 class PRank(KernelMixin, BaseEstimator):
@@ -116,7 +130,7 @@ class PRank(KernelMixin, BaseEstimator):
     ----------
     update : {"perceptron", "pa", "romma"}, default="perceptron"
         The step. "pa" makes far fewer mistakes when the ranks can nearly be told apart, and bears
-        long rows best; noise makes it restless, as it meets every row's demand: average it. "romma"
+        long rows best; noise makes it restless, as every row gets its margin: average it. "romma"
         gains less there, and its last iterate bears noise better. Its (w, b) grows with noise, so
         its average leans to the latest rounds; it is scaled down when very large, which changes no
         guess.
@@ -144,8 +158,8 @@ class PRank(KernelMixin, BaseEstimator):
     coef0 : float, default=1.0
         Of the kernel "poly", at least 0.
     budget : int, default=None
-        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
-        part is best said by the others, which take it over. None: all that were learned from.
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one that
+        the others can replace best, and they take over its part. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -273,9 +287,9 @@ class PRank(KernelMixin, BaseEstimator):
             return super().predict(X)
         rows = check_rows(self, X, reset=False)
         ranks = np.empty(rows.shape[0], dtype=np.int64)
-        w, b, survived, W, B, lives = (self._state[name] for name in _VOTERS)
+        voters = _voters(self._state)
         for place, part in self._parts(rows):
-            bad = elect(part, w, b, survived, W, B, lives, ranks[place])
+            bad = elect(part, voters, ranks[place])
             if bad >= 0:
                 raise bad_row(rows, bad + (place.start or 0))
         return self.classes_[ranks]
@@ -296,7 +310,7 @@ class PRank(KernelMixin, BaseEstimator):
                 "survived": np.zeros(1, dtype=np.int64),
                 "W": np.zeros((0, width)),
                 "B": np.zeros((0, cuts)),
-                "lives": np.zeros((0, 2), dtype=np.int64),
+                "voter_counts": np.zeros((0, 2), dtype=np.int64),
             }
         return state | {
             "w_late": np.zeros(width * averaged),
@@ -306,58 +320,45 @@ class PRank(KernelMixin, BaseEstimator):
     def _count_ranks(self, state: State) -> int:
         return len(state["b"]) + 1
 
-    def _pass(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> int:
+    def _pass(self, stream: Stream, state: State) -> int:
         held = "voted" if "W" in state else "averaged" if len(state["b_late"]) else None
         if held != self.vote:
             raise ValueError(
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
                 "partial_fit, or fit anew"
             )
-        update, counts = _UPDATES[self.update], state["counts"]
-        if update != PERCEPTRON and issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        elif update == PERCEPTRON and counts[0] == 0:
-            warn_unusual_scale(X, type(self).__name__)
-        rows = as_rows(X)
-        if self.vote != "voted":
-            w, b, w_late, b_late = (state[name] for name in ("w", "b", "w_late", "b_late"))
-            arrays = w, b, w_late, b_late, counts, guesses
-            if update == PERCEPTRON:
-                return prank(rows, ranks, order, *arrays)
-            return margin(rows, ranks, order, update, *arrays)
+        update = _UPDATES[self.update]
+        if update == PERCEPTRON and state["counts"][0] == 0:
+            warn_unusual_scale(stream.rows, type(self).__name__)
+        if self.vote == "voted":
+            return self._voted_pass(stream, update, state)
+        arrays = state["w"], state["b"], state["w_late"], state["b_late"]
+        if update == PERCEPTRON:
+            return prank(stream, *arrays)
+        return margin(stream, update, *arrays)
+
+    def _voted_pass(self, stream: Stream, update: int, state: State) -> int:
         most = min(self.max_voters or _ALL, _ALL) - 1
         surplus = len(state["W"]) - most
         if surplus > 0:
-            kept = np.sort(np.lexsort(state["lives"].T[::-1])[surplus:])
-            state.update({name: state[name][kept] for name in ("W", "B", "lives")})
-        w, b, survived, W, B, lives = (state[name] for name in _VOTERS)
-        voters = w, b, survived, W, B, lives
-        bad, *grown = voted(rows, ranks, order, update, *voters, most, counts, guesses)
-        state["W"], state["B"], state["lives"] = grown
+            kept = np.sort(np.lexsort(state["voter_counts"].T[::-1])[surplus:])
+            state.update({name: state[name][kept] for name in _KEPT})
+        bad, voters = voted(stream, update, _voters(state), most)
+        state.update({name: getattr(voters, name) for name in _KEPT})
         return bad
 
-    def _finish(self, state: State, classes: NDArray[Any]) -> None:
-        if "lives" in state:
-            n = np.count_nonzero(state["lives"][:, 0])
-            state.update({name: state[name][:n].copy() for name in ("W", "B", "lives")})
-        super()._finish(state, classes)
-
-    def _publish(self, state: State) -> None:
-        self.__dict__.pop("voters_correct_", None)
+    def _learned(self, state: State) -> dict[str, Any]:
         if self.vote == "averaged":
-            self._name(state, coef_=averaged(state["w"], state["w_late"], self.n_rounds_))
-            means = averaged(state["b"], state["b_late"], self.n_rounds_)
-            self.thresholds_ = np.maximum.accumulate(means)
-            return
-        self._name(state, coef_=state["w"].copy())
-        self.thresholds_ = state["b"].copy()
+            rounds = self.n_rounds_
+            means = averaged(state["b"], state["b_late"], rounds)
+            return {
+                "coef_": averaged(state["w"], state["w_late"], rounds),
+                "thresholds_": np.maximum.accumulate(means),
+            }
+        learned = {"coef_": state["w"].copy(), "thresholds_": state["b"].copy()}
         if self.vote == "voted":
-            self.voters_correct_ = np.append(state["lives"][:, 0], state["survived"])
+            n = np.count_nonzero(state["voter_counts"][:, 0])
+            state.update({name: state[name][:n].copy() for name in _KEPT})
+            correct = np.append(state["voter_counts"][:, 0], state["survived"])
+            learned["voters_correct_"] = correct
+        return learned

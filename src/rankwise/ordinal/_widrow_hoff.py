@@ -5,17 +5,18 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from rankwise.base import State
-from rankwise.engine.loops.rows import as_rows
-from rankwise.engine.loops.widrow_hoff import widrow_hoff
+from rankwise.engine._sklearn import Interval
+from rankwise.engine.loops.online.stream import Stream
+from rankwise.engine.loops.online.widrow_hoff import widrow_hoff
 from rankwise.engine.warn import warn_user
 from rankwise.ordinal._kernel import KernelMixin
 
+# A score this many times the highest rank tells that the steps diverge.
 _FAR = 1e3
 
 
@@ -53,8 +54,8 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     coef0 : float, default=1.0
         Of the kernel "poly", at least 0.
     budget : int, default=None
-        How many rows a kernel may keep. Past it, each new row takes the place of the old one whose
-        part is best said by the others, which take it over. None: all that were learned from.
+        How many rows a kernel may keep. Past it, each new row takes the place of the old one that
+        the others can replace best, and they take over its part. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
     random_state : int, RandomState instance or None, default=None
@@ -135,29 +136,18 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     def _count_ranks(self, state: State) -> int:
         return len(state["thresholds"]) + 1
 
-    def _pass(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> int:
-        peak = np.zeros(1)
-        w, thresholds, counts = state["w"], state["thresholds"], state["counts"]
-        bad = widrow_hoff(
-            as_rows(X), ranks, order, float(self.eta), w, thresholds, counts, peak, guesses
-        )
+    def _pass(self, stream: Stream, state: State) -> int:
+        w, thresholds = state["w"], state["thresholds"]
+        bad, peak = widrow_hoff(stream, float(self.eta), w, thresholds)
         k = len(thresholds) + 1
-        if peak[0] > _FAR * k:
+        if peak > _FAR * k:
             warn_user(
-                f"WidrowHoff diverges: a score reached {peak[0]:.1e} where ranks end at {k}; eta="
+                f"WidrowHoff diverges: a score reached {peak:.1e} where ranks end at {k}; eta="
                 f"{self.eta} times the squared length of a row must stay below 2: lower eta or "
                 "scale the features",
                 ConvergenceWarning,
             )
         return bad
 
-    def _publish(self, state: State) -> None:
-        self.thresholds_ = state["thresholds"].copy()
-        self._name(state, coef_=state["w"].copy())
+    def _learned(self, state: State) -> dict[str, Any]:
+        return {"thresholds_": state["thresholds"].copy(), "coef_": state["w"].copy()}

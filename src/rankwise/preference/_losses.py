@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise.base import Ranking
-from rankwise.engine.loops.detours import first_detour
-from rankwise.engine.loops.inversions import count_inversions
+from rankwise.engine.loops.ordering.detours import first_detour
+from rankwise.engine.loops.pairs.inversions import count_inversions
 from rankwise.preference._asking import check_whole, is_number, plain_number
 
 Floats = NDArray[np.float64]
@@ -249,17 +249,17 @@ def as_list(values: Any, name: str, what: str) -> list[Any]:
 
 def as_order(order: Any, name: str) -> list[Any]:
     """Return the items of an order as a list, each of them once."""
-    listed = as_list(order, name, "a list or an array of items, best first")
-    if not all(map(_is_hashable, listed)):
-        loose = next(item for item in listed if not _is_hashable(item))
+    items = as_list(order, name, "a list or an array of items, best first")
+    if not all(map(_is_hashable, items)):
+        loose = next(item for item in items if not _is_hashable(item))
         raise ValueError(
             f"{name} holds {short(loose)}, which can't be hashed: name items by numbers, strings "
             "or tuples"
         )
-    if len(set(listed)) < len(listed):
-        twice = next(item for item, times in Counter(listed).items() if times > 1)
+    if len(set(items)) < len(items):
+        twice = next(item for item, times in Counter(items).items() if times > 1)
         raise ValueError(f"{name} names an item twice: {short(twice)}")
-    return listed
+    return items
 
 
 def _is_hashable(item: Any) -> bool:
@@ -272,10 +272,10 @@ def _is_hashable(item: Any) -> bool:
 
 def index_order(order: Any, n: int, name: str) -> NDArray[np.int64]:
     """Return an order of 0..n-1 as an array."""
-    listed = as_order(order, name)
-    if set(listed) != set(range(n)):
+    items = as_order(order, name)
+    if set(items) != set(range(n)):
         raise ValueError(f"{name}={short(order)} must hold each of 0..{n - 1} once, best first")
-    return np.array(listed, dtype=np.int64)
+    return np.array(items, dtype=np.int64)
 
 
 def places(order: list[Any]) -> dict[Any, int]:

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base import Ranking
-from rankwise.engine.linear_ordering import best_order
+from rankwise.engine.solvers.ordering import solve
+from rankwise.engine.warn import warn_user
 from rankwise.preference._losses import (
     Floats,
     Weight,
@@ -93,13 +94,13 @@ def preference_regret(
     0.25
     """
     weak = _weak(kind)
-    several, listed = _listed(targets)
+    several, by_set = _targets_by_set(targets)
     given = [prefer_matrix]
     if several:
         given = as_list(prefer_matrix, "prefer_matrix", "a list of matrices, one for each set")
     matrices = [check_preferences(P) for P in given]
     names = [list(range(len(P))) for P in matrices]
-    groups = _group(listed, names, "prefer_matrix")
+    groups = _group(by_set, names, "prefer_matrix")
     if items is not None:
         named = as_list(items, "items", "a list of the names of rows, one for each set")
         names = [as_order(row_names, "items") for row_names in named]
@@ -135,13 +136,16 @@ def ranking_regret(
     kind : {"weak", "strong"}, default="weak"
         Whether the best order may be another one for each set, or must be one order of all things.
     best : order, or list of orders, default=None
-        What to compare with, where the best order can't be found: one for each set if weak (for a
-        single set, itself), one of all things if strong.
+        What to compare with, where the search for the best order takes too long: one for each set
+        if weak (for a single set, itself), one of all things if strong.
 
     Notes
     -----
-    The best order is found exactly, which is feasible when no more than 18 things prefer each other
-    in circles. For a randomised sort, average over its seeds.
+    The best order is found as by `rankwise.aggregation.kemeny` and proven to be the best, within a
+    millionth of the largest difference between the two costs of a pair: in seconds as long as some
+    hundred things at most prefer each other in circles. If the proof is given up for lack of
+    memory, a warning says by how much the regret may be too small. For a randomised sort, average
+    over its seeds.
 
     Examples
     --------
@@ -150,10 +154,10 @@ def ranking_regret(
     0.5
     """
     weak = _weak(kind)
-    several, listed = _listed(targets)
+    several, by_set = _targets_by_set(targets)
     given = as_list(order, "order", "a list of orders, one for each set") if several else [order]
     orders = [as_order(one, "order") for one in given]
-    groups = _group(listed, orders, "order")
+    groups = _group(by_set, orders, "order")
     compared: list[Any] = [None] * (len(orders) if weak else 1)
     if best is not None:
         compared = as_list(best, "best", "a list of orders, one for each set")
@@ -169,7 +173,7 @@ def ranking_regret(
         costs = _pooled(pool)
         names = _names(pool)
         if chosen is None:
-            place = best_order(costs)
+            place = _best_order(costs)
         else:
             where = places(names)
             kept = [item for item in as_order(chosen, "best") if item in where]
@@ -180,6 +184,17 @@ def ranking_regret(
             place = np.array([where[item] for item in kept], dtype=np.int64)
         least += float(np.triu(costs[np.ix_(place, place)], 1).sum())
     return had - least
+
+
+def _best_order(costs: Floats) -> NDArray[np.int64]:
+    """Return the order with the least sum of ``costs[u, v]`` over u before v."""
+    found = solve(costs.T - costs)
+    if found.lower_bound < found.cost:
+        warn_user(
+            "the best order is not proven, and the regret may be larger by up to "
+            f"{found.cost - found.lower_bound:.3g}: pass a better order, if you know one, as best"
+        )
+    return found.order
 
 
 def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> AlternativesGap:
@@ -208,13 +223,13 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     >>> alternatives_gap([[["a", "b", "c"]], [["d", "a", "b"], ["d", "b", "a"]]])
     AlternativesGap(value=0.5, pair=('a', 'b'), sets=(0, 1))
     """
-    several, listed = _listed(targets)
+    several, by_set = _targets_by_set(targets)
     if not several:
         raise ValueError(
             f"targets={short(targets)} must be a list of orders for each of several sets"
         )
-    names = [as_order(orders[0], "targets") for orders in listed]
-    sets = _sets(_group(listed, names, "the first target"), names, weight)
+    names = [as_order(orders[0], "targets") for orders in by_set]
+    sets = _sets(_group(by_set, names, "the first target"), names, weight)
     worst = AlternativesGap(0.0, None, None)
     for a, b in combinations(range(len(sets)), 2):
         shared = [item for item in sets[a].items if item in set(sets[b].items)]
@@ -226,7 +241,7 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     return worst
 
 
-def _listed(targets: Any) -> tuple[bool, list[list[Any]]]:
+def _targets_by_set(targets: Any) -> tuple[bool, list[list[Any]]]:
     """Return whether targets are orders of several sets rather than of one, and them by set."""
     orders = as_list(targets, "targets", "a list of orders, or of such lists for several sets")
     nested = False

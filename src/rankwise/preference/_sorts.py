@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise.base import Ranking
-from rankwise.engine.loops.quicksort import pair_draws
+from rankwise.engine.loops.ordering.quicksort import pair_draws
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.engine.warn import warn_user
 from rankwise.preference._asking import Desk, Floats, Indices, Sort, check_flags, check_whole
@@ -88,7 +88,7 @@ def quicksort(
     Returns
     -------
     Ranking
-        ``order`` holds the items, best first, ``certain`` which places are settled, ``n_calls``
+        ``order`` holds the items, best first, ``certain`` which places are decided, ``n_calls``
         the new questions, ``n_batches`` the levels that needed any, and ``log`` the answers (None
         if ``batch`` and no log was passed).
 
@@ -293,7 +293,7 @@ def _quicksort(
             _warn_of_many(desk.n, k, n_pairs)
             allowed = np.inf
         sort.take(decide(found, *pairs, seed, randomise), answered)
-    return _ranking(desk, sort.order, sort.settled)
+    return _ranking(desk, sort.order, sort.decided)
 
 
 def _as_random(random_state: int | np.random.RandomState | None) -> np.random.RandomState:

@@ -1,14 +1,16 @@
-"""One vocabulary for the rows of dense and CSR matrices, so that each algorithm is written once."""
+"""What loops do with rows, written once for each kind of rows: dense and CSR.
+
+Each algorithm is then written once, too. `rankwise.engine.loops.online.kernel_rows` adds a third
+kind: rows that are known by their kernel values.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from scipy import sparse
 
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.loops.prefetch import ask_ahead
+from rankwise.engine.loops.dispatch import by_rows
 from rankwise.engine.loops.shapes import as_floats, check_shape, row_count, row_width
 
 # Sums may be reordered and fused, never assumed finite: the loops look for nan.
@@ -44,160 +46,121 @@ def _readonly(array: Any) -> Any:
     return view
 
 
-def dot(rows, i, w):  # pragma: no cover
+@by_rows(fastmath=SUMS)
+def dot(rows, i, w):
     """Return the inner product of row i with w, summed in float64."""
-    raise TypeError("dot runs in compiled code only")
 
 
-def axpy(a, rows, i, w):  # pragma: no cover
-    """Add a times row i to w."""
-    raise TypeError("axpy runs in compiled code only")
+@dot.register(np.ndarray)
+def _dense_dot(rows, i, w):
+    total = 0.0
+    for j in range(w.shape[0]):
+        total += rows[i, j] * w[j]
+    return total
 
 
-def square(rows, i):  # pragma: no cover
-    """Return the squared length of row i, summed in float64; a CSR row has no index twice."""
-    raise TypeError("square runs in compiled code only")
+@dot.register(CSR)
+def _csr_dot(rows, i, w):
+    total = 0.0
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += rows.data[p] * w[rows.indices[p]]
+    return total
 
 
-def dot4(rows, i, W, a, b, c, d):  # pragma: no cover
+@by_rows(fastmath=SUMS)
+def dot4(rows, i, W, a, b, c, d):
     """Return the inner products of row i with four rows of W."""
-    raise TypeError("dot4 runs in compiled code only")
 
 
-def held_length(rows, w):  # pragma: no cover
+@dot4.register(np.ndarray)
+def _dense_dot4(rows, i, W, a, b, c, d):
+    p, q, r, s = 0.0, 0.0, 0.0, 0.0
+    for j in range(W.shape[1]):
+        x = rows[i, j]
+        p += x * W[a, j]
+        q += x * W[b, j]
+        r += x * W[c, j]
+        s += x * W[d, j]
+    return p, q, r, s
+
+
+@dot4.register(CSR)
+def _csr_dot4(rows, i, W, a, b, c, d):
+    return dot(rows, i, W[a]), dot(rows, i, W[b]), dot(rows, i, W[c]), dot(rows, i, W[d])
+
+
+@by_rows()
+def axpy(a, rows, i, w):
+    """Add a times row i to w."""
+
+
+@axpy.register(np.ndarray)
+def _dense_axpy(a, rows, i, w):
+    for j in range(w.shape[0]):
+        w[j] += a * rows[i, j]
+
+
+@axpy.register(CSR)
+def _csr_axpy(a, rows, i, w):
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        w[rows.indices[p]] += a * rows.data[p]
+
+
+@by_rows(fastmath=SUMS)
+def row_square(rows, i):
+    """Return the squared length of row i, summed in float64; a CSR row has no index twice."""
+
+
+@row_square.register(np.ndarray)
+def _dense_square(rows, i):
+    total = 0.0
+    for j in range(rows.shape[1]):
+        total += np.float64(rows[i, j]) * np.float64(rows[i, j])
+    return total
+
+
+@row_square.register(CSR)
+def _csr_square(rows, i):
+    total = 0.0
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += np.float64(rows.data[p]) * np.float64(rows.data[p])
+    return total
+
+
+@by_rows()
+def direction_square(rows, w):
     """Return the squared length of the direction w."""
-    raise TypeError("held_length runs in compiled code only")
 
 
-def lengthen(rows, i, keep, score, step):  # pragma: no cover
-    """Tell that w, which scored ``score`` at row i, became ``keep * w + step * x_i``."""
-    raise TypeError("lengthen runs in compiled code only")
+@direction_square.register(CSR)
+@direction_square.register(np.ndarray)
+def _plain_square(rows, w):
+    total = 0.0
+    for j in range(w.shape[0]):
+        total += w[j] * w[j]
+    return total
 
 
-def settle(rows, held):  # pragma: no cover
-    """End a round that changed the directions, given as a tuple of matrices of rows."""
-    raise TypeError("settle runs in compiled code only")
+@by_rows()
+def record_step(rows, i, keep, score, step):
+    """Tell that w, which scored ``score`` at row i, becomes ``keep * w + step * x_i``."""
 
 
-def _is_csr(rows):
-    return isinstance(rows, types.NamedTuple) and rows.instance_class is CSR
+@record_step.register(CSR)
+@record_step.register(np.ndarray)
+def _no_record(rows, i, keep, score, step):
+    """The squared length is computed from w."""
 
 
-@overload(dot, jit_options={"fastmath": SUMS})
-def _dot(rows, i, w):
-    if isinstance(rows, types.Array):
-
-        def dense(rows, i, w):
-            total = 0.0
-            for j in range(w.shape[0]):
-                total += rows[i, j] * w[j]
-            return total
-
-        return dense
-    if not _is_csr(rows):
-        return None
-
-    def csr(rows, i, w):
-        total = 0.0
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            total += rows.data[p] * w[rows.indices[p]]
-        return total
-
-    return csr
+@by_rows()
+def end_update(rows, directions, others):
+    """End a round that changed directions, the rows of two matrices; the second may be empty."""
 
 
-@overload(axpy)
-def _axpy(a, rows, i, w):
-    if isinstance(rows, types.Array):
-
-        def dense(a, rows, i, w):
-            for j in range(w.shape[0]):
-                w[j] += a * rows[i, j]
-
-        return dense
-    if not _is_csr(rows):
-        return None
-
-    def csr(a, rows, i, w):
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            w[rows.indices[p]] += a * rows.data[p]
-
-    return csr
-
-
-@overload(square, jit_options={"fastmath": SUMS})
-def _square(rows, i):
-    if isinstance(rows, types.Array):
-
-        def dense(rows, i):
-            total = 0.0
-            for j in range(rows.shape[1]):
-                total += np.float64(rows[i, j]) * np.float64(rows[i, j])
-            return total
-
-        return dense
-    if not _is_csr(rows):
-        return None
-
-    def csr(rows, i):
-        total = 0.0
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            total += np.float64(rows.data[p]) * np.float64(rows.data[p])
-        return total
-
-    return csr
-
-
-@overload(dot4, jit_options={"fastmath": SUMS})
-def _dot4(rows, i, W, a, b, c, d):
-    if isinstance(rows, types.Array):
-
-        def dense(rows, i, W, a, b, c, d):
-            p, q, r, s = 0.0, 0.0, 0.0, 0.0
-            for j in range(W.shape[1]):
-                x = rows[i, j]
-                p += x * W[a, j]
-                q += x * W[b, j]
-                r += x * W[c, j]
-                s += x * W[d, j]
-            return p, q, r, s
-
-        return dense
-    if not _is_csr(rows):
-        return None
-
-    def csr(rows, i, W, a, b, c, d):
-        return dot(rows, i, W[a]), dot(rows, i, W[b]), dot(rows, i, W[c]), dot(rows, i, W[d])
-
-    return csr
-
-
-def _is_plain(rows):
-    return isinstance(rows, types.Array) or _is_csr(rows)
-
-
-@overload(held_length)
-def _held_length(rows, w):
-    if not _is_plain(rows):
-        return None
-
-    def plain(rows, w):
-        total = 0.0
-        for j in range(w.shape[0]):
-            total += w[j] * w[j]
-        return total
-
-    return plain
-
-
-@overload(lengthen)
-def _lengthen(rows, i, keep, score, step):
-    return (lambda rows, i, keep, score, step: None) if _is_plain(rows) else None
-
-
-@overload(settle)
-def _settle(rows, held):
-    return (lambda rows, held: None) if _is_plain(rows) else None
+@end_update.register(CSR)
+@end_update.register(np.ndarray)
+def _no_end(rows, directions, others):
+    """Features have no budget."""
 
 
 def scores(rows: Any, W: Any, out: Any) -> None:
@@ -211,7 +174,6 @@ def scores(rows: Any, W: Any, out: Any) -> None:
 @compiled
 def _scores(rows, W, out):
     for i in range(out.shape[0]):
-        ask_ahead(rows, i)
         for r in range(out.shape[1]):
             out[i, r] = dot(rows, i, W[r])
 

@@ -1,6 +1,6 @@
-"""What is looked at before a compiled loop is entered: it would read or write beside its arrays.
+"""Checks before a compiled loop is entered, which would read or write beside its arrays.
 
-All of it costs O(1), but for the ranks of a stream, of which the largest is looked at.
+All of them cost O(1).
 """
 
 from typing import Any
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_ADVICE = "what was learned has been changed, or belongs to other data or parameters: fit anew"
+FIT_ANEW = "what was learned has been changed, or belongs to other data or parameters: fit anew"
 
 EACH = "each row has one"
 
 
 def check_shape(
-    name: str, array: Any, *shape: int | None, kind: DTypeLike = np.float64, advice: str = _ADVICE
+    name: str, array: Any, *shape: int | None, kind: DTypeLike = np.float64, advice: str = FIT_ANEW
 ) -> None:
     """Refuse all but an array of this shape and type; a size of None may be any."""
     given = getattr(array, "shape", None)
@@ -35,37 +35,19 @@ def as_floats(name: str, array: Any) -> NDArray[np.float64]:
     """Return real numbers as the loops read them; refuse anything else."""
     values = np.asarray(array)
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"{name} is {values.dtype}, wanted real numbers: {_ADVICE}")
+        raise ValueError(f"{name} is {values.dtype}, wanted real numbers: {FIT_ANEW}")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def check_stream(
-    rows: Any, ranks: NDArray[np.int64], order: NDArray[np.int64] | None, n_ranks: int
-) -> None:
-    """Refuse a stream whose arrays don't fit each other or the number of ranks."""
-    n = row_count(rows)
-    check_shape("ranks", ranks, n, kind=np.int64)
-    if order is not None:
-        check_shape("order", order, n, kind=np.int64)
-    if n and not 0 <= ranks.min() <= ranks.max() < n_ranks:
-        raise ValueError(f"a row has rank {ranks.max() + 1} of {n_ranks}: {_ADVICE}")
-
-
-def check_records(rows: Any, counts: NDArray[np.int64], guesses: NDArray[np.int64]) -> None:
-    """Refuse what a pass over the rows keeps its counts and guesses in, unless it fits."""
-    check_shape("counts", counts, 3, kind=np.int64)
-    check_shape("guesses", guesses, row_count(rows) if len(guesses) else 0, kind=np.int64)
-
-
 def row_count(rows: Any) -> int:
-    """Return how many rows there are, as `rankwise.engine.loops.rows.as_rows` or faced."""
+    """Return how many rows there are: of an array, a CSR or KernelRows."""
     if isinstance(rows, np.ndarray):
         return len(rows)
-    return len(rows.values) if is_faced(rows) else len(rows.indptr) - 1
+    return len(rows.values) if has_kernel_values(rows) else len(rows.indptr) - 1
 
 
-def is_faced(rows: Any) -> bool:
-    """Return whether rows are kernel values with others, `rankwise.engine.loops.supports`."""
+def has_kernel_values(rows: Any) -> bool:
+    """Return whether rows are `rankwise.engine.loops.online.kernel_rows.KernelRows`."""
     return hasattr(rows, "values")
 
 
@@ -76,6 +58,6 @@ def row_width(rows: Any, *, learning: bool) -> int:
     """
     if isinstance(rows, np.ndarray):
         return rows.shape[1]
-    if is_faced(rows):
+    if has_kernel_values(rows):
         return rows.values.shape[1] if learning else int(rows.kept[0])
     return rows.n_columns

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.engine.loops.boosting.bins import WIDTH
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.loops.prefetch import ask_for
+from rankwise.engine.machine.prefetch import ask_for
 
 # Equal parts of the range of a feature, which say where to begin to look for a value.
 CELLS = 1024

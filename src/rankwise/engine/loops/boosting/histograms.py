@@ -13,7 +13,7 @@ from rankwise.engine.loops.boosting.bins import WIDTH, is_dense
 from rankwise.engine.loops.boosting.cuts import choose, judge
 from rankwise.engine.loops.boosting.weights import WIDE, update_part_sums
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.loops.lanes import LANES, read_halves, spread, write_lanes
+from rankwise.engine.machine.lanes import LANES, read_halves, spread, write_lanes
 
 HALF = 2.0**32
 # What a histogram is of: the factors a e^-s of a group, those a e^s, or both in one word.

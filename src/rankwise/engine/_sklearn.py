@@ -1,0 +1,27 @@
+"""What rankwise uses of scikit-learn's private modules, gathered in one place.
+
+scikit-learn may move or change these without notice: a new version of it is met here, and nowhere
+else.
+"""
+
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_params,
+)
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "check_sample_weight",
+    "num_samples",
+    "safe_indexing",
+    "validate_params",
+]

@@ -1,0 +1,1 @@
+"""Loops of the online models, a file for each algorithm."""

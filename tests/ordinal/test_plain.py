@@ -1,0 +1,61 @@
+"""With NUMBA_DISABLE_JIT=1, which is how people debug, the loops run as plain Python."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
+
+MODELS = [
+    PRank(),
+    PRank(vote="averaged"),
+    PRank(vote="voted", max_voters=4),
+    PRank(update="pa"),
+    PRank(update="romma", vote="averaged"),
+    PRank(kernel="rbf"),
+    PRank(kernel="rbf", budget=10),
+    PRank(kernel="poly"),
+    PRank(kernel="precomputed"),
+    OAPRank(10, random_state=0),
+    OAPRank(10, kernel="rbf", combine="voted", random_state=0),
+    WidrowHoff(),
+    MulticlassPerceptron(),
+]
+
+
+def guesses():
+    """Return what each model predicts, before and after learning, from dense and CSR rows."""
+    random = np.random.default_rng(0)
+    X = random.integers(-2, 3, size=(40, 4)) / 2
+    y = np.digitize(X @ [1.0, 2.0, -1.0, 0.0], [-1.5, 0.0, 1.5])
+    found = {}
+    for model in MODELS:
+        rows = X @ X.T if model.kernel == "precomputed" else X
+        for container in (np.asarray, sparse.csr_array):
+            given = container(rows)
+            on_the_way = model.fit(given, y).partial_fit_predict(given, y)
+            name = f"{model} {container.__name__}"
+            found[name] = [on_the_way.tolist(), model.predict(given).tolist()]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:rows of X have a typical length")
+def test_plain_python_gives_the_same_ranks():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", __file__],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == guesses()
+
+
+if __name__ == "__main__":
+    print(json.dumps(guesses()))
