@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -82,39 +77,6 @@ def graded(X: Array, _y: Array, score: Array) -> Callable[[], Predict]:
     return boost()(X, grades, score)
 
 
-def two_at_once(X: Array, y: Array, score: Array) -> Callable[[], Predict]:
-    """Two fits of one thread each, which wait for nothing but the machine: twice the work."""
-    fit = boost()(X, y, score)
-
-    def run() -> Predict:
-        with ThreadPoolExecutor(2) as pool:
-            first, _ = pool.map(lambda _: fit(), range(2))
-            return first
-
-    return run
-
-
-def beside_a_busy_core(n_jobs: int) -> Prepare:
-    """The same while another process keeps one core busy."""
-
-    def prepare(X: Array, y: Array, score: Array) -> Callable[[], Predict]:
-        fit = boost(n_jobs=n_jobs)(X, y, score)
-        other = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
-        atexit.register(other.kill)
-        other.send_signal(signal.SIGSTOP)
-
-        def run() -> Predict:
-            other.send_signal(signal.SIGCONT)
-            try:
-                return fit()
-            finally:
-                other.send_signal(signal.SIGSTOP)
-
-        return run
-
-    return prepare
-
-
 def classify(path: str, **parameters: Any) -> Prepare:
     """``fit`` of a classifier."""
 
@@ -161,10 +123,6 @@ RACE = Race(
         Entrant("RankBoost", boost()),
         Entrant("RankBoost edge", boost(criterion="edge")),
         Entrant("RankBoost five grades", graded),
-        Entrant("RankBoost two threads", boost(n_jobs=2)),
-        Entrant("two fits at once", two_at_once),
-        Entrant("one thread, busy core", beside_a_busy_core(1)),
-        Entrant("two threads, busy core", beside_a_busy_core(2)),
     ),
     peers=(
         Entrant(
@@ -187,8 +145,6 @@ RACE = Race(
         Target("XGBoost stumps", over="RankBoost", at_least=4),
         Target("XGBoost pairwise stumps", over="RankBoost", at_least=4),
         Target("RankBoost five grades", over="RankBoost", at_most=1.1),
-        Target("RankBoost", over="RankBoost two threads", at_least=1.6),
-        Target("one thread, busy core", over="two threads, busy core", at_least=1),
     ),
     growth=(Growth("m", (25_000, 50_000, 100_000)), Growth("d", (10, 25, 50, 100))),
 )

@@ -103,7 +103,8 @@ def test_rounds_that_keep_nothing_are_the_same(monkeypatch, graded_rows):
 
 
 @pytest.mark.usefixtures("shared")
-def test_an_error_in_a_thread_ends_the_fit(monkeypatch, graded_rows):
+@pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt])
+def test_an_error_in_a_thread_ends_the_fit(kind, monkeypatch, graded_rows):
     X, y, _, _ = graded_rows(2, m=5_000)
     model = RankBoost(3, n_jobs=2).fit(X, y)
     before, threads = dict(vars(model)), threading.active_count()
@@ -111,11 +112,11 @@ def test_an_error_in_a_thread_ends_the_fit(monkeypatch, graded_rows):
 
     def broken(state, h, first, last):
         if first > 0:
-            raise MemoryError(f"parts {first} to {last}")
+            raise kind(f"parts {first} to {last}")
         pick_rows(state, h, first, last)
 
     monkeypatch.setattr(weights, "pick_rows", broken)
-    with pytest.raises(MemoryError, match="parts"):
+    with pytest.raises(kind, match="parts"):
         model.fit(X, y)
     assert threading.active_count() == threads
     assert vars(model) == before

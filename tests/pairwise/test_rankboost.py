@@ -353,9 +353,7 @@ for rows in (X, sparse.csr_array(X)):
 
 
 def test_it_runs_without_compilation():
-    # instructions of the processor have plain twins there
-    pytest.importorskip("rankwise.engine.machine.lanes")
-    said = [
+    printed = [
         subprocess.run(
             [sys.executable, "-W", "error", "-c", UNCOMPILED],
             env={**os.environ, "NUMBA_DISABLE_JIT": off},
@@ -366,5 +364,5 @@ def test_it_runs_without_compilation():
         ).stdout.split()
         for off in ("0", "1")
     ]
-    assert len(said[0]) == 12 * 30
-    assert_allclose(np.array(said[1], dtype=float), np.array(said[0], dtype=float), atol=1e-8)
+    assert len(printed[0]) == 12 * 30
+    assert_allclose(np.array(printed[1], dtype=float), np.array(printed[0], dtype=float), atol=1e-8)

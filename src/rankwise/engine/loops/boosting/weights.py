@@ -109,8 +109,9 @@ def compute_factors(state):
         if not state.is_stale[g]:
             continue
         top, low = -np.inf, np.inf
-        for i in range(state.starts[g], state.starts[g + 1]):
-            top, low = max(top, state.s[i]), min(low, state.s[i])
+        s = state.s[state.starts[g] : state.starts[g + 1]]
+        for i in range(s.shape[0]):
+            top, low = max(top, s[i]), min(low, s[i])
         state.shift[g, 0], state.shift[g, 1] = state.base[g] + top, -state.base[g] - low
         for p in range(state.parts[g], state.parts[g + 1]):
             rows = slice(state.bounds[p], state.bounds[p + 1])
@@ -194,9 +195,9 @@ def split_parts(bins, f, cut, missing_above, state, h, first, last):
 def count_above(state, h, first, last):
     """Fill ``n_above`` of parts first to last from the base ranker ``h`` (m,)."""
     for p in range(first, last):
-        n = 0
-        for i in range(state.bounds[p], state.bounds[p + 1]):
-            n += h[i]
+        mine, n = h[state.bounds[p] : state.bounds[p + 1]], 0
+        for i in range(mine.shape[0]):
+            n += mine[i]
         state.n_above[p] = n
 
 
