@@ -123,7 +123,7 @@ def voted(stream: Any, update: int, voters: Voters, most: int) -> tuple[int, Vot
     _check_voters(stream.rows, voters, learning=True)
     check_stream(stream, len(voters.b) + 1)
     none = np.empty(0)
-    iterate = Iterate(voters.w[None], voters.b, none[None], none)
+    iterate = Iterate(voters.w, voters.b, none, none, voters.w[None], none[None])
     begin = 0
     while True:
         begin, bad = _voted(stream, begin, update, most, iterate, voters)
