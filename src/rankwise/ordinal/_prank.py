@@ -46,7 +46,8 @@ def _first_norms(rows: Any) -> NDArray[np.float64]:
         indptr = rows.indptr[: _SAMPLE + 1]
         places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         values = rows.data[: indptr[-1]].astype(np.float64)
-        return np.sqrt(np.bincount(places, values * values))
+        with np.errstate(over="ignore"):
+            return np.sqrt(np.bincount(places, values * values))
     return row_norms(rows[:_SAMPLE].astype(np.float64, copy=False))
 
 

@@ -65,7 +65,7 @@ def is_satisfied(update, score, rank, guess, b):
 @compiled
 def take_step(update, rows, i, score, rank, iterate, rounds):
     """Change (w, b) for row i, and the sums of the steps times ``rounds`` if means are wanted."""
-    w, b, w_late, b_late = iterate.W[0], iterate.b, iterate.W_late[0], iterate.b_late
+    w, b, w_late, b_late, _, _ = iterate
     averaged = b_late.shape[0] > 0
     keep, step, total = 1.0, 1.0, 0.0
     if update == PA:
@@ -112,13 +112,13 @@ def take_step(update, rows, i, score, rank, iterate, rounds):
 def _relax(rows, i, score, rank, iterate):
     """Return the score and the factors of (w, b) and of the perceptron's step in ROMMA's."""
     b = iterate.b
-    square = direction_square(rows, iterate.W[0])
+    square = direction_square(rows, iterate.w)
     for r in range(b.shape[0]):
         square += b[r] * b[r]
     if square > LARGE:
-        _scale(iterate.W[0], SMALLER)
+        _scale(iterate.w, SMALLER)
         _scale(b, SMALLER)
-        _scale(iterate.W_late[0], SMALLER)
+        _scale(iterate.w_late, SMALLER)
         _scale(iterate.b_late, SMALLER)
         record_step(rows, i, SMALLER, score, 0.0)
         score *= SMALLER
@@ -161,7 +161,7 @@ def margin(stream: Any, update: int, w: Any, b: Any, w_late: Any, b_late: Any) -
 @compiled
 def _margin(stream, update, iterate):
     rows, ranks, order, counts, guesses = stream
-    w, b, w_late, b_late = iterate.W[0], iterate.b, iterate.W_late[0], iterate.b_late
+    w, b, w_late, b_late, W, W_late = iterate
     averaged = b_late.shape[0] > 0
     wanted = guesses.shape[0] > 0
     w_mean = np.empty(w_late.shape[0])
@@ -185,6 +185,6 @@ def _margin(stream, update, iterate):
         loss += abs(guess - rank)
         if not is_satisfied(update, score, rank, guess, b):
             take_step(update, rows, i, score, rank, iterate, rounds)
-            end_update(rows, iterate.W, iterate.W_late)
+            end_update(rows, W, W_late)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1

@@ -15,21 +15,20 @@ class Iterate(NamedTuple):
 
     Attributes
     ----------
-    W : (1, d)
-        The direction, as a matrix of one row.
-    b : (k-1,)
-        The thresholds.
-    W_late : (1, d)
-        The sum of the steps of the direction, each times its round, for `average`; (1, 0) if means
-        are not wanted.
-    b_late : (k-1,)
-        The same of the thresholds; empty if means are not wanted.
+    w, b : (d,) and (k-1,)
+        The direction and the thresholds.
+    w_late, b_late : (d,) and (k-1,)
+        The sums of their steps, each times its round, for `average`; empty if not wanted.
+    W, W_late : (1, d)
+        The directions again, as matrices of one row, for `end_update`.
     """
 
-    W: np.ndarray
+    w: np.ndarray
     b: np.ndarray
-    W_late: np.ndarray
+    w_late: np.ndarray
     b_late: np.ndarray
+    W: np.ndarray
+    W_late: np.ndarray
 
 
 def as_iterate(rows: Any, w: Any, b: Any, w_late: Any, b_late: Any) -> Iterate:
@@ -41,7 +40,7 @@ def as_iterate(rows: Any, w: Any, b: Any, w_late: Any, b_late: Any) -> Iterate:
     check_shape("b_late", b_late, len(b) if averaged else 0)
     # A row that is removed leaves all directions, also one that is not used.
     check_shape("w_late", w_late, width if averaged or has_kernel_values(rows) else 0)
-    return Iterate(w[None], b, w_late[None], b_late)
+    return Iterate(w, b, w_late, b_late, w[None], w_late[None])
 
 
 @compiled
@@ -81,7 +80,7 @@ def prank(stream: Any, w: Any, b: Any, w_late: Any, b_late: Any) -> int:
 @compiled
 def _prank(stream, iterate):
     rows, ranks, order, counts, guesses = stream
-    w, b, w_late, b_late = iterate.W[0], iterate.b, iterate.W_late[0], iterate.b_late
+    w, b, w_late, b_late, W, W_late = iterate
     averaged = b_late.shape[0] > 0
     wanted = guesses.shape[0] > 0
     w_mean = np.empty(w_late.shape[0])
@@ -116,6 +115,6 @@ def _prank(stream, iterate):
             axpy(total, rows, i, w)
             if averaged:
                 axpy(total * rounds, rows, i, w_late)
-            end_update(rows, iterate.W, iterate.W_late)
+            end_update(rows, W, W_late)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1

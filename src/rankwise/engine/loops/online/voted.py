@@ -123,7 +123,7 @@ def voted(stream: Any, update: int, voters: Voters, most: int) -> tuple[int, Vot
     _check_voters(stream.rows, voters, learning=True)
     check_stream(stream, len(voters.b) + 1)
     none = np.empty(0)
-    iterate = Iterate(voters.w[None], voters.b, none[None], none)
+    iterate = Iterate(voters.w, voters.b, none, none, voters.w[None], none[None])
     begin = 0
     while True:
         begin, bad = _voted(stream, begin, update, most, iterate, voters)
@@ -133,11 +133,12 @@ def voted(stream: Any, update: int, voters: Voters, most: int) -> tuple[int, Vot
 
 
 def _with_more_room(voters: Voters, most: int) -> Voters:
-    room = min(2 * len(voters.W) + 8, most) - len(voters.W)
-    grown = {
-        name: np.pad(getattr(voters, name), ((0, room), (0, 0)))
-        for name in ("W", "B", "voter_counts")
-    }
+    n = len(voters.W)
+    grown = {}
+    for name in ("W", "B", "voter_counts"):
+        old = getattr(voters, name)
+        grown[name] = np.zeros((min(2 * n + 8, most), old.shape[1]), old.dtype)
+        grown[name][:n] = old
     return voters._replace(**grown)
 
 
