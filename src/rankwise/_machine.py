@@ -33,7 +33,7 @@ from rankwise.engine.kernels import (
     move,
 )
 from rankwise.engine.loops.rows import as_rows, scores
-from rankwise.engine.pairs import PairCosts, PairLoss, Pairs, pair_costs
+from rankwise.engine.pairs import PairCosts, PairLoss, Pairs
 from rankwise.engine.solvers.newton import Sampled, Solution, minimise, sample_rows, sample_size
 from rankwise.engine.solvers.ridge import ERRORS, TRUSTED, check_trusted
 from rankwise.engine.warn import warn_user
@@ -243,7 +243,7 @@ class PairMachine(KernelRanker, BaseEstimator):
         ratings = data.y
         del data
         pairs = Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self._weighing())
-        costs = pair_costs(self._loss(pairs))
+        costs = self._loss(pairs).costs()
 
         def sampled(size: int) -> tuple[NDArray[np.int64], PairCosts] | None:
             some, times = sample_rows(codes, len(ratings), size)
@@ -257,7 +257,7 @@ class PairMachine(KernelRanker, BaseEstimator):
                 pair_weight=self._weighing(),
             )
             comparable = few.one_sided_weight > 0
-            return (some, pair_costs(self._loss(few), listed=0)) if comparable else None
+            return (some, self._loss(few).swept()) if comparable else None
 
         said = self._learn(rows, costs, left, n, sampled)
         if self._keeps_scale:

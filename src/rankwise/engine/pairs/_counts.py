@@ -13,8 +13,14 @@ from rankwise.engine.loops.pairs.inversions import (
     grade_inversions,
     part_ties,
 )
+from rankwise.engine.loops.pairs.partners import (
+    Band,
+    better_partners,
+    target_ranks,
+    worse_partners,
+)
 from rankwise.engine.loops.pairs.placements import placement_sums, row_placements, row_ties
-from rankwise.engine.pairs._losses import by_score, misranked_partners, misranked_total
+from rankwise.engine.pairs._misranked import by_score, misranked_total
 from rankwise.engine.pairs._order import (
     Floats,
     Rows,
@@ -114,8 +120,23 @@ def row_counts(pairs: Pairs, s: Floats) -> RowCounts:
     sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
     comparable[layout.rows] = sizes - (last - first)
     right[layout.rows[rows]] = -tied
-    right += 2 * (comparable - misranked_partners(pairs, s))
+    misranked = np.empty(len(t))
+    misranked[layout.rows] = _misranked_partners(layout.y, layout.starts, rows, t)
+    right += 2 * (comparable - misranked)
     return RowCounts(right, comparable)
+
+
+def _misranked_partners(y: Floats, starts: NDArray[np.int64], rows: Rows, t: Floats) -> Floats:
+    """Return how many misranked pairs each row is in.
+
+    Rows are sorted by query and target; ``rows`` and ``t`` are them sorted by score.
+    """
+    ranks, ones = np.empty(len(y), dtype=np.int32), np.ones((len(y), 1))
+    n_ranks = target_ranks(y, starts, ranks)
+    better, worse, band = np.empty_like(ones), np.empty_like(ones), Band(0.0, 0.0, np.inf)
+    better_partners(rows, t, starts, ranks, n_ranks, ones, band, better)
+    worse_partners(rows, t, starts, ranks, n_ranks, ones, band, worse)
+    return (better + worse)[:, 0]
 
 
 def _two_classes(y: Floats) -> bool:
