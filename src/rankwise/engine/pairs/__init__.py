@@ -1,6 +1,6 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
-from rankwise.engine.pairs._costs import Evaluation, PairCosts
+from rankwise.engine.pairs._costs import Curve, Evaluation, PairCosts
 from rankwise.engine.pairs._counts import (
     PairCounts,
     Placements,
@@ -22,6 +22,7 @@ from rankwise.engine.pairs._order import sorted_rows
 from rankwise.engine.pairs._pairs import Pairs
 
 __all__ = [
+    "Curve",
     "EpsilonInsensitiveLoss",
     "Evaluation",
     "HingeLoss",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.keys import gather, mend
+from rankwise.engine.loops.keys import gather, sort_equal_keys
 from rankwise.engine.loops.pairs.dominance import comparable_weights
 from rankwise.engine.loops.pairs.inversions import (
     count_inversions,
@@ -58,7 +58,7 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
 def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
     """Count the pairs that weigh alike, scores query by query."""
     keys = sorted_keys(s, pairs.starts)
-    if not mend(keys, row_bits(keys), s):
+    if not sort_equal_keys(keys, row_bits(keys), s):
         return _count_tied(pairs, *read_rows(keys, s, pairs.starts))
     if pairs.grades is not None:
         codes, levels = pairs.grades
@@ -70,7 +70,7 @@ def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
     gather(pairs.group(pairs.y), keys, row_bits(keys), y)
     del keys
     keys, equal = sorted_keys(y, pairs.starts), 0
-    if mend(keys, row_bits(keys), y):
+    if sort_equal_keys(keys, row_bits(keys), y):
         keys &= (1 << row_bits(keys)) - 1
         places = keys.astype(np.int32)
     else:

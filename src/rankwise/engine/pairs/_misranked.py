@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.keys import deal_runs, mend
+from rankwise.engine.loops.keys import deal_runs, sort_equal_keys
 from rankwise.engine.loops.pairs.dominance import exponential_sum
 from rankwise.engine.loops.pairs.misranked import misranked_sum
 from rankwise.engine.machine.lanes import LANES
@@ -46,7 +46,7 @@ def by_score(pairs: Pairs, s: Floats) -> ByScore:
         starts = deal_runs(s, y, a, min(m // _RUN, _MOST_RUNS), codes, room[n_columns:])
         s, y, a = columns[0], columns[1], None if a is None else columns[2]
     keys = sorted_keys(s, starts)
-    if mend(keys, row_bits(keys), s):
+    if sort_equal_keys(keys, row_bits(keys), s):
         return ByScore(keys, s, y, a, _NONE, room)
     rows, t = read_rows(keys, s, starts)
     sort_ties(rows, t, y, starts)

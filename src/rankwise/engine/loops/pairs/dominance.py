@@ -311,7 +311,7 @@ def exponential_sum(s, y, a, starts, magnitude):
     """Return (z, c) such that z e^c is the sum of weight exp(s_i - s_j) over all y_i < y_j.
 
     Rows are sorted by (query, y); ``a`` is empty if all weigh 1. Each sum carries the largest
-    exponent that it has met.
+    exponent seen so far.
     """
     total, top = 0.0, -np.inf
     for q in range(starts.shape[0] - 1):

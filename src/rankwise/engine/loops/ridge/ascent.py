@@ -23,9 +23,9 @@ def ascend_gram(K, y, ridge, curve, step, alpha):
     gain = 0.0
     for i in range(len(y)):
         slope = y[i] - _inner(K[i], alpha) - ridge[i] * alpha[i]
-        move = step[i] * slope
-        alpha[i] += move
-        gain += move * (2.0 * slope - move * curve[i])
+        change = step[i] * slope
+        alpha[i] += change
+        gain += change * (2.0 * slope - change * curve[i])
     return gain
 
 
@@ -40,18 +40,18 @@ def ascend_rows(rows, means, order, starts, along, square, y, ridge, curve, step
     gain = 0.0
     for q in range(len(starts) - 1):
         level = dot(means, q, w)
-        moved = 0.0
+        changed = 0.0
         for position in range(starts[q], starts[q + 1]):
             i = order[position]
-            score = dot(rows, i, w) - moved * along[i] - level + moved * square[q]
+            score = dot(rows, i, w) - changed * along[i] - level + changed * square[q]
             slope = y[i] - score - ridge[i] * alpha[i]
-            move = step[i] * slope
-            alpha[i] += move
-            axpy(move, rows, i, w)
-            level += move * along[i]
-            moved += move
-            gain += move * (2.0 * slope - move * curve[i])
-        axpy(-moved, means, q, w)
+            change = step[i] * slope
+            alpha[i] += change
+            axpy(change, rows, i, w)
+            level += change * along[i]
+            changed += change
+            gain += change * (2.0 * slope - change * curve[i])
+        axpy(-changed, means, q, w)
     return gain
 
 

@@ -1,4 +1,4 @@
-"""Centring of a Gram matrix, and what is said of each pair of rows that a ridge leaves out.
+"""Centring of a Gram matrix, and what is predicted for each pair of rows that a ridge leaves out.
 
 Rows have codes: the query that each belongs to. Only pairs of one query are pairs.
 """
@@ -103,11 +103,11 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
                     c, gap = J[i, j] - null[i] * null[j], y[j] - y[i]
                     pair = sizes[codes[i]] == 2
                     missed = _missed(a, b, c, e, f, s, t, pair)
-                    said = gap - missed
-                    if abs(said) <= rounding * _slack(a, b, c, e, f, s, t, missed, gap, pair):
-                        said = 0.0
-                    J[i, j] = said
-                    J[j, i] = -said
+                    predicted = gap - missed
+                    if abs(predicted) <= rounding * _slack(a, b, c, e, f, s, t, missed, gap, pair):
+                        predicted = 0.0
+                    J[i, j] = predicted
+                    J[j, i] = -predicted
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -175,16 +175,16 @@ def _errors_of(differences, y, weight):
     count = 0
     for i in range(len(y)):
         for j in range(i + 1, len(y)):
-            said = differences[i, j]
-            if np.isnan(said):
+            predicted = differences[i, j]
+            if np.isnan(predicted):
                 continue
             both = weight[i] * weight[j]
             count += both > 0.0
             gap = y[j] - y[i]
-            squares += both * (gap - said) ** 2
+            squares += both * (gap - predicted) ** 2
             total += both
             if gap != 0.0:
                 comparable += both
-                if said == 0.0 or (said > 0.0) != (gap > 0.0):
+                if predicted == 0.0 or (predicted > 0.0) != (gap > 0.0):
                     wrong += both
     return squares, wrong, total, comparable, count
