@@ -3,7 +3,7 @@
 Rows have codes: the query that each belongs to. Only pairs of one query are pairs.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,8 +110,24 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
                     J[j, i] = -predicted
 
 
+class QueryRows(NamedTuple):
+    """Rows of one query, arrays of shape (m,) each.
+
+    ``diagonal`` is that of the matrix whose 2 x 2 blocks are solved with, ``null`` what is taken
+    off its other entries, ``residual`` the right-hand side, ``scale`` what a solution is multiplied
+    by, ``y`` the targets and ``weight`` the row weights.
+    """
+
+    diagonal: np.ndarray
+    null: np.ndarray
+    residual: np.ndarray
+    scale: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+
+
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, rounding, sums):
+def block_errors(J, sign, first, rows, U, g, rounding, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
     ``sign * J[i, j]``, in single precision, is the entry for row ``first + i`` and a row j before
@@ -120,6 +136,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
     ``sign * U[i, k] g[k] U[j, k]``, whose relative error is ``rounding``. ``sums`` are weighted:
     squares, wrong pairs, all pairs, and pairs with different targets.
     """
+    diagonal, null, residual, scale, y, weight = rows
     pair, coarse = len(diagonal) == 2, max(SINGLE, rounding)
     misses, unsure = np.empty(len(y)), np.empty(len(y), dtype=np.bool_)
     for row in range(J.shape[0]):
