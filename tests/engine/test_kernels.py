@@ -11,8 +11,8 @@ from rankwise.engine.kernels import (
     Kernel,
     centre,
     find_anchor,
-    move,
     polynomial_map,
+    shift_rows,
 )
 
 
@@ -95,9 +95,9 @@ def test_only_columns_far_from_0_are_moved():
     X = sparse.csr_array([[1950.0, 0.0, 3.0], [2024.0, 5.0, 0.0], [1999.0, 0.0, 0.0], [0, 0, 9.0]])
     anchor = find_anchor(X[:3])
     assert_allclose(anchor, [1991.0, 0.0, 0.0])
-    moved = move(X, anchor)
+    moved = shift_rows(X, anchor)
     assert_allclose(moved.toarray(), X.toarray() - anchor)
     assert moved.nnz == 7
     assert find_anchor(sparse.csr_array(np.eye(4))) is None
     assert find_anchor(np.random.default_rng(0).uniform(size=(100, 3))) is None
-    assert move(X, None) is X
+    assert shift_rows(X, None) is X

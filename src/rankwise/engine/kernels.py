@@ -155,7 +155,7 @@ class Anchored(NamedTuple):
         anchor = find_anchor(X)
         if kernel.kernel == "linear":
             return cls(kernel, anchor)
-        largest = gamma * float(row_norms(move(X, anchor), squared=True).max(initial=0.0))
+        largest = gamma * float(row_norms(shift_rows(X, anchor), squared=True).max(initial=0.0))
         if kernel.kernel == "poly":
             constant = kernel.coef0 > _FAR * largest
             mode = "plain" if anchor is None and not constant else "far"
@@ -165,8 +165,8 @@ class Anchored(NamedTuple):
 
     def gram(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Return the values between the rows of X and Y, as a new C-ordered array."""
-        left = move(X, self.anchor)
-        right = left if Y is None else move(Y, self.anchor)
+        left = shift_rows(X, self.anchor)
+        right = left if Y is None else shift_rows(Y, self.anchor)
         if self.mode == "far":
             return self._about_anchor(left, right)
         if self.mode == "plain":
@@ -179,7 +179,7 @@ class Anchored(NamedTuple):
 
         An entry [i, j] is known to some rounding errors of the geometric mean of two sizes.
         """
-        kernel, rows = self.kernel, move(X, self.anchor)
+        kernel, rows = self.kernel, shift_rows(X, self.anchor)
         if callable(kernel.kernel) or kernel.kernel in ("linear", "precomputed"):
             return np.abs(np.diagonal(K))
         squares = self.gamma * row_norms(rows, squared=True)
@@ -247,7 +247,7 @@ def _expand(
 
 
 def find_anchor(X: Any) -> NDArray[np.float64] | None:
-    """Return the means of columns that are far from 0 beside their spread; None: move no rows.
+    """Return the means of columns that are far from 0 beside their spread; None: shift no rows.
 
     Other columns are 0, so that sparse rows stay sparse. Some rows tell enough.
     """
@@ -266,7 +266,7 @@ def find_anchor(X: Any) -> NDArray[np.float64] | None:
     return np.where(means * means > _FAR * spread, means, 0.0)
 
 
-def move(X: Any, anchor: NDArray[np.float64] | None) -> Any:
+def shift_rows(X: Any, anchor: NDArray[np.float64] | None) -> Any:
     """Return rows less the anchor, as new ones; X itself if that is None."""
     if anchor is None:
         return X

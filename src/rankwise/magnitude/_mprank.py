@@ -1,6 +1,6 @@
 """MPRank: ranking by least squares over all pairs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from numbers import Integral, Real
@@ -11,18 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from rankwise._machine import (
-    KernelRanker,
+from rankwise._kernel_ranker import (
     check_learned,
     check_ratings,
     check_rows_of_queries,
     check_size,
 )
 from rankwise.base import Ranked, check_ranked, unchanged_on_error
-from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, move
+from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
 from rankwise.engine.solvers.ascent import (
     Pass,
     centre_gram,
@@ -37,7 +35,6 @@ from rankwise.engine.solvers.ridge import (
     Sample,
     check_trusted,
     moments,
-    moments_objective,
     rounding,
     solve_dual,
     solve_primal,
@@ -45,6 +42,7 @@ from rankwise.engine.solvers.ridge import (
 )
 from rankwise.engine.solvers.statistics import Statistics
 from rankwise.engine.warn import warn_user
+from rankwise.magnitude._chunks import ChunkLearner, chunk_statistics
 
 # How far above the smallest objective, as a share of it, the online solver may end unsaid.
 _FAR = 0.1
@@ -57,7 +55,7 @@ def needs_rows(m: int, d: int) -> bool:
     return m * m * d + m**3 / 3 < m * d * d + d**3 / 3
 
 
-class MPRank(KernelRanker, BaseEstimator):
+class MPRank(ChunkLearner, BaseEstimator):
     r"""Magnitude-preserving ranking: scores whose differences are those of the ratings.
 
     .. math::
@@ -237,99 +235,6 @@ class MPRank(KernelRanker, BaseEstimator):
         self.n_queries_ = data.n_queries
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the score of each row; differences of scores predict those of ratings.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._scores(X)
-
-    @available_if(KernelRanker._is_linear)
-    @unchanged_on_error
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from more rows: the model of all rows so far at once, whatever the chunks.
-
-        Every open query keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see
-        `close_queries`. Only for linear kernels. ``fit`` keeps the same statistics to go on from if
-        they take no more room than its rows; otherwise start by ``partial_fit``.
-
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in ``fit``. A query may go on in later chunks, so that one row of it is enough here:
-            until two rows of a query are there, all scores are the mean rating. Names must all be
-            numbers, or all strings.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        before = getattr(self, "_statistics", None)
-        if before is None and hasattr(self, "coef_"):
-            raise ValueError(
-                "this model was fitted by fit, and statistics to go on from would have been larger "
-                "than the rows: learn all chunks by partial_fit, the first one too, which gives "
-                "the same model"
-            )
-        data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
-        check_ratings(data.y)
-        check_size(data.X, self._kernel(), data.kept)
-        chunk = _statistics(data, qid)
-        return self._learned(chunk if before is None else before.merged(chunk))
-
-    @available_if(KernelRanker._is_linear)
-    @unchanged_on_error
-    def close_queries(self, qid: Iterable[Any] | None = None) -> Self:
-        """Forget the scatter of queries that get no more rows; the model stays the same.
-
-        Parameters
-        ----------
-        qid : iterable of names, default=None
-            The queries. None: all that are open.
-
-        Returns
-        -------
-        self
-        """
-        statistics = self._known_statistics()
-        names = list(statistics.queries) if qid is None else list(qid)
-        self._statistics = statistics.without(names)
-        return self
-
-    @available_if(KernelRanker._is_linear)
-    @unchanged_on_error
-    def merge(self, other: "MPRank") -> Self:
-        """Learn what another model has learned: the model of the rows of both, exactly.
-
-        Both must have learned by ``partial_fit``, for example on two machines. A query may have
-        rows in both. C and the rest are this model's.
-
-        Parameters
-        ----------
-        other : MPRank
-            It is left as it is.
-
-        Returns
-        -------
-        self
-        """
-        return self._learned(self._known_statistics().merged(other._known_statistics()))
-
     def leave_pair_out(
         self,
         X: ArrayLike,
@@ -380,7 +285,7 @@ class MPRank(KernelRanker, BaseEstimator):
     ) -> dict[str, Any]:
         """Return what a linear model learns."""
         anchor = find_anchor(data.X)
-        rows, n_iter = move(data.X, anchor), 0
+        rows, n_iter = shift_rows(data.X, anchor), 0
         if solver == "online":
             coef = np.zeros(rows.shape[1])
             last, n_iter = self._climb(row_passes(rows, data.y, sample, self.C, coef, self.eta))
@@ -417,8 +322,8 @@ class MPRank(KernelRanker, BaseEstimator):
             K, sizes = gram()
             means = centre_gram(K, sample)
             last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
-            said = K @ last.alpha
-            objective = self._objective(float(last.alpha @ said), data.y - said, sample)
+            fitted = K @ last.alpha
+            objective = self._objective(float(last.alpha @ fitted), data.y - fitted, sample)
             self._check_gap(objective, last, n_iter)
             alpha = of_raw_rows(last.alpha, sample)
             level = float(sample.overall(means) @ alpha)
@@ -443,7 +348,7 @@ class MPRank(KernelRanker, BaseEstimator):
     def _seen_by_pairs(self, data: Ranked) -> tuple[Gram, Any]:
         """Return the Gram matrix, and the rows of a linear kernel."""
         if self._is_linear():
-            rows = move(data.X, find_anchor(data.X))
+            rows = shift_rows(data.X, find_anchor(data.X))
             return partial(self._gram, Anchored(self._kernel()), rows), rows
         return partial(self._gram, Anchored.of(self._kernel(), data.X), data.X), None
 
@@ -466,7 +371,7 @@ class MPRank(KernelRanker, BaseEstimator):
         m, d = data.X.shape
         with np.errstate(over="ignore"):
             fits = data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(data.given_weight.sum())
-        return _statistics(data, qid) if fits else None
+        return chunk_statistics(data, qid) if fits else None
 
     def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
         """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
@@ -495,44 +400,3 @@ class MPRank(KernelRanker, BaseEstimator):
     def _objective(self, square: float, residual: Any, sample: Sample) -> float:
         missed = sample.centred(residual)
         return float(square + self.C * (sample.cost @ (missed * missed)))
-
-    def _known_statistics(self) -> Statistics:
-        statistics = getattr(self, "_statistics", None)
-        if statistics is None:
-            raise ValueError(
-                "there are no statistics: only a model that has learned by partial_fit has some"
-            )
-        return statistics
-
-    def _learned(self, statistics: Statistics) -> Self:
-        """Solve for the statistics, and take them over."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            if not np.isfinite(statistics.weight):
-                raise ValueError(
-                    "sample_weight adds to more than a float can hold: divide it by a constant"
-                )
-            stats, mean = statistics.moments()
-            coef, error = solve_primal(stats, self.C)
-            check_trusted(error, "the scores")
-            learned = {
-                "coef_": coef,
-                "intercept_": float(mean[-1] - mean[:-1] @ coef),
-                "objective_": moments_objective(stats, coef, self.C),
-            }
-        check_learned(learned, self.C)
-        self.__dict__.update(learned)
-        self.n_iter_, self.solver_ = 0, "primal"
-        self.n_queries_ = statistics.n_queries
-        self._statistics = statistics
-        return self
-
-
-def _statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
-    names: list[Any] = [None]
-    if qid is not None:
-        firsts = np.unique(data.codes, return_index=True)[1]
-        names = np.asarray(qid)[data.kept[firsts]].tolist()
-    with np.errstate(over="ignore", under="ignore"):
-        return Statistics.of(
-            data.X, data.y, data.given_weight, data.codes, names, named=qid is not None
-        )

@@ -5,12 +5,13 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from rankwise._machine import PairMachine, check_rows_of_queries
+from rankwise._kernel_ranker import check_rows_of_queries
+from rankwise._support_vectors import SupportVectorRanker
 from rankwise.base import Ranked
 from rankwise.engine.pairs import EpsilonInsensitiveLoss, PairLoss, Pairs
 
 
-class SVRank(PairMachine):
+class SVRank(SupportVectorRanker):
     r"""Support vector ranking: differences of scores near those of the ratings.
 
     .. math::
@@ -100,7 +101,7 @@ class SVRank(PairMachine):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **PairMachine._parameter_constraints,
+        **SupportVectorRanker._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -131,7 +132,7 @@ class SVRank(PairMachine):
         self.max_iter = max_iter
         self.warm_start = warm_start
 
-    def _check_pairs(self, data: Ranked) -> None:
+    def _prepare(self, data: Ranked) -> None:
         check_rows_of_queries(data.codes)
 
     def _loss(self, pairs: Pairs) -> PairLoss:

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from rankwise._machine import PairMachine, check_size
-from rankwise.base import check_rows, unchanged_on_error
+from rankwise._kernel_ranker import check_size
+from rankwise._support_vectors import SupportVectorRanker
+from rankwise.base import Ranked, check_rows, unchanged_on_error
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
 
 
-class RankSVM(PairMachine):
+class RankSVM(SupportVectorRanker):
     r"""Ranking support vector machine on all pairs, for grades, real ratings, queries and pairs.
 
     .. math::
@@ -75,8 +76,8 @@ class RankSVM(PairMachine):
         How far that is above the smallest value at most.
     n_iter_ : int
         How often the slopes of all pairs were computed for a step, or to stop.
-    n_dropped_ : int
-        After ``fit_pairs``, the pairs without a preference.
+    n_dropped_pairs_ : int
+        Pairs of ``fit_pairs`` without a preference; 0 after ``fit``.
     n_queries_ : int
         Queries that the model has learned from; 1 without ``qid``.
     n_features_in_ : int
@@ -110,7 +111,7 @@ class RankSVM(PairMachine):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **PairMachine._parameter_constraints,
+        **SupportVectorRanker._parameter_constraints,
         "margin": [StrOptions({"unit", "magnitude"})],
         "pair_weight": [StrOptions({"uniform", "magnitude"})],
     }
@@ -156,7 +157,7 @@ class RankSVM(PairMachine):
             Rows of X: the worse and the better of each pair.
         pair_weight : array-like of shape (n_pairs,), default=None
             What each pair weighs, at least 0. A pair of weight 0, or of a row with itself, tells no
-            preference: it is dropped and counted by ``n_dropped_``.
+            preference: it is dropped and counted by ``n_dropped_pairs_``.
 
         Returns
         -------
@@ -172,13 +173,16 @@ class RankSVM(PairMachine):
         m = rows.shape[0]
         rows = self._check_kernel(rows, m, np.arange(m))
         check_size(rows, self._kernel(), np.arange(m))
-        given, weight, self.n_dropped_ = check_weighted_pairs(pairs, pair_weight, m)
+        given, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m)
         worse, better = given.T
         weight = weight / weight.max()
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
         self._learn(rows, costs, None, m)
         self.n_queries_ = 1
         return self
+
+    def _prepare(self, data: Ranked) -> None:  # noqa: ARG002
+        self.n_dropped_pairs_ = 0
 
     def _loss(self, pairs: Pairs) -> PairLoss:
         if len(pairs.y) == 1:

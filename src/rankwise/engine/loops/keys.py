@@ -26,7 +26,9 @@ def counting_sort(codes, n):
         starts[code + 1] += 1
     for code in range(n):
         starts[code + 1] += starts[code]
-    place = starts[:-1].copy()
+    place = np.empty(n, dtype=np.int64)
+    for code in range(n):
+        place[code] = starts[code]
     order = np.empty(codes.shape[0], dtype=np.int64)
     for i in range(codes.shape[0]):
         order[place[codes[i]]] = i
@@ -51,7 +53,9 @@ def deal_runs(values, y, a, n_runs, codes, out):
         starts[np.uint64(code) + np.uint64(1)] += 1
     for run in range(n_runs):
         starts[run + 1] += starts[run]
-    place = starts.astype(np.uint64)
+    place = np.empty(n_runs, dtype=np.uint64)
+    for run in range(n_runs):
+        place[run] = starts[run]
     for i in range(values.shape[0]):
         code = np.uint64(codes[i])
         p = place[code]
@@ -129,17 +133,17 @@ def _unpack(keys, row_bits, values, rows, ordered):
     return falls
 
 
-def mend(keys: Any, row_bits: Any, values: Any) -> bool:
+def sort_equal_keys(keys: Any, row_bits: Any, values: Any) -> bool:
     """Put sorted keys right that differ by the row alone; False if values are equal, or too many.
 
     The order is that of the values if True, and else as good as before.
     """
     check_shape("values", values, len(keys), advice=EACH)
-    return _mend(keys, row_bits, values)
+    return _sort_equal_keys(keys, row_bits, values)
 
 
 @compiled
-def _mend(keys, row_bits, values):
+def _sort_equal_keys(keys, row_bits, values):
     mask = (np.int64(1) << row_bits) - 1
     moves = keys.shape[0]
     for i in range(1, keys.shape[0]):

@@ -1,6 +1,6 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
-from rankwise.engine.pairs._costs import Evaluation, ListedCosts, PairCosts, pair_costs
+from rankwise.engine.pairs._costs import Curve, Evaluation, PairCosts
 from rankwise.engine.pairs._counts import (
     PairCounts,
     Placements,
@@ -9,21 +9,20 @@ from rankwise.engine.pairs._counts import (
     count_placements,
     row_counts,
 )
+from rankwise.engine.pairs._listed import ListedCosts
 from rankwise.engine.pairs._losses import (
-    Curvature,
     EpsilonInsensitiveLoss,
     HingeLoss,
     MagnitudeHingeLoss,
     MagnitudeLoss,
     PairLoss,
-    exponential_mean,
-    misranked_mean,
 )
+from rankwise.engine.pairs._misranked import exponential_mean, misranked_mean
 from rankwise.engine.pairs._order import sorted_rows
 from rankwise.engine.pairs._pairs import Pairs
 
 __all__ = [
-    "Curvature",
+    "Curve",
     "EpsilonInsensitiveLoss",
     "Evaluation",
     "HingeLoss",
@@ -40,7 +39,6 @@ __all__ = [
     "count_placements",
     "exponential_mean",
     "misranked_mean",
-    "pair_costs",
     "row_counts",
     "sorted_rows",
 ]

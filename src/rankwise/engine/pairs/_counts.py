@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.keys import gather, mend
+from rankwise.engine.loops.keys import gather, sort_equal_keys
 from rankwise.engine.loops.pairs.dominance import comparable_weights
 from rankwise.engine.loops.pairs.inversions import (
     count_inversions,
@@ -13,8 +13,14 @@ from rankwise.engine.loops.pairs.inversions import (
     grade_inversions,
     part_ties,
 )
+from rankwise.engine.loops.pairs.partners import (
+    Band,
+    better_partners,
+    target_ranks,
+    worse_partners,
+)
 from rankwise.engine.loops.pairs.placements import placement_sums, row_placements, row_ties
-from rankwise.engine.pairs._losses import by_score, misranked_partners, misranked_total
+from rankwise.engine.pairs._misranked import by_score, misranked_total
 from rankwise.engine.pairs._order import (
     Floats,
     Rows,
@@ -52,7 +58,7 @@ def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
 def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
     """Count the pairs that weigh alike, scores query by query."""
     keys = sorted_keys(s, pairs.starts)
-    if not mend(keys, row_bits(keys), s):
+    if not sort_equal_keys(keys, row_bits(keys), s):
         return _count_tied(pairs, *read_rows(keys, s, pairs.starts))
     if pairs.grades is not None:
         codes, levels = pairs.grades
@@ -64,7 +70,7 @@ def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
     gather(pairs.group(pairs.y), keys, row_bits(keys), y)
     del keys
     keys, equal = sorted_keys(y, pairs.starts), 0
-    if mend(keys, row_bits(keys), y):
+    if sort_equal_keys(keys, row_bits(keys), y):
         keys &= (1 << row_bits(keys)) - 1
         places = keys.astype(np.int32)
     else:
@@ -114,8 +120,23 @@ def row_counts(pairs: Pairs, s: Floats) -> RowCounts:
     sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
     comparable[layout.rows] = sizes - (last - first)
     right[layout.rows[rows]] = -tied
-    right += 2 * (comparable - misranked_partners(pairs, s))
+    misranked = np.empty(len(t))
+    misranked[layout.rows] = _misranked_partners(layout.y, layout.starts, rows, t)
+    right += 2 * (comparable - misranked)
     return RowCounts(right, comparable)
+
+
+def _misranked_partners(y: Floats, starts: NDArray[np.int64], rows: Rows, t: Floats) -> Floats:
+    """Return how many misranked pairs each row is in.
+
+    Rows are sorted by query and target; ``rows`` and ``t`` are them sorted by score.
+    """
+    ranks, ones = np.empty(len(y), dtype=np.int32), np.ones((len(y), 1))
+    n_ranks = target_ranks(y, starts, ranks)
+    better, worse, band = np.empty_like(ones), np.empty_like(ones), Band(0.0, 0.0, np.inf)
+    better_partners(rows, t, starts, ranks, n_ranks, ones, band, better)
+    worse_partners(rows, t, starts, ranks, n_ranks, ones, band, worse)
+    return (better + worse)[:, 0]
 
 
 def _two_classes(y: Floats) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from rankwise.engine.loops.ridge.ascent import along_means, ascend_gram, ascend_rows
+from rankwise.engine.loops.ridge.ascent import Dual, Queries, along_means, ascend_gram, ascend_rows
 from rankwise.engine.loops.ridge.left_out import centre
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.queries import group_rows
@@ -47,11 +47,11 @@ def gram_passes(
     ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     curve = np.diagonal(K) + ridge
     step = _steps(curve, eta)
-    target, alpha, dual = sample.centred(y), np.zeros(len(y)), 0.0
+    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
     while True:
-        gain = ascend_gram(K, target, ridge, curve, step, alpha)
-        dual += gain
-        yield Pass(dual, gain, alpha)
+        gain = ascend_gram(K, dual)
+        value += gain
+        yield Pass(value, gain, dual.alpha)
 
 
 def row_passes(
@@ -68,13 +68,12 @@ def row_passes(
     distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
     curve = np.maximum(distance, 0.0) + ridge
     step = _steps(curve, eta)
-    target, alpha, dual = sample.centred(y), np.zeros(len(y)), 0.0
+    queries = Queries(centres, order, starts, along, square)
+    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
     while True:
-        gain = ascend_rows(
-            rows, centres, order, starts, along, square, target, ridge, curve, step, alpha, w
-        )
-        dual += gain
-        yield Pass(dual, gain, alpha)
+        gain = ascend_rows(rows, queries, dual, w)
+        value += gain
+        yield Pass(value, gain, dual.alpha)
 
 
 def centre_gram(K: Matrix, sample: Sample) -> Matrix:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, svd
 
-from rankwise.engine.loops.ridge.left_out import block_errors, left_out_differences
+from rankwise.engine.loops.ridge.left_out import QueryRows, block_errors, left_out_differences
 from rankwise.engine.queries import group_rows
 from rankwise.engine.solvers.ridge import (
     EPS,
@@ -269,16 +269,19 @@ def left_out_path(
                 parts = parts.reshape(len(parts) * (last - first), V.shape[1]) @ V[start:last].T
                 entries = shared.mix @ parts.reshape(len(shared.shapes), -1)
                 for k, J in zip(shared.columns, entries, strict=True):
-                    block_errors(
-                        J.reshape(last - first, last - start),
-                        sign,
-                        first - start,
+                    rows = QueryRows(
                         diagonals[k, query],
                         null[query],
                         residuals[k, query],
                         scale[query],
                         y[query],
                         weight[query],
+                    )
+                    block_errors(
+                        J.reshape(last - first, last - start),
+                        sign,
+                        first - start,
+                        rows,
                         U[query],
                         filters[k],
                         _tie(error[k]),

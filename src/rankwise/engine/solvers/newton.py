@@ -12,17 +12,20 @@ a sample of them, which also gives the start. It is kept while steps gain much, 
 what the gradients of all pairs tell (BFGS). Where a sample brings too little, or where features are
 too many for a matrix, the Newton equation is solved by conjugate gradients, with the sample's
 Hessian or the diagonal as a preconditioner.
+
+The rows may lie anywhere: the method asks them for scores of a direction, for gradients, and for a
+sample, see `Rows`.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from rankwise.engine.pairs import Evaluation, PairCosts
+from rankwise.engine.pairs import Curve, Evaluation, PairCosts
 
 Vector = NDArray[np.float64]
 Solve = Callable[[Vector], Vector]
@@ -59,10 +62,73 @@ class Solution(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Some of the rows and the costs of their pairs."""
+    """Some of the rows, dense and centred, and the costs of their pairs; None: it is all rows."""
 
-    X: Any
-    costs: PairCosts
+    X: Vector
+    costs: PairCosts | None
+
+
+class Rows(Protocol):
+    """The rows x_i of a sample, wherever they are."""
+
+    n_features: int
+
+    def scores(self, w: Vector) -> Vector:
+        """Return the inner product of each row with w."""
+
+    def gradient(self, weights: Vector) -> Vector:
+        """Return the sum of the rows, each times its weight."""
+
+    def squares(self, weights: Vector) -> Vector:
+        """Return the sum of the squared entries of the rows, each times its weight."""
+
+    def sample(self) -> Sampled | None:
+        """Return rows to take the Hessian from; None if it is too large for a matrix."""
+
+
+Draw = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
+
+
+class RowsInMemory:
+    """Rows in a matrix.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, d)
+        The rows.
+    draw : callable, default=None
+        Given a number, return about as many rows and the costs of their pairs, or None if these
+        rows have no pair. None: the Hessian is taken from all rows.
+    """
+
+    def __init__(self, X: Any, draw: Draw | None = None) -> None:
+        self._X, self._draw = X, draw
+        self.n_features = int(X.shape[1])
+
+    def scores(self, w: Vector) -> Vector:
+        """Return X w."""
+        return self._X @ w
+
+    def gradient(self, weights: Vector) -> Vector:
+        """Return X' weights."""
+        return self._X.T @ weights
+
+    def squares(self, weights: Vector) -> Vector:
+        """Return the same with the squares of the entries."""
+        squares = self._X.multiply(self._X) if sparse.issparse(self._X) else self._X * self._X
+        return squares.T @ weights
+
+    def sample(self) -> Sampled | None:
+        """Return some rows, or all if they are few or can't be drawn."""
+        m, d = self._X.shape
+        if d > _MATRIX:
+            return None
+        size = sample_size(m, d)
+        drawn = self._draw(size) if self._draw is not None and size < m else None
+        rows, costs = (self._X, None) if drawn is None else (self._X[drawn[0]], drawn[1])
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        # pairs can't see the mean, and Hessians lose digits by it
+        return Sampled(dense - dense.mean(axis=0), costs)
 
 
 def sample_size(m: int, d: int) -> int:
@@ -103,7 +169,7 @@ def sample_rows(
 
 
 def minimise(
-    X: Any,
+    rows: Rows,
     costs: PairCosts,
     C: float,
     *,
@@ -111,13 +177,12 @@ def minimise(
     max_iter: int,
     w: Vector | None = None,
     h: float | None = None,
-    sample: Sampled | None = None,
 ) -> Solution:
     """Minimise F until the gap is at most ``tol`` times F.
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (m, d)
+    rows : Rows
         The rows.
     costs : PairCosts
         The loss over their pairs.
@@ -129,24 +194,22 @@ def minimise(
         Where to start; None: at the solution of the sample, else at 0.
     h : float, default=None
         The first width of the kinks.
-    sample : Sampled, default=None
-        Rows to take the Hessian from.
     """
-    few = X.shape[1] <= _MATRIX and sample is None
-    if few or sample is not None:
-        sample = _centred(Sampled(X, costs) if sample is None else sample)
-    if sample is not None and not few and w is None:
-        start = minimise(sample.X, sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
+    sample = rows.sample()
+    few = sample is not None and sample.costs is None
+    if sample is not None and sample.costs is not None and w is None:
+        drawn = RowsInMemory(sample.X)
+        start = minimise(drawn, sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
         w, h = start.w, start.h
-    w = np.zeros(X.shape[1]) if w is None else w.copy()
-    s = X @ w
+    w = np.zeros(rows.n_features) if w is None else w.copy()
+    s = rows.scores(w)
     h = costs.scale if h is None else h
     point = costs.evaluate(s, h)
     best, bound, before = Solution(w, np.inf, np.inf, 0, h), -np.inf, np.inf
     reached, since = np.inf, 0
     guess: _Guess | None = None
     for n_iter in range(max_iter + 1):
-        gradient = 2.0 * w + C * (X.T @ point.slopes)
+        gradient = 2.0 * w + C * rows.gradient(point.slopes)
         square, slack = float(gradient @ gradient) / 4.0, C * point.slack
         objective = float(w @ w) + C * point.cost
         bound = max(bound, objective - square - slack)
@@ -173,15 +236,16 @@ def minimise(
             break
         slow = square > (0.05 if few else 0.25) * before
         if sample is not None and (guess is None or (slow and few)):
-            guess = _Guess(sample, C, w, h if few else max(h, 0.02 * costs.scale))
+            width = h if few else max(h, 0.02 * costs.scale)
+            guess = _Guess(sample.X, sample.costs or costs, C, w, width)
         if guess is not None:
             guess.learn(w, gradient)
         if guess is not None and (few or not slow):
             step = guess.step(gradient)
         else:
-            step = _newton_step(X, costs, C, s, h, gradient, guess)
+            step = _newton_step(rows, costs.curve(s, h), C, gradient, guess)
         before = square
-        t = X @ step
+        t = rows.scores(step)
         length, point = _search(costs, C, w, s, step, t, h, point)
         w += length * step
         s += length * t
@@ -191,8 +255,8 @@ def minimise(
 class _Guess:
     """The Hessian of a sample, corrected by the changes of the gradient that were seen."""
 
-    def __init__(self, sample: Sampled, C: float, w: Vector, h: float) -> None:
-        self.solve = _solver(sample.X, sample.costs, C, sample.X @ w, h)
+    def __init__(self, X: Vector, costs: PairCosts, C: float, w: Vector, h: float) -> None:
+        self.solve = _solver(X, costs, C, X @ w, h)
         self._seen: list[tuple[Vector, Vector, float]] = []
         self._last: tuple[Vector, Vector] | None = None
 
@@ -217,30 +281,16 @@ class _Guess:
 
 
 def _newton_step(
-    X: Any,
-    costs: PairCosts,
-    C: float,
-    s: Vector,
-    h: float,
-    gradient: Vector,
-    guess: _Guess | None,
+    rows: Rows, curve: Curve, C: float, gradient: Vector, guess: _Guess | None
 ) -> Vector:
     """Return the step of all rows by conjugate gradients."""
-    curve = costs.curve(s, h)
     if guess is None:
-        squares = X.multiply(X) if sparse.issparse(X) else X * X
-        scale = 1.0 / (2.0 + C * (squares.T @ curve.diagonal))
+        scale = 1.0 / (2.0 + C * rows.squares(curve.diagonal))
     return _conjugate_gradients(
-        lambda v: 2.0 * v + C * (X.T @ curve.product(X @ v)),
+        lambda v: 2.0 * v + C * rows.gradient(curve.product(rows.scores(v))),
         -gradient,
         guess.solve if guess else lambda v: scale * v,
     )
-
-
-def _centred(sample: Sampled) -> Sampled:
-    """Return dense rows less their mean, which pairs can't see and Hessians lose digits by."""
-    rows = sample.X.toarray() if sparse.issparse(sample.X) else sample.X
-    return Sampled(rows - rows.mean(axis=0), sample.costs)
 
 
 def _solver(X: Vector, costs: PairCosts, C: float, s: Vector, h: float) -> Solve:

@@ -246,8 +246,8 @@ def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
         beta, left = np.zeros_like(target), target
         for _ in range(2):
             beta = _projected(beta + lapack.dpotrs(factor, left, lower=0)[0], sample)
-            said = root * sample.centred(_product(K, diagonal, root * beta))
-            left = target - said - ridge * beta
+            fitted = root * sample.centred(_product(K, diagonal, root * beta))
+            left = target - fitted - ridge * beta
         missed = float(np.linalg.norm(left))
     else:
         # the penalty is hidden by rounding: so is the target along some eigenvectors

@@ -13,13 +13,72 @@ of a row fall together: there is one, coded p, which has both roles.
 A depth takes linear time, so all take O(m log k) for k different targets, in O(m) memory.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
 
 PARTS = 8
-GRADIENT, PARTNERS = 1, 2
-"""What `dominance` sums."""
+
+
+class Targets(NamedTuple):
+    """Rows sorted by query and target.
+
+    ``y`` and ``a`` are targets and weights of shape (m,), the latter empty if all are 1; ``starts``
+    of shape (n_queries + 1,) is where each query begins, and m; ``first`` and ``last`` of shape
+    (m,) are the bounds of the run of equal targets that each row is in.
+    """
+
+    y: np.ndarray
+    a: np.ndarray
+    starts: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+class Cost(NamedTuple):
+    """The power of a cost, and whether a pair weighs by the difference of its targets."""
+
+    power: int
+    magnitude: bool
+
+
+class Depth(NamedTuple):
+    """Events of one depth of the tree, their keys, and what was found for each."""
+
+    events: np.ndarray
+    keys: np.ndarray
+    found: np.ndarray
+
+
+class Node(NamedTuple):
+    """The events of a node are from ``begin`` to ``end``; a row has ``each`` of them, 1 or 2."""
+
+    begin: int
+    end: int
+    each: int
+
+
+class Parts(NamedTuple):
+    """The parts of a node.
+
+    ``of`` of shape (n_events,) is the part of each event, ``cuts`` of shape (PARTS + 1,) the bounds
+    of the parts, ``place`` of shape (PARTS,) where the next event of each goes. ``pivots`` of shape
+    (PARTS,) are targets, and ``sums`` of shape (PARTS, 7) what is known of the rows of each part
+    that were passed: columns COUNT to KEY.
+    """
+
+    of: np.ndarray
+    cuts: np.ndarray
+    place: np.ndarray
+    pivots: np.ndarray
+    sums: np.ndarray
+
+
+# The sums of a part: weights, costs and squared costs of the rows passed; the same times their
+# distance from the pivot; and the key of the last change.
+COUNT, COST, SQUARE, FAR_COUNT, FAR_COST, FAR_SQUARE, KEY = range(7)
 
 
 @compiled
@@ -29,8 +88,8 @@ def group_bounds(y, starts, first, last):
         begin = starts[q]
         for p in range(starts[q], starts[q + 1]):
             if p + 1 == starts[q + 1] or y[p + 1] != y[p]:
-                first[begin : p + 1] = begin
-                last[begin : p + 1] = p + 1
+                for i in range(begin, p + 1):
+                    first[i], last[i] = begin, p + 1
                 begin = p + 1
 
 
@@ -74,107 +133,61 @@ def merge_events(rows, t, starts, margin, events, keys):
 
 
 @compiled
-def dominance(what, events, keys, y, a, starts, first, last, power, magnitude, x, out, totals):
-    """Walk the tree, and sum ``what`` over all its pairs.
+def dominance(events, keys, targets, cost, out, totals):
+    """Add the sums of cost and cost^2 to ``totals``, and the derivatives by t to ``out``.
 
     Parameters
     ----------
-    what : int
-        GRADIENT adds the sums of cost and cost^2 to ``totals``, and the derivatives by t to
-        ``out``; PARTNERS adds to ``out`` the sum of x over the partners of each row, weighted.
     events, keys : ndarrays of shape (m,) or (2 m,)
         As from `merge_events`. Overwritten.
-    y, a, first, last : ndarrays of shape (m,)
-        Targets, row weights (empty: all 1) and runs of equal targets, rows sorted by (query, y).
+    targets : Targets
+        The rows.
+    cost : Cost
+        What the derivatives are of.
+    out, totals : ndarrays of shapes (m,) and (2,)
+        What is added to, in the order of the targets.
     """
-    each = events.shape[0] // max(1, y.shape[0])
-    other_events, other_keys = np.empty_like(events), np.empty_like(keys)
-    found = np.zeros(events.shape[0])
-    other_found = np.empty_like(found)
-    part = np.empty(events.shape[0], dtype=np.uint8)
-    cuts = np.empty(PARTS + 1, dtype=np.int64)
-    place, pivots = np.empty(PARTS, dtype=np.int64), np.empty(PARTS)
-    sums = np.empty((8, PARTS))
+    y, last = targets.y, targets.last
+    n, each = events.shape[0], events.shape[0] // max(1, y.shape[0])
+    even = Depth(events, keys, np.zeros(n))
+    odd = Depth(np.empty_like(events), np.empty_like(keys), np.empty(n))
+    parts = Parts(
+        np.empty(n, dtype=np.uint8),
+        np.empty(PARTS + 1, dtype=np.int64),
+        np.empty(PARTS, dtype=np.int64),
+        np.empty(PARTS),
+        np.empty((PARTS, 7)),
+    )
+    cuts = parts.cuts
     todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
-    for q in range(starts.shape[0] - 1):
-        todo[0] = starts[q], starts[q + 1], 0
+    for q in range(targets.starts.shape[0] - 1):
+        todo[0, 0], todo[0, 1], todo[0, 2] = targets.starts[q], targets.starts[q + 1], 0
         n_todo = 1
         while n_todo > 0:
             n_todo -= 1
-            start, stop, depth = todo[n_todo]
+            start, stop, depth = todo[n_todo, 0], todo[n_todo, 1], todo[n_todo, 2]
             if stop - start < 2 or last[start] == stop:
                 continue
-            n_parts = _cut(start, stop, first, last, cuts)
-            begin, end = each * start, each * stop
-            if depth % 2 == 0:
-                e, k, f, e2, k2, f2 = (
-                    events,
-                    keys,
-                    found,
-                    other_events,
-                    other_keys,
-                    other_found,
-                )
-            else:
-                e, k, f, e2, k2, f2 = (
-                    other_events,
-                    other_keys,
-                    other_found,
-                    events,
-                    keys,
-                    found,
-                )
-            _find_parts(e, begin, end, each, cuts, n_parts, part)
+            n_parts = _cut(start, stop, targets.first, last, cuts)
+            node = Node(each * start, each * stop, each)
+            here, below = (even, odd) if depth % 2 == 0 else (odd, even)
+            _find_parts(here.events, node, parts, n_parts)
             for side in range(2):
                 for g in range(n_parts):
-                    sums[:, g] = 0.0
-                for g in range(n_parts):
-                    pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
-                if what == GRADIENT:
-                    _gradient(
-                        e,
-                        k,
-                        begin,
-                        end,
-                        each,
-                        part,
-                        n_parts,
-                        pivots,
-                        side,
-                        y,
-                        a,
-                        power,
-                        magnitude,
-                        sums,
-                        f,
-                        totals,
-                    )
-                else:
-                    _partners(
-                        e,
-                        begin,
-                        end,
-                        each,
-                        part,
-                        n_parts,
-                        pivots,
-                        side,
-                        y,
-                        a,
-                        magnitude,
-                        x,
-                        sums,
-                        f,
-                    )
+                    parts.pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
+                    for column in range(7):
+                        parts.sums[g, column] = 0.0
+                _gradient(here, node, parts, n_parts, side, targets, cost, totals)
             deeper = False
             for g in range(n_parts):
                 if last[cuts[g]] < cuts[g + 1]:
                     deeper = True
-                    todo[n_todo] = cuts[g], cuts[g + 1], depth + 1
+                    todo[n_todo, 0], todo[n_todo, 1] = cuts[g], cuts[g + 1]
+                    todo[n_todo, 2] = depth + 1
                     n_todo += 1
             if deeper:
-                _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2)
-            _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out)
+                _deal(here, node, parts, n_parts, below)
+            _hand_on(here, node, parts, n_parts, last, below, out)
 
 
 @compiled
@@ -195,79 +208,84 @@ def _cut(start, stop, first, last, cuts):
 
 
 @compiled
-def _find_parts(e, begin, end, each, cuts, n_parts, part):
-    """Fill ``part`` with the part that the row of each event is in."""
-    for at in range(begin, end):
-        part[at] = 0
+def _find_parts(events, node, parts, n_parts):
+    """Fill the part that the row of each event is in."""
+    of = parts.of
+    for at in range(node.begin, node.end):
+        of[at] = 0
     for g in range(1, n_parts):
-        bound = np.int32(each * cuts[g])
-        for at in range(begin, end):
-            part[at] += e[at] >= bound
+        bound = np.int32(node.each * parts.cuts[g])
+        for at in range(node.begin, node.end):
+            of[at] += events[at] >= bound
 
 
 @compiled
-def _deal(e, k, begin, end, each, part, cuts, n_parts, place, e2, k2):
+def _deal(here, node, parts, n_parts, below):
     """Deal the events to their parts, in each still sorted."""
+    place = parts.place
     for g in range(n_parts):
-        place[g] = each * cuts[g]
-    for at in range(begin, end):
-        g = part[at]
+        place[g] = node.each * parts.cuts[g]
+    for at in range(node.begin, node.end):
+        g = parts.of[at]
         p = place[g]
         place[g] = p + 1
-        e2[p] = e[at]
-        k2[p] = k[at]
+        below.events[p] = here.events[at]
+        below.keys[p] = here.keys[at]
 
 
 @compiled
-def _hand_on(e, f, begin, end, each, part, cuts, n_parts, last, place, f2, out):
+def _hand_on(here, node, parts, n_parts, last, below, out):
     """Deal what was found for the events, or add it to their rows in a part of one target."""
+    place, cuts = parts.place, parts.cuts
     for g in range(n_parts):
-        place[g] = -1 if last[cuts[g]] == cuts[g + 1] else each * cuts[g]
-    for at in range(begin, end):
-        g = part[at]
+        place[g] = -1 if last[cuts[g]] == cuts[g + 1] else node.each * cuts[g]
+    for at in range(node.begin, node.end):
+        g, event = parts.of[at], here.events[at]
         if place[g] < 0:
-            out[e[at] if each == 1 else e[at] >> 1] += f[at]
+            out[event if node.each == 1 else event >> 1] += here.found[at]
         else:
-            f2[place[g]] = f[at]
+            below.found[place[g]] = here.found[at]
             place[g] += 1
 
 
 @compiled
-def _move_to(key, g, sums):
-    """Let the costs of the rows of part g grow by the way from its last key to this one."""
-    gap = abs(sums[7, g] - key)
-    sums[5, g] += gap * (2 * sums[3, g] + gap * sums[0, g])
-    sums[6, g] += gap * (2 * sums[4, g] + gap * sums[1, g])
-    sums[3, g] += gap * sums[0, g]
-    sums[4, g] += gap * sums[1, g]
-    sums[7, g] = key
+def _move_to(key, sums):
+    """Let the costs of the rows of a part grow by the way from its last key to this one."""
+    gap = abs(sums[KEY] - key)
+    sums[SQUARE] += gap * (2 * sums[COST] + gap * sums[COUNT])
+    sums[FAR_SQUARE] += gap * (2 * sums[FAR_COST] + gap * sums[FAR_COUNT])
+    sums[COST] += gap * sums[COUNT]
+    sums[FAR_COST] += gap * sums[FAR_COUNT]
+    sums[KEY] = key
 
 
 @compiled
-def _gradient(
-    e, k, begin, end, each, part, n_parts, pivots, side, y, a, power, magnitude, sums, f, totals
-):
+def _gradient(here, node, parts, n_parts, side, targets, cost, totals):
     """Add the derivatives by t of the better rows (side 1) or the worse, and the former's sums.
 
-    Better rows meet their partners in falling order of the keys, worse rows in rising order.
+    Better rows pass their partners in falling order of the keys, worse rows in rising order.
     """
+    events, keys, found = here.events, here.keys, here.found
+    each, of, pivots, sums = node.each, parts.of, parts.pivots, parts.sums
+    y, a, magnitude = targets.y, targets.a, cost.magnitude
     total, squares = 0.0, 0.0
-    at, step, sign = (end - 1, -1, -1.0) if side == 1 else (begin, 1, 1.0)
-    for _ in range(end - begin):
-        mine, key = part[at], k[at]
-        p = e[at] if each == 1 else e[at] >> 1
-        reads = each == 1 or (e[at] & 1) == side
+    at, step, sign = (node.end - 1, -1, -1.0) if side == 1 else (node.begin, 1, 1.0)
+    for _ in range(node.end - node.begin):
+        mine, key = of[at], keys[at]
+        p = events[at] if each == 1 else events[at] >> 1
+        reads = each == 1 or (events[at] & 1) == side
         target = y[p] if magnitude else 0.0
         w = a[p] if a.shape[0] > 0 else 1.0
         if reads:
             n, d, square = 0.0, 0.0, 0.0
             for g in range(0 if side == 1 else mine + 1, mine if side == 1 else n_parts):
-                gap = abs(sums[7, g] - key)
-                n0, d0, e0 = sums[0, g], sums[3, g], sums[5, g]
+                gap = abs(sums[g, KEY] - key)
+                n0, d0, e0 = sums[g, COUNT], sums[g, COST], sums[g, SQUARE]
                 e0 += gap * (2 * d0 + gap * n0)
                 d0 += gap * n0
                 if magnitude:
-                    u, n1, d1, e1 = abs(target - pivots[g]), sums[1, g], sums[4, g], sums[6, g]
+                    u, n1 = abs(target - pivots[g]), sums[g, FAR_COUNT]
+                    d1, e1 = sums[g, FAR_COST], sums[g, FAR_SQUARE]
                     e0 = u * e0 + e1 + gap * (2 * d1 + gap * n1)
                     d0 = u * d0 + d1 + gap * n1
                     n0 = u * n0 + n1
@@ -276,12 +294,12 @@ def _gradient(
                 square += e0
             total += w * d
             squares += w * square
-            f[at] += sign * w * (n if power == 1 else 2 * d)
+            found[at] += sign * w * (n if cost.power == 1 else 2 * d)
         if each == 1 or not reads:
-            _move_to(key, mine, sums)
-            sums[0, mine] += w
+            _move_to(key, sums[mine])
+            sums[mine, COUNT] += w
             if magnitude:
-                sums[1, mine] += w * abs(pivots[mine] - target)
+                sums[mine, FAR_COUNT] += w * abs(pivots[mine] - target)
         at += step
     if side == 1:
         totals[0] += total
@@ -289,36 +307,11 @@ def _gradient(
 
 
 @compiled
-def _partners(e, begin, end, each, part, n_parts, pivots, side, y, a, magnitude, x, sums, f):
-    """Add the sum over the partners of each row on one side of their weight times x."""
-    at, step = (end - 1, -1) if side == 1 else (begin, 1)
-    for _ in range(end - begin):
-        mine = part[at]
-        p = e[at] if each == 1 else e[at] >> 1
-        reads = each == 1 or (e[at] & 1) == side
-        target = y[p] if magnitude else 0.0
-        w = a[p] if a.shape[0] > 0 else 1.0
-        if reads:
-            total = 0.0
-            for g in range(0 if side == 1 else mine + 1, mine if side == 1 else n_parts):
-                if magnitude:
-                    total += abs(target - pivots[g]) * sums[0, g] + sums[1, g]
-                else:
-                    total += sums[0, g]
-            f[at] += w * total
-        if each == 1 or not reads:
-            sums[0, mine] += w * x[p]
-            if magnitude:
-                sums[1, mine] += w * x[p] * abs(pivots[mine] - target)
-        at += step
-
-
-@compiled
 def exponential_sum(s, y, a, starts, magnitude):
     """Return (z, c) such that z e^c is the sum of weight exp(s_i - s_j) over all y_i < y_j.
 
     Rows are sorted by (query, y); ``a`` is empty if all weigh 1. Each sum carries the largest
-    exponent that it has met.
+    exponent seen so far.
     """
     total, top = 0.0, -np.inf
     for q in range(starts.shape[0] - 1):

@@ -5,6 +5,8 @@ Rows are swept once in each direction of t. For each target a counter holds the 
 targets, and a look at one counter. O(m k) for k targets, and no memory but the sorted rows.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
@@ -44,28 +46,43 @@ def find_grades(y, levels, codes):
     return k
 
 
+class Graded(NamedTuple):
+    """Rows sorted by score within each query.
+
+    ``t`` and ``codes`` of shape (m,) are scores and codes of targets, ``a`` the row weights, empty
+    if all are 1; ``starts`` of shape (n_queries + 1,) is where each query begins, and m;
+    ``levels`` of shape (k,) are the targets by code.
+    """
+
+    t: np.ndarray
+    starts: np.ndarray
+    codes: np.ndarray
+    levels: np.ndarray
+    a: np.ndarray
+
+
 @compiled
-def grade_sums(t, starts, codes, levels, a, margin, power, magnitude, slopes, totals):
+def grade_sums(rows, margin, power, magnitude, slopes, totals):
     """Fill ``slopes`` with the derivatives by t of the sum of cost^power.
 
     Parameters
     ----------
-    t : ndarray of shape (m,)
-        Scores, sorted within each query; the other arrays are in their order.
-    codes, levels : ndarrays of shapes (m,) and (k,)
-        The code of each row's target, and the targets by code.
-    a : ndarray of shape (m,) or (0,)
-        Row weights; empty: all 1.
+    rows : Graded
+        The rows.
+    slopes : ndarray of shape (m,)
+        What is filled.
     totals : ndarray of shape (2,)
         The sums of cost and of cost squared are added to it; the latter for power 2 alone.
     """
+    t, starts, codes, levels, a = rows.t, rows.starts, rows.codes, rows.levels, rows.a
     k = levels.shape[0]
     lanes = 8 * ((k + 7) // 8)
     # one lane for each target: 1 where it lies below, or above, that of the row
     below, above = np.zeros((k, lanes)), np.zeros((k, lanes))
     for g in range(k):
-        below[g, :g] = 1.0
-        above[g, g + 1 : k] = 1.0
+        for other in range(k):
+            below[g, other] = 1.0 if other < g else 0.0
+            above[g, other] = 1.0 if other > g else 0.0
     count, sums = np.empty(lanes), np.empty(lanes)
     graded, graded_sums = np.zeros(lanes), np.zeros(lanes)
     for q in range(starts.shape[0] - 1):
@@ -74,11 +91,8 @@ def grade_sums(t, starts, codes, levels, a, margin, power, magnitude, slopes, to
             continue
         middle = t[(start + stop) // 2]
         cost, moment = 0.0, 0.0
-        count[:] = 0.0
-        sums[:] = 0.0
-        if magnitude:
-            graded[:] = 0.0
-            graded_sums[:] = 0.0
+        for lane in range(lanes):
+            count[lane], sums[lane], graded[lane], graded_sums[lane] = 0.0, 0.0, 0.0, 0.0
         edge = start
         for x in range(start, stop):
             key = t[x] - middle + margin
@@ -102,11 +116,8 @@ def grade_sums(t, starts, codes, levels, a, margin, power, magnitude, slopes, to
                 d = key * graded[g] - graded_sums[g] - levels[g] * d
             cost += w * d
             slopes[x] = w * (n if power == 1 else 2 * d)
-        count[:] = 0.0
-        sums[:] = 0.0
-        if magnitude:
-            graded[:] = 0.0
-            graded_sums[:] = 0.0
+        for lane in range(lanes):
+            count[lane], sums[lane], graded[lane], graded_sums[lane] = 0.0, 0.0, 0.0, 0.0
         edge = stop - 1
         for x in range(stop - 1, start - 1, -1):
             key = t[x] - middle - margin

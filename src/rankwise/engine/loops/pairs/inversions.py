@@ -53,12 +53,12 @@ def grade_inversions(grades, n_grades, starts):
                 above[d] = 0
             for begin in range(starts[q], starts[q + 1], BLOCK):
                 end = min(begin + BLOCK, starts[q + 1])
-                word, met = np.uint64(0), np.uint64(0)
+                word, found = np.uint64(0), np.uint64(0)
                 for i in range(begin, end):
                     g = grades[i]
-                    met += (word >> look[g]) & mask[g]
+                    found += (word >> look[g]) & mask[g]
                     word += step[g]
-                wrong += np.int64(met)
+                wrong += np.int64(found)
                 for d in range(1, 8):
                     higher = _byte(word, d)
                     wrong += (_byte(word, d - 1) - higher) * above[d]
@@ -130,16 +130,16 @@ def count_inversions(places):
                 put[d], above[d] = start + (d << shift), 0
             for begin in range(start, stop, BLOCK):
                 end = min(begin + BLOCK, stop)
-                word, met = np.uint64(0), np.uint64(0)
+                word, found = np.uint64(0), np.uint64(0)
                 for i in range(begin, end):
                     place = source[i]
                     digit = np.uint64((place >> shift) & 7)
-                    met += (word >> (digit << np.uint64(3))) & np.uint64(255)
+                    found += (word >> (digit << np.uint64(3))) & np.uint64(255)
                     word += step[digit]
                     p = put[digit]
                     put[digit] = p + 1
                     target[p] = place
-                wrong += np.int64(met)
+                wrong += np.int64(found)
                 as_high = end - begin
                 for d in range(8):
                     higher = _byte(word, d)
@@ -148,10 +148,10 @@ def count_inversions(places):
                     as_high = higher
         source, target = target, source
     for start in range(0, n, 1 << LEAF):
-        passed, met = np.uint64(0), np.uint64(0)
+        passed, found = np.uint64(0), np.uint64(0)
         for i in range(start, min(start + (1 << LEAF), n)):
             bit = np.uint64(source[i] & 63)
-            met += _ones(passed >> bit)
+            found += _ones(passed >> bit)
             passed |= np.uint64(1) << bit
-        wrong += np.int64(met)
+        wrong += np.int64(found)
     return wrong

@@ -27,7 +27,8 @@ def best_grades(codes, gains, discounts, starts, best):
     n_grades = gains.shape[0]
     count, total = np.empty(n_grades, dtype=np.int64), 0.0
     for q in range(starts.shape[0] - 1):
-        count[:] = 0
+        for grade in range(n_grades):
+            count[grade] = 0
         for i in range(starts[q], starts[q + 1]):
             count[codes[i]] += 1
         total, place = 0.0, 0

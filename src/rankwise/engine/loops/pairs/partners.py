@@ -6,9 +6,19 @@ one end of the band and out at the other. Where targets have to be in order, too
 kept in a binary indexed tree over them.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+
+
+class Band(NamedTuple):
+    """Which pairs are partners: those with ``low < cost < high``; ``margin`` is part of a cost."""
+
+    margin: float
+    low: float
+    high: float
 
 
 @compiled
@@ -26,19 +36,24 @@ def target_ranks(y, starts, ranks):
 
 
 @compiled
-def better_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
-    """Fill ``out[i]`` with the sum of V over the j above i with low < t_i - t_j + margin < high."""
+def better_partners(rows, t, starts, ranks, n_ranks, V, band, out):
+    """Fill ``out[i]`` with the sum of V over the j above i with t_i - t_j + margin in a band.
+
+    Rows are sorted by (query, target). ``rows`` and ``t`` of shape (m,) are them sorted by (query,
+    t) and their t, ``ranks`` of shape (m,) is from `target_ranks`, V and ``out`` have the shape
+    (m, d).
+    """
     tree = np.zeros((n_ranks + 1, V.shape[1]))
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        tree[:] = 0.0
+        _clear(tree)
         inside, outside = start, start
         for x in range(start, stop):
-            while inside < stop and t[x] - t[inside] + margin > low:
+            while inside < stop and t[x] - t[inside] + band.margin > band.low:
                 p = rows[inside]
                 _add(tree, n_ranks - ranks[p], V[p], 1.0)
                 inside += 1
-            while outside < inside and t[x] - t[outside] + margin >= high:
+            while outside < inside and t[x] - t[outside] + band.margin >= band.high:
                 p = rows[outside]
                 _add(tree, n_ranks - ranks[p], V[p], -1.0)
                 outside += 1
@@ -47,19 +62,22 @@ def better_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
 
 
 @compiled
-def worse_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
-    """Fill ``out[j]`` with the sum of V over the i below j with low < t_i - t_j + margin < high."""
+def worse_partners(rows, t, starts, ranks, n_ranks, V, band, out):
+    """Fill ``out[j]`` with the sum of V over the i below j with t_i - t_j + margin in a band.
+
+    The arrays are those of `better_partners`.
+    """
     tree = np.zeros((n_ranks + 1, V.shape[1]))
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        tree[:] = 0.0
+        _clear(tree)
         inside, outside = stop - 1, stop - 1
         for x in range(stop - 1, start - 1, -1):
-            while inside >= start and t[inside] - t[x] + margin > low:
+            while inside >= start and t[inside] - t[x] + band.margin > band.low:
                 p = rows[inside]
                 _add(tree, ranks[p] + 1, V[p], 1.0)
                 inside -= 1
-            while outside > inside and t[outside] - t[x] + margin >= high:
+            while outside > inside and t[outside] - t[x] + band.margin >= band.high:
                 p = rows[outside]
                 _add(tree, ranks[p] + 1, V[p], -1.0)
                 outside -= 1
@@ -68,39 +86,47 @@ def worse_partners(rows, t, starts, ranks, n_ranks, V, margin, low, high, out):
 
 
 @compiled
-def lower_partners(r, starts, V, epsilon, low, high, out):
-    """Fill ``out[i]`` with the sum of V over the j with low < r_i - r_j - epsilon < high."""
-    total = np.empty(V.shape[1])
+def lower_partners(r, starts, V, band, out):
+    """Fill ``out[i]`` with the sum of V over the j with r_i - r_j + margin in a band.
+
+    ``r`` of shape (m,) is sorted within queries, V and ``out`` have the shape (m, d).
+    """
+    total = np.empty((1, V.shape[1]))
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        total[:] = 0.0
+        _clear(total)
         inside, outside = start, start
         for i in range(start, stop):
-            while inside < stop and r[i] - r[inside] - epsilon > low:
-                total += V[inside]
+            while inside < stop and r[i] - r[inside] + band.margin > band.low:
+                _add(total, 0, V[inside], 1.0)
                 inside += 1
-            while outside < inside and r[i] - r[outside] - epsilon >= high:
-                total -= V[outside]
+            while outside < inside and r[i] - r[outside] + band.margin >= band.high:
+                _add(total, 0, V[outside], -1.0)
                 outside += 1
-            out[i] = total
+            for c in range(V.shape[1]):
+                out[i, c] = total[0, c]
 
 
 @compiled
-def higher_partners(r, starts, V, epsilon, low, high, out):
-    """Fill ``out[j]`` with the sum of V over the i with low < r_i - r_j - epsilon < high."""
-    total = np.empty(V.shape[1])
+def higher_partners(r, starts, V, band, out):
+    """Fill ``out[j]`` with the sum of V over the i with r_i - r_j + margin in a band.
+
+    The arrays are those of `lower_partners`.
+    """
+    total = np.empty((1, V.shape[1]))
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        total[:] = 0.0
+        _clear(total)
         inside, outside = stop - 1, stop - 1
         for j in range(stop - 1, start - 1, -1):
-            while inside >= start and r[inside] - r[j] - epsilon > low:
-                total += V[inside]
+            while inside >= start and r[inside] - r[j] + band.margin > band.low:
+                _add(total, 0, V[inside], 1.0)
                 inside -= 1
-            while outside > inside and r[outside] - r[j] - epsilon >= high:
-                total -= V[outside]
+            while outside > inside and r[outside] - r[j] + band.margin >= band.high:
+                _add(total, 0, V[outside], -1.0)
                 outside -= 1
-            out[j] = total
+            for c in range(V.shape[1]):
+                out[j, c] = total[0, c]
 
 
 @compiled
@@ -108,13 +134,23 @@ def _add(tree, at, v, sign):
     while at < tree.shape[0]:
         for c in range(v.shape[0]):
             tree[at, c] += sign * v[c]
+        if at == 0:
+            break
         at += at & -at
 
 
 @compiled
 def _sum(tree, n, out):
-    out[:] = 0.0
+    for c in range(out.shape[0]):
+        out[c] = 0.0
     while n > 0:
         for c in range(out.shape[0]):
             out[c] += tree[n, c]
         n -= n & -n
+
+
+@compiled
+def _clear(matrix):
+    for i in range(matrix.shape[0]):
+        for c in range(matrix.shape[1]):
+            matrix[i, c] = 0.0

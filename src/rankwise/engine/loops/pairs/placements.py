@@ -79,6 +79,7 @@ def row_ties(s, y, starts, tied):
                 stop = begin
                 while stop < end and y[stop] == y[begin]:
                     stop += 1
-                tied[begin:stop] = (end - i) - (stop - begin)
+                for row in range(begin, stop):
+                    tied[row] = (end - i) - (stop - begin)
                 begin = stop
             i = end

@@ -31,7 +31,9 @@ def _squared_spread(s, y, a, starts):
             end = min(begin + BLOCK, starts[q + 1])
             w, centre = float(end - begin), 0.0
             if a.shape[0] > 0:
-                w = a[begin:end].sum()
+                w = 0.0
+                for i in range(begin, end):
+                    w += a[i]
             if w == 0.0:
                 continue
             for i in range(begin, end):

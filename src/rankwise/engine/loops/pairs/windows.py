@@ -55,36 +55,3 @@ def window_sums(r, a, starts, epsilon, power, gradient):
             w = a[i] if a.shape[0] > 0 else 1.0
             gradient[i] -= w * (count if power == 1 else 2 * first)
     return total, squares
-
-
-@compiled
-def window_bounds(r, starts, epsilon, below, above):
-    """Fill the bounds of the partners of row i: those before ``below[i]``, from ``above[i]`` on."""
-    for q in range(starts.shape[0] - 1):
-        start, stop = starts[q], starts[q + 1]
-        edge = start
-        for i in range(start, stop):
-            while edge < stop and r[edge] < r[i] - epsilon:
-                above[edge] = i
-                edge += 1
-            below[i] = edge
-        above[edge:stop] = stop
-
-
-@compiled
-def window_partners(x, starts, below, above, total):
-    """Fill ``total[i]`` with the sum of x over the partners of row i."""
-    for q in range(starts.shape[0] - 1):
-        start, stop = starts[q], starts[q + 1]
-        seen, edge = 0.0, start
-        for i in range(start, stop):
-            while edge < below[i]:
-                seen += x[edge]
-                edge += 1
-            total[i] = seen
-        seen, edge = 0.0, stop
-        for i in range(stop - 1, start - 1, -1):
-            while edge > above[i]:
-                edge -= 1
-                seen += x[edge]
-            total[i] += seen

@@ -5,6 +5,10 @@ queries; ``curve`` is the diagonal of :math:`K + \Lambda`, and a step of ``1 / c
 best one for coordinate i.
 """
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.rows import SUMS, axpy, dot
 
@@ -17,41 +21,72 @@ def _inner(row, alpha):
     return total
 
 
+class Dual(NamedTuple):
+    """The dual, arrays of shape (m,) each.
+
+    ``y`` are centred targets, ``ridge`` the diagonal of Lambda, ``curve`` that of K + Lambda,
+    ``step`` the length of each step and ``alpha`` the coefficients, which a pass changes.
+    """
+
+    y: np.ndarray
+    ridge: np.ndarray
+    curve: np.ndarray
+    step: np.ndarray
+    alpha: np.ndarray
+
+
+class Queries(NamedTuple):
+    """Rows query by query.
+
+    ``means`` are the means of the queries, as rows. ``order`` of shape (m,) are the rows of query q
+    from ``starts[q]`` to ``starts[q + 1]``. ``along`` of shape (m,) is the inner product of each
+    row with its mean, ``square`` of shape (n_queries,) the squared length of each mean.
+    """
+
+    means: Any
+    order: np.ndarray
+    starts: np.ndarray
+    along: np.ndarray
+    square: np.ndarray
+
+
 @compiled
-def ascend_gram(K, y, ridge, curve, step, alpha):
+def ascend_gram(K, dual):
     """Take one pass over the points, with K centred, and return what the dual gained."""
+    y, ridge, curve, step, alpha = dual
     gain = 0.0
     for i in range(len(y)):
         slope = y[i] - _inner(K[i], alpha) - ridge[i] * alpha[i]
-        move = step[i] * slope
-        alpha[i] += move
-        gain += move * (2.0 * slope - move * curve[i])
+        change = step[i] * slope
+        alpha[i] += change
+        gain += change * (2.0 * slope - change * curve[i])
     return gain
 
 
 @compiled
-def ascend_rows(rows, means, order, starts, along, square, y, ridge, curve, step, alpha, w):
+def ascend_rows(rows, queries, dual, w):
     """Take one pass over the points, query by query, and return what the dual gained.
 
     ``w`` holds the sum of alpha_i (x_i - mean of its query). A step costs the entries of one row:
-    the mean is taken off w once a query. ``along[i]`` is the inner product of row i with its mean,
-    ``square[q]`` the squared length of a mean.
+    the mean is taken off w once a query.
     """
+    means, order, starts, along, square = queries
+    y, ridge, curve, step, alpha = dual
     gain = 0.0
     for q in range(len(starts) - 1):
         level = dot(means, q, w)
-        moved = 0.0
+        changed = 0.0
         for position in range(starts[q], starts[q + 1]):
             i = order[position]
-            score = dot(rows, i, w) - moved * along[i] - level + moved * square[q]
+            score = dot(rows, i, w) - changed * along[i] - level + changed * square[q]
             slope = y[i] - score - ridge[i] * alpha[i]
-            move = step[i] * slope
-            alpha[i] += move
-            axpy(move, rows, i, w)
-            level += move * along[i]
-            moved += move
-            gain += move * (2.0 * slope - move * curve[i])
-        axpy(-moved, means, q, w)
+            change = step[i] * slope
+            alpha[i] += change
+            axpy(change, rows, i, w)
+            level += change * along[i]
+            changed += change
+            gain += change * (2.0 * slope - change * curve[i])
+        axpy(-changed, means, q, w)
     return gain
 
 

@@ -1,9 +1,9 @@
-"""Centring of a Gram matrix, and what is said of each pair of rows that a ridge leaves out.
+"""Centring of a Gram matrix, and what is predicted for each pair of rows that a ridge leaves out.
 
 Rows have codes: the query that each belongs to. Only pairs of one query are pairs.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,15 +103,31 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
                     c, gap = J[i, j] - null[i] * null[j], y[j] - y[i]
                     pair = sizes[codes[i]] == 2
                     missed = _missed(a, b, c, e, f, s, t, pair)
-                    said = gap - missed
-                    if abs(said) <= rounding * _slack(a, b, c, e, f, s, t, missed, gap, pair):
-                        said = 0.0
-                    J[i, j] = said
-                    J[j, i] = -said
+                    predicted = gap - missed
+                    if abs(predicted) <= rounding * _slack(a, b, c, e, f, s, t, missed, gap, pair):
+                        predicted = 0.0
+                    J[i, j] = predicted
+                    J[j, i] = -predicted
+
+
+class QueryRows(NamedTuple):
+    """Rows of one query, arrays of shape (m,) each.
+
+    ``diagonal`` is that of the matrix whose 2 x 2 blocks are solved with, ``null`` what is taken
+    off its other entries, ``residual`` the right-hand side, ``scale`` what a solution is multiplied
+    by, ``y`` the targets and ``weight`` the row weights.
+    """
+
+    diagonal: np.ndarray
+    null: np.ndarray
+    residual: np.ndarray
+    scale: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, g, rounding, sums):
+def block_errors(J, sign, first, rows, U, g, rounding, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
     ``sign * J[i, j]``, in single precision, is the entry for row ``first + i`` and a row j before
@@ -120,6 +136,7 @@ def block_errors(J, sign, first, diagonal, null, residual, scale, y, weight, U, 
     ``sign * U[i, k] g[k] U[j, k]``, whose relative error is ``rounding``. ``sums`` are weighted:
     squares, wrong pairs, all pairs, and pairs with different targets.
     """
+    diagonal, null, residual, scale, y, weight = rows
     pair, coarse = len(diagonal) == 2, max(SINGLE, rounding)
     misses, unsure = np.empty(len(y)), np.empty(len(y), dtype=np.bool_)
     for row in range(J.shape[0]):
@@ -175,16 +192,16 @@ def _errors_of(differences, y, weight):
     count = 0
     for i in range(len(y)):
         for j in range(i + 1, len(y)):
-            said = differences[i, j]
-            if np.isnan(said):
+            predicted = differences[i, j]
+            if np.isnan(predicted):
                 continue
             both = weight[i] * weight[j]
             count += both > 0.0
             gap = y[j] - y[i]
-            squares += both * (gap - said) ** 2
+            squares += both * (gap - predicted) ** 2
             total += both
             if gap != 0.0:
                 comparable += both
-                if said == 0.0 or (said > 0.0) != (gap > 0.0):
+                if predicted == 0.0 or (predicted > 0.0) != (gap > 0.0):
                     wrong += both
     return squares, wrong, total, comparable, count

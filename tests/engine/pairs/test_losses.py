@@ -44,64 +44,46 @@ def make(kind, power, pair_weight, rows):
 
 @options
 @given(rows=scored_rows())
-def test_value_gradient_and_curvature_are_those_of_the_definition(kind, power, pair_weight, rows):
+def test_values_and_slopes_are_those_of_the_definition(kind, power, pair_weight, rows):
     loss, weights, costs = make(kind, power, pair_weight, rows)
-    value, gradient = loss.value_gradient(rows.s)
     expected = pair_loss(weights, costs(rows.s), power)
-    assert_allclose(value, expected, rtol=1e-12, atol=1e-300)
     assert_allclose(loss.value(rows.s), expected, rtol=1e-12, atol=1e-300)
-    smooth = kind == "magnitude" and power == 2
-    H = pair_hessian(weights, costs(rows.s) + smooth) / 2
-    curvature = loss.curvature(rows.s)
-    assert_allclose(curvature.diagonal, H.diagonal(), atol=1e-12)
-    V = np.random.default_rng(0).normal(size=(len(rows.s), 2))
-    assert_allclose(curvature.product(V), H @ V, atol=1e-11)
+    listed, swept = (way.evaluate(rows.s, 0.5) for way in (loss.listed(), loss.swept()))
+    for found in (listed, swept):
+        assert_allclose(found.cost, expected, rtol=1e-11, atol=1e-15)
+        assert_allclose(found.slopes.sum(), 0, atol=1e-10)
+    assert_allclose(swept.slopes, listed.slopes, atol=1e-10)
     if power == 2:
-        assert_allclose(loss.hessian_product(rows.s, V[:, 0]), 2 * H @ V[:, 0], atol=1e-11)
+        V = np.random.default_rng(0).normal(size=(len(rows.s), 2))
         away, step = rows.s + V[:, 1], 1e-4
-        _, gradient = loss.value_gradient(away)
+        gradient = loss.swept().evaluate(away, 1.0).slopes
         ahead, behind = (pair_loss(weights, costs(away + h * V[:, 0]), 2) for h in (step, -step))
         assert_allclose(gradient @ V[:, 0], (ahead - behind) / (2 * step), rtol=1e-3, atol=1e-3)
-    else:
-        with pytest.raises(ValueError, match="power=1 has no Hessian"):
-            loss.hessian_product(rows.s, rows.s)
 
 
 @options
 @given(rows=scored_rows())
-def test_subgradients_support_the_loss(kind, power, pair_weight, rows):
-    loss, _, _ = make(kind, power, pair_weight, rows)
-    value, gradient = loss.value_gradient(rows.s)
-    assert_allclose(gradient.sum(), 0, atol=1e-10)
-    for seed in range(3):
-        step = np.random.default_rng(seed).normal(size=len(rows.s)) * 10.0 ** -(2 * seed)
-        assert loss.value(rows.s + step) >= value + gradient @ step - 1e-10 * (1 + abs(value))
+def test_curvature_is_that_of_the_definition(kind, power, pair_weight, rows):
+    loss, weights, costs = make(kind, power, pair_weight, rows)
+    V = np.random.default_rng(0).normal(size=(len(rows.s), 2))
+    curves = [way.curve(rows.s, 0.5) for way in (loss.listed(), loss.swept())]
+    for curve in curves:
+        products = np.column_stack([curve.product(v) for v in V.T])
+        assert_allclose(curve.gram(V), V.T @ products, atol=1e-10)
+        if power == 2:
+            assert_allclose(products, pair_hessian(weights, costs(rows.s)) @ V, atol=1e-11)
+    assert_allclose(curves[0].gram(V), curves[1].gram(V), atol=1e-10)
 
 
 @options
-@pytest.mark.parametrize("shift", [-0.8, -0.25, 0.25])
-def test_curvature_of_shifted_costs(kind, power, pair_weight, shift):
-    random = np.random.default_rng(0)
-    y, s = random.integers(0, 4, 40) / 2, random.integers(0, 9, 40) / 4
-    rows = ScoredRows(y, s, random.integers(0, 2, 40), random.random(40))
-    loss, weights, _ = make(kind, power, pair_weight, rows)
-    wanted, got = (v[None, :] - v[:, None] for v in (y, s))
-    raw = {
-        "magnitude": np.abs(got - wanted),
-        "epsilon_insensitive": np.abs(got - wanted) - 0.5,
-        "hinge": 1 - got,
-        "magnitude_hinge": wanted - got,
-    }[kind]
-    np.fill_diagonal(weights, 0.0)
-    total = pair_weights(
-        y,
-        one_sided=kind in ONE_SIDED,
-        qid=rows.qid,
-        sample_weight=rows.sample_weight,
-        pair_weight=pair_weight,
-    ).sum()
-    expected = pair_hessian(weights, raw - shift) / 2 * weights.sum() / total
-    assert_allclose(loss.curvature(s, shift).product(np.eye(40)), expected, atol=1e-13)
+@given(rows=scored_rows())
+def test_slopes_support_the_loss(kind, power, pair_weight, rows):
+    loss, _, _ = make(kind, power, pair_weight, rows)
+    found = loss.swept().evaluate(rows.s, 0.5)
+    for seed in range(3):
+        step = np.random.default_rng(seed).normal(size=len(rows.s)) * 10.0 ** -(2 * seed)
+        lower = found.cost + found.slopes @ step - found.slack
+        assert loss.value(rows.s + step) >= lower - 1e-10 * (1 + abs(lower))
 
 
 @pytest.mark.parametrize("kind", LOSSES)
@@ -113,9 +95,9 @@ def test_many_rows(kind, power, grades):
     rows = ScoredRows(y, y + random.normal(size=1500), None, random.random(1500))
     loss, weights, costs = make(kind, power, "uniform", rows)
     matrix = costs(rows.s)
-    value, gradient = loss.value_gradient(rows.s)
-    assert_allclose(value, pair_loss(weights, matrix, power), rtol=1e-12)
-    if kind in ONE_SIDED:
+    assert_allclose(loss.value(rows.s), pair_loss(weights, matrix, power), rtol=1e-12)
+    if kind in ONE_SIDED and power == 2:
+        gradient = loss.swept().evaluate(rows.s, 1.0).slopes
         slopes = weights * (matrix > 0) * power * matrix ** (power - 1) / weights.sum()
         assert_allclose(gradient, slopes.sum(axis=1) - slopes.sum(axis=0), atol=1e-15)
 
@@ -126,14 +108,19 @@ def test_a_far_origin_changes_little(kind):
     y, s = random.integers(0, 5, 2000).astype(float), random.normal(size=2000)
     s = np.round(s * 2**20) / 2**20
     loss, _, _ = make(kind, 2, "uniform", ScoredRows(y, s, None, None))
-    for one, other in zip(loss.value_gradient(s), loss.value_gradient(s + 2.0**30), strict=True):
-        assert_allclose(one, other, rtol=1e-9, atol=1e-15)
+    swept = loss.swept()
+    one, other = swept.evaluate(s, 1.0), swept.evaluate(s + 2.0**30, 1.0)
+    assert_allclose(one.cost, other.cost, rtol=1e-9)
+    assert_allclose(one.slopes, other.slopes, rtol=1e-9, atol=1e-15)
+    assert_allclose(loss.value(s), loss.value(s + 2.0**30), rtol=1e-9)
 
 
 def test_one_row_and_bad_arguments():
     pairs = Pairs(np.array([1.0]))
-    assert MagnitudeLoss(pairs).value_gradient(np.array([3.0]))[0] == 0
-    assert_array_equal(MagnitudeLoss(pairs, power=1).value_gradient(np.array([3.0]))[1], [0])
+    assert MagnitudeLoss(pairs).value(np.array([3.0])) == 0
+    for way in ("listed", "swept"):
+        costs = getattr(MagnitudeLoss(pairs, power=1), way)()
+        assert_array_equal(costs.evaluate(np.array([3.0]), 1.0).slopes, [0])
     with pytest.raises(ValueError, match="no comparable pair"):
         HingeLoss(pairs)
     with pytest.raises(ValueError, match="pair_weight='size'"):

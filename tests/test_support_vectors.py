@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from rankwise.engine.kernels import Kernel, factorise
-from rankwise.engine.pairs import HingeLoss, Pairs, pair_costs
+from rankwise.engine.pairs import HingeLoss, Pairs
 from rankwise.engine.solvers import newton
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.pairwise import RankSVM, pair_kernel
@@ -153,9 +153,10 @@ def test_all_pairs_as_a_list_are_all_pairs(power, kernel):
         model.fit_pairs(X, pairs, pair_weight=pair_weight)
         assert_allclose(model.objective_, expected.objective_, rtol=2e-8)
         assert_allclose(model.predict(X), expected.predict(X), atol=2e-3)
-    assert model.n_dropped_ == int((pair_weight == 0).sum()) > 0
+    assert model.n_dropped_pairs_ == int((pair_weight == 0).sum()) > 0
     spread = RankSVM(10.0, power=power).fit(X, y, sample_weight=weight)
-    assert not hasattr(spread, "n_dropped_")
+    assert spread.n_dropped_pairs_ == 0
+    assert model.fit(X, y).n_dropped_pairs_ == 0
 
 
 def test_pairs_of_many_rows_and_sparse_ones():
@@ -165,7 +166,7 @@ def test_pairs_of_many_rows_and_sparse_ones():
     s = X @ [1.0, 2.0, 0.0, 0.0, -1.0]
     pairs = np.take_along_axis(pairs, np.argsort(s[pairs], axis=1), axis=1)
     model = RankSVM(100.0).fit_pairs(X, pairs)
-    assert model.n_dropped_ == (pairs[:, 0] == pairs[:, 1]).sum()
+    assert model.n_dropped_pairs_ == (pairs[:, 0] == pairs[:, 1]).sum()
     assert (np.diff(model.predict(X)[pairs]) >= 0).mean() > 0.97
     other = RankSVM(100.0).fit_pairs(sparse.csr_matrix(X), pairs)
     assert_allclose(other.predict(X), model.predict(X), atol=1e-6)
@@ -261,7 +262,7 @@ def test_more_features_than_rows_and_more_than_a_matrix_holds(monkeypatch):
         wide = estimator(10.0, power=power, tol=1e-6).fit(X, y)
         assert_allclose(objective(wide, X, y), wide.objective_, rtol=1e-9)
         with monkeypatch.context() as patch:
-            patch.setattr("rankwise._machine._FEW_ROWS", 0)
+            patch.setattr("rankwise._support_vectors._FEW_ROWS", 0)
             patch.setattr(newton, "_MATRIX", 0)
             by_products = estimator(10.0, power=power, tol=1e-6).fit(X, y)
         assert_allclose(by_products.objective_, wide.objective_, rtol=2e-6)
@@ -318,10 +319,10 @@ def test_slopes_of_samples_are_slopes_of_all_pairs():
     """A loss over more grades than counters goes through the tree, with the same result."""
     random = np.random.default_rng(0)
     y, s = random.integers(0, 60, 500).astype(float), random.normal(size=500)
-    fine = pair_costs(HingeLoss(Pairs(y), power=2)).evaluate(s, 1.0)
-    value, slopes = HingeLoss(Pairs(y), power=2).value_gradient(s)
-    assert_allclose(fine.cost, value)
-    assert_allclose(fine.slopes, slopes, atol=1e-14)
+    loss = HingeLoss(Pairs(y), power=2)
+    listed, swept = loss.listed().evaluate(s, 1.0), loss.costs().evaluate(s, 1.0)
+    assert_allclose(swept.cost, listed.cost)
+    assert_allclose(swept.slopes, listed.slopes, atol=1e-14)
 
 
 def centred(X, kernel, gamma=None, degree=3):

@@ -12,7 +12,6 @@ from rankwise.engine.pairs import (
     MagnitudeHingeLoss,
     MagnitudeLoss,
     Pairs,
-    pair_costs,
 )
 
 OPTIONS = [
@@ -53,7 +52,7 @@ def test_swept_and_listed_costs_agree_with_the_loss_and_its_differences(options,
     m = len(loss.pairs.y)
     random = np.random.default_rng(1)
     s, v, X = random.normal(size=m), random.normal(size=m), random.normal(size=(m, 3))
-    listed, swept = pair_costs(loss), pair_costs(loss, listed=0)
+    listed, swept = loss.costs(), loss.swept()
     assert type(listed) is not type(swept)
     found, expected = swept.evaluate(s, h), listed.evaluate(s, h)
     assert_allclose(expected.cost, loss.value(s), rtol=1e-12)
@@ -70,5 +69,52 @@ def test_swept_and_listed_costs_agree_with_the_loss_and_its_differences(options,
     assert_allclose(X.T @ np.column_stack([ours.product(x) for x in X.T]), ours.gram(X), atol=1e-10)
     weighed = ours.product(np.ones(m))
     assert_allclose(weighed, 0, atol=1e-12)
+
+
+def defined(loss, s, h):
+    """Return cost, slopes, slack and Hessian of a smoothed loss, summed over all ordered pairs."""
+    pairs, y = loss.pairs, loss.pairs.y
+    codes = np.zeros(len(y)) if pairs.codes is None else pairs.codes
+    same = codes[:, None] == codes
+    weight, gap = same * np.outer(pairs.weight, pairs.weight), y - y[:, None]
+    if isinstance(loss, HingeLoss):
+        weight = weight * (gap > 0) * (gap if pairs.magnitude else 1.0)
+        weight = weight / weight.sum()
+        wanted = 1.0 if type(loss) is HingeLoss else gap
+    else:
+        weight, wanted = 2 * weight / weight.sum(), gap - loss.epsilon
+    c = wanted - (s - s[:, None])
     if loss.power == 2:
-        assert_allclose(expected.slopes, loss.value_gradient(s)[1], atol=1e-13)
+        cost, p, q, slack = np.maximum(c, 0) ** 2, 2 * np.maximum(c, 0), 2.0 * (c > 0), 0.0
+    else:
+        cost, p, q = np.maximum(c, 0), np.clip((c + h) / (2 * h), 0, 1), (np.abs(c) < h) / (2 * h)
+        slack = (weight * (cost - p * c)).sum()
+    slopes, graph = weight * p, weight * q
+    hessian = np.diag(graph.sum(axis=0) + graph.sum(axis=1)) - graph - graph.T
+    return (weight * cost).sum(), slopes.sum(axis=1) - slopes.sum(axis=0), slack, hessian
+
+
+@pytest.mark.parametrize(("options"), OPTIONS, ids=str)
+@pytest.mark.parametrize("h", [0.06, 1.1])
+@pytest.mark.parametrize("way", ["listed", "swept"])
+def test_costs_are_those_of_the_definition(options, h, way):
+    loss = make(*options)
+    random = np.random.default_rng(2)
+    s = random.normal(size=len(loss.pairs.y))
+    if options[5] is not None:
+        s = np.round(s * 4) / 4  # ties, and costs at the kink
+    costs = getattr(loss, way)()
+    cost, slopes, slack, hessian = defined(loss, s, h)
+    found, curve = costs.evaluate(s, h), costs.curve(s, h)
+    assert_allclose(found.cost, cost, rtol=1e-10)
+    assert_allclose(loss.value(s), cost, rtol=1e-10)
+    assert_allclose(found.slopes, slopes, atol=1e-12)
+    assert_allclose(found.slack, slack, atol=1e-12)
+    V = random.normal(size=(len(s), 2))
+    products = np.column_stack([curve.product(v) for v in V.T])
+    assert_allclose(products, hessian @ V, atol=1e-11)
+    assert_allclose(curve.gram(V), V.T @ hessian @ V, atol=1e-10)
+    # the slopes support the loss, but for the slack
+    for step in (1e-3, 0.1, 10.0):
+        lower = found.cost + step * (found.slopes @ V[:, 0]) - found.slack
+        assert loss.value(s + step * V[:, 0]) >= lower - 1e-10 * (1 + abs(lower))
