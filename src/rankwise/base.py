@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
+from rankwise.engine.inputs import as_floats, ratings_of, refuse_masked, rows_of
 from rankwise.engine.labels import (
     check_same_order,
     found_labels,
@@ -89,7 +89,7 @@ class Ranking:
     @classmethod
     def from_scores(cls, scores: ArrayLike) -> Self:
         """Order the indices of ``scores`` from the highest to the lowest; ties as they come."""
-        values = np.asarray(scores, dtype=np.float64)
+        values = as_floats(scores, "scores")
         if values.ndim != 1 or np.isnan(values).any():
             raise ValueError("scores must be a 1-D array without NaN, one number an item")
         order = np.argsort(-values, kind="stable")
@@ -576,7 +576,7 @@ def check_ranked(
     missing: bool = False,
 ) -> Ranked:
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
-    refuse_masked(sample_weight, "sample_weight")
+    given = None if sample_weight is None else as_floats(sample_weight, "sample_weight")
     refuse_masked(y, "y")
     with np.errstate(over="ignore", invalid="ignore"):
         rows, ratings = validate_data(
@@ -590,8 +590,10 @@ def check_ranked(
             y_numeric=True,
             reset=reset,
         )
-    ratings = np.ascontiguousarray(ratings, dtype=np.float64)
-    weight, weight_unit = _scaled(_check_sample_weight(sample_weight, rows, dtype=np.float64))
+    ratings = np.ascontiguousarray(as_floats(ratings, "y"))
+    if given is not None and given.ndim == 0:
+        given = np.full(len(ratings), float(given))
+    weight, weight_unit = _scaled(_check_sample_weight(given, rows, dtype=np.float64))
     codes, n_queries = encode_queries(qid, len(ratings))
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])

@@ -641,5 +641,6 @@ def test_unfitted_and_unknown():
     with pytest.raises(NotFittedError):
         RankBoost().predict([[1.0]])
     X, y, _, _ = sample(2)
-    with pytest.raises(ValueError, match="feature=4"):
-        RankBoost(2).fit(X, y).feature_score(4)
+    for feature in (4, -1, np.ones(3), 0.5):
+        with pytest.raises(ValueError, match="feature="):
+            RankBoost(2).fit(X, y).feature_score(feature)

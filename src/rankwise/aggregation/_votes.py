@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from rankwise.base import Ranking
 from rankwise.engine.loops.inversions import count_inversions
@@ -185,7 +186,7 @@ def pairwise_wins(
 
 
 def _iterable(value: Any) -> bool:
-    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0 and not issparse(value)
 
 
 def _short(value: Any) -> str:

@@ -328,6 +328,8 @@ class MPRank(KernelRanker, BaseEstimator):
         -------
         self
         """
+        if not isinstance(other, MPRank):
+            raise TypeError(f"other={other!r} must be an MPRank that has learned by partial_fit")
         return self._learned(self._known_statistics().merged(other._known_statistics()))
 
     def leave_pair_out(

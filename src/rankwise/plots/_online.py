@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise.engine.arguments import as_array
+from rankwise.engine.inputs import as_floats
 from rankwise.metrics import mean_interval, rank_losses
-from rankwise.metrics._validation import as_floats
 from rankwise.model_selection import progressive_validation
 from rankwise.plots._axes import axes_or_new
 
@@ -92,8 +93,7 @@ class OnlineLossDisplay:
                     "{name: estimator}"
                 )
             estimators = dict(zip(names, estimators, strict=True))
-        if len({np.shape(y) for _, y in streams}) != 1:
-            raise ValueError("streams must be one or more (X, y) of the same length")
+        streams = _check_streams(streams)
         curves = {
             name: np.stack([progressive_validation(model, X, y).loss_curve for X, y in streams])
             for name, model in estimators.items()
@@ -160,6 +160,15 @@ class OnlineLossDisplay:
         self.ax_.spines[["top", "right"]].set_visible(False)
         self.ax_.legend(title="loss at the end", frameon=False)
         return self
+
+
+def _check_streams(streams: Any) -> list[tuple[Any, Any]]:
+    """Return one or more (X, y) of the same length."""
+    listed = list(streams)
+    pairs = all(isinstance(stream, tuple | list) and len(stream) == 2 for stream in listed)
+    if not pairs or len({as_array(y, "y of a stream").shape for _, y in listed}) != 1:
+        raise ValueError("streams must be one or more (X, y) of the same length")
+    return listed
 
 
 def _check_curve(curve: Any, name: str) -> NDArray[np.float64]:
