@@ -240,3 +240,8 @@ def test_odd_grids_are_named(name, value):
     grid = {"x1": [0.0, 1.0], "x2": [0.0, 1.0], "regions": [[0, 1], [0, 1]]} | {name: value}
     with pytest.raises(ValueError, match=rf"^{name} "):
         DecisionRegionDisplay(**grid, X=X, y_true=Y, y_pred=Y, labels=[0, 1])
+
+
+def test_curves_that_no_axis_can_show_are_named():
+    with pytest.raises(ValueError, match="the curve of a must be finite numbers below"):
+        OnlineLossDisplay({"a": [[1e307, -1e307], [-1e307, 1e307]]})

@@ -11,7 +11,7 @@ from rankwise.engine.arguments import as_array
 from rankwise.engine.inputs import as_floats
 from rankwise.metrics import mean_interval, rank_losses
 from rankwise.model_selection import progressive_validation
-from rankwise.plots._axes import axes_or_new
+from rankwise.plots._axes import LARGEST, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,10 +174,10 @@ def _check_streams(streams: Any) -> list[tuple[Any, Any]]:
 def _check_curve(curve: Any, name: str) -> NDArray[np.float64]:
     """Return a curve as a matrix, a row a stream."""
     trials = np.atleast_2d(as_floats(curve, f"the curve of {name}"))
-    if trials.ndim != 2 or not trials.size or not np.isfinite(trials).all():
+    if trials.ndim != 2 or not trials.size or not (np.abs(trials) < LARGEST).all():
         raise ValueError(
-            f"the curve of {name} must be finite numbers, one a round or a row of them a stream, "
-            f"but its shape is {trials.shape}"
+            f"the curve of {name} must be finite numbers below {LARGEST:.0e}, one a round or a row "
+            f"of them a stream, but its shape is {trials.shape}"
         )
     return trials
 
