@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -q
-# What is run with every index checked; make test-bounds BOUNDS=tests takes all, in half an hour.
+# What is run with every index checked; BOUNDS=tests takes all, which is slow.
 BOUNDS ?= tests/engine tests/test_tampered.py tests/pairwise tests/datasets/test_fuzz.py tests/preference/test_sorts.py
 
 .PHONY: help setup demo test test-all test-bounds lint format bench experiments docs clean

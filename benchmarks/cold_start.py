@@ -17,6 +17,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from rankwise.cli._first_calls import FIRST_CALLS
+
+# The entry points of rankwise stand in its own table; of a peer, what is imported and the call.
+OURS = """
+from rankwise.cli._first_calls import FIRST_CALLS, make_data
+first, data = FIRST_CALLS[{name!r}], make_data()
+first.load()
+"""
 ROWS = """
 import numpy as np
 random = np.random.default_rng(0)
@@ -24,77 +32,6 @@ X = random.normal(size=(60, 4))
 s = X @ [1.0, 2.0, -1.0, 0.0]
 y = np.digitize(s, [-1.5, 0.0, 1.5])
 """
-VOTES = "votes = [list(np.random.default_rng(i).permutation(12)) for i in range(5)]"
-
-# Name -> (what is imported, the first call).
-OURS: dict[str, tuple[str, str]] = {
-    **{
-        name: (f"from rankwise.{room} import {name.partition('(')[0]}", f"{name}.fit(X, y).{ask}")
-        for room, ask, names in (
-            (
-                "ordinal",
-                "predict(X)",
-                (
-                    "PRank()",
-                    "PRank(vote='averaged')",
-                    "PRank(vote='voted')",
-                    "PRank(update='pa')",
-                    "PRank(kernel='rbf')",
-                    "PRank(kernel='poly')",
-                    "OAPRank()",
-                    "OAPRank(kernel='rbf')",
-                    "WidrowHoff()",
-                    "MulticlassPerceptron()",
-                ),
-            ),
-            (
-                "magnitude",
-                "predict(X)",
-                ("MPRank()", "MPRank(kernel='rbf')", "MPRankCV()", "SVRank()"),
-            ),
-            (
-                "pairwise",
-                "predict(X)",
-                (
-                    "RankSVM()",
-                    "RankSVM(power=2)",
-                    "RankSVM(kernel='rbf')",
-                    "RankBoost()",
-                    "RankBoost(criterion='edge')",
-                ),
-            ),
-            ("preference", "rank(X)", ("PreferenceRanker()",)),
-        )
-        for name in names
-    },
-    **{
-        name: (f"from rankwise.metrics import {name}", f"{name}(y, s)")
-        for name in (
-            "pairwise_misranking_loss",
-            "magnitude_loss",
-            "hinge_rank_loss",
-            "hinge_magnitude_loss",
-            "epsilon_insensitive_loss",
-            "exponential_pair_loss",
-            "ndcg_score",
-            "mean_rank_loss",
-        )
-    },
-    "auc_score": ("from rankwise.metrics import auc_score", "auc_score(y > 1, s)"),
-    "auc_interval": ("from rankwise.metrics import auc_interval", "auc_interval(y > 1, s)"),
-    "leave_pair_out": (
-        "import rankwise.magnitude, rankwise.model_selection",
-        "rankwise.model_selection.leave_pair_out(rankwise.magnitude.MPRank(), X, y)",
-    ),
-    "quicksort": (
-        "from rankwise.preference import quicksort",
-        "quicksort(range(60), lambda u, v: float(s[u] > s[v]))",
-    ),
-    **{
-        name: (f"from rankwise.aggregation import {name}", f"{VOTES}; {name}(votes)")
-        for name in ("kemeny", "kwiksort", "borda", "concordance")
-    },
-}
 PEERS: dict[str, tuple[str, str]] = {
     "sklearn LogisticRegression": (
         "from sklearn.linear_model import LogisticRegression",
@@ -135,7 +72,7 @@ print(json.dumps(dict(imports=imported - start, call=done - imported, ours=ours,
 
 def first_call(imports: str, call: str, cache: str) -> dict[str, Any] | None:
     """Return the seconds and compiled functions of a first call in a new process."""
-    code = CHILD.format(imports=f"{ROWS}\n{imports}", call=call)
+    code = CHILD.format(imports=imports, call=call)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         env={**os.environ, "NUMBA_CACHE_DIR": cache},
@@ -156,7 +93,9 @@ def main(arguments: list[str]) -> int:
     table = Table("first call", "imports s", "cold s", "cached s", "ours", "numba's own")
     table.caption = "cold and cached: beyond the imports; the last two: functions compiled"
     console = Console()
-    for name, (imports, call) in {**OURS, **PEERS}.items():
+    ours = {name: (OURS.format(name=name), "first.call(data)") for name in FIRST_CALLS}
+    peers = {name: (f"{ROWS}\n{imports}", call) for name, (imports, call) in PEERS.items()}
+    for name, (imports, call) in {**ours, **peers}.items():
         if chosen and not any(word in name for word in chosen):
             continue
         with tempfile.TemporaryDirectory() as cache:

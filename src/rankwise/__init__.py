@@ -23,6 +23,7 @@ __all__ = [
     "pairwise",
     "plots",
     "preference",
+    "reports",
     "testing",
 ]
 

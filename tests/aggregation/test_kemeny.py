@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from fractions import Fraction
-from itertools import permutations
 from re import escape
 
 import numpy as np
@@ -15,13 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankwise.aggregation import borda, kemeny, kemeny_cost, pairwise_wins
-from rankwise.engine.loops.majority import common_divisor, order_cost
-from rankwise.engine.loops.subsets import best_order
-from rankwise.engine.loops.triangles import most_violated, pack, violated
-from rankwise.engine.solvers import child, local_search, ordering
-from rankwise.engine.solvers.child import ChildError
-from rankwise.engine.solvers.local_search import improve
-from rankwise.engine.solvers.ordering import components, solve
+from rankwise.engine.solvers import ordering
 from rankwise.testing import oracles
 from rankwise.testing.strategies import draw_rankings
 
@@ -83,171 +76,6 @@ def margins_of(rankings):
     return wins - wins.T
 
 
-@given(st.integers(0, 2**32), st.integers(2, 9), st.booleans())
-def test_subsets_find_the_best_order(seed, n, whole):
-    random = np.random.default_rng(seed)
-    losses = random.integers(0, 5, (n, n)).astype(float) if whole else random.random((n, n))
-    best = best_order(losses)
-    assert sorted(best) == list(range(n))
-    if n <= 6:
-        least = min(order_cost(losses, np.array(o)) for o in permutations(range(n)))
-        assert_allclose(order_cost(losses, best), least)
-    margins = losses - losses.T
-    settled = best.copy()
-    assert improve(margins, settled, rounds=20, least=1e-6) < 1e-6
-
-
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("seed", range(6))
-def test_the_linear_program_and_the_subsets_agree(monkeypatch, seed, whole):
-    # Random tournaments, far more circular than votes: fractional solutions and branching.
-    random = np.random.default_rng(seed)
-    margins = np.triu(random.integers(-5, 6, (13, 13)), 1).astype(float)
-    margins = margins - margins.T
-    if not whole:
-        margins = margins / 5 + np.triu(random.random((13, 13)), 1) / 100
-        margins = (margins - margins.T) / 4
-    by_program = solve(margins, rounds=0, whole=whole)
-    monkeypatch.setattr(ordering, "_FEW", 13)
-    by_subsets = solve(margins, rounds=0, whole=whole)
-    assert by_program.lower_bound == by_program.cost
-    assert_allclose(by_program.cost, by_subsets.cost, atol=2e-6)
-
-
-def test_branching_agrees_with_the_subsets(monkeypatch):
-    calls = []
-    branch = ordering._Relaxation._branch
-    noted = lambda self: calls.append(1) or branch(self)  # noqa: E731
-    monkeypatch.setattr(ordering._Relaxation, "_branch", noted)
-    margins = np.triu(np.random.default_rng(1).choice([-1.0, 1.0], (20, 20)), 1)
-    margins -= margins.T
-    losses = np.maximum(margins, 0)
-    found = solve(margins, rounds=0)
-    assert found.lower_bound == found.cost == order_cost(losses, best_order(losses))
-    assert calls
-
-
-def test_components_follow_each_other_at_no_cost():
-    random = np.random.default_rng(0)
-    for n in (1, 2, 9, 30):
-        margins = np.triu(random.integers(-1, 6, (n, n)), 1).astype(float)
-        margins *= random.random((n, n)) < 0.2
-        shuffled = random.permutation(n)
-        margins = (margins - margins.T)[np.ix_(shuffled, shuffled)]
-        groups = components(margins)
-        assert sorted(np.concatenate(groups)) == list(range(n))
-        for i, better in enumerate(groups):
-            for worse in groups[i + 1 :]:
-                assert (margins[np.ix_(better, worse)] >= 0).all()
-        reach = np.linalg.matrix_power(np.eye(n) + (margins > 0), n) > 0
-        for group in groups:
-            assert reach[np.ix_(group, group)].all()
-
-
-def draw_turned(n):
-    return np.triu(np.random.default_rng(0).random((n, n)).round(1), 1)
-
-
-def excesses(turned):
-    """By how much each of the two inequalities of each triangle is violated."""
-    n = len(turned)
-    for p in range(n):
-        for q in range(p + 1, n):
-            for r in range(q + 1, n):
-                slack = turned[p, q] + turned[q, r] - turned[p, r]
-                yield (p, q, r, -1), -slack
-                yield (p, q, r, 1), slack - 1
-
-
-def test_violated_triangles():
-    turned = draw_turned(30)
-    rows, count = np.empty((5000, 4), dtype=np.int64), 0
-    for first, stop in [(0, 1), (1, 10), (10, 28)]:
-        count = violated(turned, 1e-6, first, stop, rows, count)
-    expected = {row for row, excess in excesses(turned) if excess > 1e-6}
-    assert {tuple(row) for row in rows[:count].tolist()} == expected
-    assert len(expected) == count > 1000
-    assert violated(turned, 1e-6, 0, 28, rows[:count], 0) == count
-    assert violated(turned, 1e-6, 0, 28, rows[: count - 1], 0) == count
-
-
-def test_the_most_violated_triangle_of_each_pair():
-    n, turned = 20, draw_turned(20)
-    third, excess = np.full((n, n), -1, dtype=np.int32), np.zeros((n, n))
-    for first, stop in [(0, 3), (3, 18)]:
-        most_violated(turned, 1e-6, first, stop, third, excess)
-    worst = dict.fromkeys(zip(*np.triu_indices(n, 1), strict=True), 1e-6)
-    for (p, q, _, _), value in excesses(turned):
-        worst[p, q] = max(worst[p, q], value)
-    for (p, q), value in worst.items():
-        assert (third[p, q] >= 0) == (value > 1e-6)
-        if value > 1e-6:
-            assert_allclose(excess[p, q], value)
-            assert_allclose(
-                max(v for row, v in excesses(turned) if row[:3] == (p, q, third[p, q])), value
-            )
-
-
-@given(st.integers(0, 2**32), st.integers(3, 9), st.booleans())
-def test_circles_bound_every_order_from_below(seed, n, whole):
-    random = np.random.default_rng(seed)
-    margins = random.integers(-4, 5, (n, n)).astype(float) if whole else random.normal(size=(n, n))
-    margins = np.triu(margins, 1) - np.triu(margins, 1).T
-    left, rows = np.triu(margins, 1), np.empty((4, 4), dtype=np.int64)
-    lost, count = 0.0, 0
-    for p in range(n - 2):
-        more, count = pack(left, p, p + 1, rows, count)
-        lost += more
-    losses = np.maximum(margins, 0)
-    assert lost <= order_cost(losses, best_order(losses)) + 1e-9
-    assert (left * np.triu(margins) >= 0).all()
-    # No circle is left.
-    rest = np.where(np.abs(left) > 1e-9, left, 0.0)
-    assert lost > 0 or not list(circles(margins))
-    assert not list(circles(rest - rest.T))
-    found = set(circles(margins))
-    assert {tuple(row[:3]) for row in rows[:count].tolist()} <= found
-
-
-def circles(margins):
-    n = len(margins)
-    for p in range(n):
-        for q in range(p + 1, n):
-            for r in range(q + 1, n):
-                signs = np.sign([margins[p, q], margins[q, r], margins[r, p]])
-                if abs(signs.sum()) == 3:
-                    yield p, q, r
-
-
-@given(st.lists(st.integers(-12, 12), min_size=1, max_size=10), st.sampled_from([1, 3, 6]))
-def test_the_common_divisor_of_margins(values, factor):
-    margins = np.zeros((5, 5))
-    margins[np.triu_indices(5, 1)] = factor * np.resize([*values, 0], 10)
-    if margins.any():
-        assert common_divisor(margins) == np.gcd.reduce(margins.astype(int), axis=None)
-    margins[3, 4] = 0.5
-    assert common_divisor(margins) == 0
-
-
-@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 30))
-def test_local_search_reports_its_gain_and_leaves_no_better_place(seed, n, rounds):
-    random = np.random.default_rng(seed)
-    margins = np.triu(random.integers(-4, 5, (n, n)), 1).astype(float)
-    margins -= margins.T
-    order = random.permutation(n)
-    losses = np.maximum(margins, 0)
-    before = order_cost(losses, order)
-    gain = improve(margins, order, rounds=rounds, least=1e-6)
-    assert sorted(order) == list(range(n))
-    after = order_cost(losses, order)
-    assert after == before - gain
-    if rounds == 0:
-        for i in range(n):
-            rest = np.delete(order, i)
-            for j in range(n):
-                assert order_cost(losses, np.insert(rest, j, order[i])) >= after
-
-
 def test_votes_are_counted_pair_by_pair():
     random = np.random.default_rng(0)
     rankings = draw_rankings(random, 6, 20, ties=True, partial=True)
@@ -303,33 +131,13 @@ def test_time_limit_leaves_the_best_order_and_a_true_bound(limit):
     assert kemeny(votes, time_limit=600).cost == exact.cost
 
 
-def clock(ticks):
-    """A clock that stands still for so many looks at it, and then is far ahead."""
-    times = iter([0.0] * ticks)
-    return lambda: next(times, 1e9)
-
-
-@pytest.mark.parametrize("ticks", [*range(12), 15, 20, 30, 50])
-def test_a_limit_that_strikes_anywhere(monkeypatch, ticks):
-    votes = draw_votes(np.random.default_rng(0), 40, far=2.0)
-    margins, best = margins_of(votes) / 2, kemeny(votes).cost - least_lost(votes)
-    monkeypatch.setattr(local_search, "SLICE", 400)
-    monkeypatch.setattr(ordering, "SLICE", 400)
-    for module in (ordering, local_search):
-        monkeypatch.setattr(module, "monotonic", clock(ticks))
-    cut = solve(margins, rounds=3, deadline=1.0)
-    assert sorted(cut.order) == list(range(40))
-    assert cut.cost == order_cost(np.maximum(margins, 0), cut.order)
-    assert 0 <= cut.lower_bound * 2 <= best <= cut.cost * 2
-
-
 def test_a_limit_while_pairs_are_counted(monkeypatch):
     random = np.random.default_rng(0)
     rankings = draw_rankings(random, 7, 20, ties=True, partial=True)
     weights = random.random(20)
     whole = kemeny(rankings, weights=weights, candidates=range(7))
-    monkeypatch.setattr("rankwise.aggregation._votes._SLICE", 1)
-    monkeypatch.setattr("rankwise.aggregation._votes._SURE", 1)
+    monkeypatch.setattr("rankwise.engine.votes._SLICE", 1)
+    monkeypatch.setattr("rankwise.engine.votes._SURE", 1)
     again = kemeny(rankings, weights=weights, candidates=range(7))
     assert (again.order, again.cost) == (whole.order, whole.cost)
     cut = kemeny(rankings, weights=weights, candidates=range(7), time_limit=0)
@@ -357,29 +165,6 @@ def test_triangles_come_in_batches_and_are_never_too_many(monkeypatch, batch, mo
     assert np.diff([0, *sizes]).max(initial=0) <= batch
     assert least_lost(votes) < found.lower_bound <= exact.cost <= found.cost
     assert found.optimal == (most == 10**6)
-
-
-def test_what_takes_long_is_solved_in_a_process_of_its_own(monkeypatch):
-    margins = np.triu(np.random.default_rng(1).choice([-1.0, 1.0], (20, 20)), 1)
-    margins -= margins.T
-    at_once, calls = solve(margins, rounds=0), []
-    monkeypatch.setattr(ordering, "_SHORT", 0.0)
-    monkeypatch.setattr(ordering, "call", lambda *a: calls.append(a) or child.call(*a))
-    by_child = solve(margins, rounds=0)
-    assert calls
-    assert (by_child.cost, by_child.lower_bound) == (at_once.cost, at_once.lower_bound)
-    for error in (TimeoutError, ChildError, OSError):
-        monkeypatch.setattr(ordering, "call", raising(error))
-        cut = solve(margins, rounds=0)
-        assert 0 < cut.lower_bound <= at_once.cost <= cut.cost
-        assert (cut.lower_bound == cut.cost) == (error is OSError)
-
-
-def raising(error):
-    def call(*_):
-        raise error
-
-    return call
 
 
 INTERRUPTED = """

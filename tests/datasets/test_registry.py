@@ -273,4 +273,4 @@ def test_names_that_the_output_can_not_show(samples, tmp_path):
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
-    assert b"?t?.dat: MovieLens ratings: 3 ratings" in done.stdout
+    assert rb"\xe9t\xe9.dat: MovieLens ratings: 3 ratings" in done.stdout

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.engine.loops.inversions import count_inversions, grade_inversions
+from rankwise.engine.loops.pairs.inversions import count_inversions, grade_inversions
 from rankwise.engine.pairs import Pairs, count_pairs
 
 SIZES = [0, 1, 2, 63, 64, 65, 255, 256, 511, 512, 513, 700, 4_095, 4_097]

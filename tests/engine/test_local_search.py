@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rankwise.engine.loops.majority import order_cost
+from rankwise.engine.loops.ordering.majority import order_cost
 from rankwise.engine.solvers import local_search
 from rankwise.engine.solvers.local_search import improve
 
@@ -19,9 +19,9 @@ def draw_margins(n, seed=0):
 def test_slices_do_not_matter(monkeypatch, n, slice_):
     margins = draw_margins(n)
     whole, sliced = np.arange(n), np.arange(n)
-    gain = improve(margins, whole, rounds=25, least=1e-6)
+    gain = improve(margins, whole, rounds=25, min_gain=1e-6)
     monkeypatch.setattr(local_search, "SLICE", slice_)
-    assert improve(margins, sliced, rounds=25, least=1e-6) == gain
+    assert improve(margins, sliced, rounds=25, min_gain=1e-6) == gain
     assert_array_equal(sliced, whole)
 
 
@@ -33,7 +33,7 @@ def test_a_deadline_leaves_an_order_and_its_gain(monkeypatch, ticks):
     margins, order = draw_margins(40), np.arange(40)
     losses = np.maximum(margins, 0)
     before = order_cost(losses, order)
-    gain = improve(margins, order, rounds=50, least=1e-6, deadline=1.0)
+    gain = improve(margins, order, rounds=50, min_gain=1e-6, deadline=1.0)
     assert sorted(order) == list(range(40))
     assert order_cost(losses, order) == before - gain
     assert gain > 0

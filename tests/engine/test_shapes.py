@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from rankwise.engine.kernels import Kernel
-from rankwise.engine.loops.left_out import errors_of
+from rankwise.engine.loops.ridge.left_out import errors_of
 from rankwise.engine.loops.rows import as_rows, scores
 from rankwise.engine.loops.shapes import check_shape, row_count, row_width
 from rankwise.engine.loops.text import scan_letor, scan_table
@@ -90,7 +90,7 @@ def test_text_without_an_end():
     hard = np.empty((4, 3), np.int64)
     out = (np.empty(1), *integers, *rows, np.empty(2, np.int32), np.empty(2), hard)
     with pytest.raises(ValueError, match="must be a newline"):
-        scan_letor(data, 10, True, out)
+        scan_letor(data, 10, 1, True, True, out)
     out = np.empty((1, 1)), np.empty((0, 1), np.int64), integers[0], np.empty((4, 4), np.int64)
     with pytest.raises(ValueError, match="must be a newline"):
         scan_table(data, 0, 1, 32, 1, 0, np.zeros(1, np.int64), True, out)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.optimize import linprog
 
-from rankwise.engine.loops.quicksort import pair_draws, turn_pairs
+from rankwise.engine.loops.ordering.quicksort import pair_draws, turn_pairs
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.testing import oracles
 

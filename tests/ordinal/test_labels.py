@@ -61,7 +61,7 @@ def test_half_stars_need_a_label_order():
         ({}, [1.0, np.inf], "infinity"),
         ({}, np.array(["2020-01-01", "NaT"], dtype="M8[D]"), "NaN"),
         ({}, pd.Series(["a", None], dtype="string"), "NaN"),
-        ({}, np.ma.array([1, 2], mask=[0, 1]), "NaN"),
+        ({}, np.ma.array([1, 2], mask=[0, 1]), "masked"),
         ({"label_order": [np.nan, 1]}, [1, 1], "NaN"),
         ({}, np.array(["a", None], dtype=object), "NaN"),
         ({}, pd.Categorical(["a", None], categories=["a", "b"], ordered=True), "NaN"),

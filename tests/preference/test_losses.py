@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankwise.aggregation import kemeny, kemeny_cost
 from rankwise.base import Ranking
 from rankwise.engine.sorting import QuickSort
 from rankwise.preference import (
@@ -299,6 +300,28 @@ def test_one_set_has_one_regret():
     assert ranking_regret([2, 1, 0], targets, best=[0, 1, 2]) == ranking_regret([2, 1, 0], targets)
     words = [["pear", "fig"], ["fig", "pear"], ["fig", "pear"]]
     assert ranking_regret(["pear", "fig"], words) == pytest.approx(1 / 3)
+
+
+def test_the_best_of_many_items_in_circles_is_proven():
+    random = np.random.default_rng(0)
+    targets = [random.permutation(24).tolist() for _ in range(3)]
+    found = kemeny(targets)
+    assert found.optimal
+    assert ranking_regret(found, targets) == pytest.approx(0, abs=1e-12)
+    pairs = 3 * 24 * 23 / 2
+    worse = kemeny_cost(range(24), targets) - found.cost
+    assert ranking_regret(range(24), targets) == pytest.approx(worse / pairs)
+    # The circle of 24 items alone: each target is the one before, turned by one.
+    turned = [np.roll(np.arange(24), shift).tolist() for shift in range(24)]
+    assert ranking_regret(turned[5], turned) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_best_order_without_proof_is_told(monkeypatch):
+    random = np.random.default_rng(0)
+    targets = [random.permutation(24).tolist() for _ in range(3)]
+    monkeypatch.setattr("rankwise.engine.solvers.ordering._MOST", 0)
+    with pytest.warns(UserWarning, match="not proven, and the regret may be larger by up to 0.0"):
+        ranking_regret(range(24), targets)
 
 
 def test_one_order_for_all_sets_has_no_less_loss():

@@ -8,7 +8,7 @@ from rankwise.aggregation._agreement import (
 )
 from rankwise.aggregation._kemeny import kemeny, kemeny_cost
 from rankwise.aggregation._rules import borda, copeland, footrule, kwiksort, markov_chain
-from rankwise.aggregation._votes import pairwise_wins
+from rankwise.aggregation._wins import pairwise_wins
 
 __all__ = [
     "Concordance",

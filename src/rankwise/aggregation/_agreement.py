@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from rankwise.aggregation._votes import Floats, Indices, Votes, read_votes
-from rankwise.engine.loops.inversions import count_inversions
+from rankwise.engine.loops.pairs.inversions import count_inversions
 from rankwise.engine.solvers.ordering import components
+from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
 
 def kendall_distance(a: Iterable[Any], b: Iterable[Any]) -> int:

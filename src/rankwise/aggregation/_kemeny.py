@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.aggregation._votes import Floats, read_votes
+from rankwise.aggregation._wins import as_ranking
 from rankwise.base import Ranking
-from rankwise.engine.loops.majority import common_divisor, order_cost
-from rankwise.engine.solvers.ordering import Ordering, components, solve
+from rankwise.engine.loops.ordering.majority import order_cost
+from rankwise.engine.solvers.ordering import solve
+from rankwise.engine.votes import read_votes
 
 METHODS = ("auto", "exact", "local")
 
 # The largest component that "auto" proves without a time limit.
 _PROVEN = 250
-_ROUNDS = 2_000
 # Seconds, some thirty years.
 _FOREVER = 1e9
 
@@ -84,14 +84,14 @@ def kemeny(
     The problem is NP-hard, and easy when voters agree. First the candidates fall into groups, the
     strongly connected components of the majority graph; groups of ten at most are solved by
     dynamic programming, larger ones by local search, a bound from circles of three, and a linear
-    program with triangle inequalities, added as they are violated, whose reduced costs settle most
-    pairs; branch and bound settles the rest. The local search takes O(n^2) time for each sweep, the
+    program with triangle inequalities, added as they are violated, whose reduced costs decide most
+    pairs; branch and bound decides the rest. The local search takes O(n^2) time for each sweep, the
     circles and each search for triangles O(n^3).
 
     Memory is at most about 70 n^2 bytes and half a gigabyte: the linear program has 200,000
     triangles at most. A proof that needs more is given up, with the bound so far. (The tree of
-    branch and bound is not counted; it is the solver's.) Ctrl-C is seen within a second: what takes
-    longer in the solver runs in a process of its own.
+    branch and bound is not counted; it is the solver's.) Ctrl-C is noticed within a second: what
+    takes longer in the solver runs in a process of its own.
 
     References
     ----------
@@ -116,26 +116,14 @@ def kemeny(
         wins = votes.wins(deadline)
     except TimeoutError:
         order = np.argsort(-votes.shares(), kind="stable")
-        return votes.ranking(order, cost=votes.cost(order), lower_bound=0.0, optimal=False)
-    margins = wins - wins.T
-    unit, whole = _unit(margins)
-    margins /= unit
-    groups = components(margins)
-    exact = method == "exact" or (
-        method == "auto" and (time_limit is not None or max(map(len, groups)) <= _PROVEN)
-    )
-    found: dict[int, Ordering] = {}
-    for g in sorted(range(len(groups)), key=lambda g: len(groups[g])):
-        inside = margins[np.ix_(groups[g], groups[g])]
-        rounds = min(2 * len(inside), _ROUNDS)
-        found[g] = solve(inside, rounds=rounds, prove=exact, deadline=deadline, whole=whole)
-    order = np.concatenate([group[found[g].order] for g, group in enumerate(groups)])
-    cost = order_cost(wins, order)
-    optimal = all(part.lower_bound == part.cost for part in found.values())
-    lost = sum(part.cost - part.lower_bound for part in found.values())
-    return votes.ranking(
-        order, cost=cost, lower_bound=cost if optimal else cost - unit * lost, optimal=optimal
-    )
+        return as_ranking(votes, order, cost=votes.cost(order), lower_bound=0.0, optimal=False)
+    limited = method == "auto" and time_limit is None
+    max_proven = 0 if method == "local" else _PROVEN if limited else inf
+    found = solve(wins - wins.T, max_proven=max_proven, deadline=deadline)
+    cost = float(order_cost(wins, found.order))
+    optimal = found.lower_bound == found.cost
+    lower_bound = cost if optimal else cost - (found.cost - found.lower_bound)
+    return as_ranking(votes, found.order, cost=cost, lower_bound=lower_bound, optimal=optimal)
 
 
 def kemeny_cost(
@@ -175,12 +163,3 @@ def _check_limit(time_limit: Any) -> float:
             "limit"
         )
     return float(min(time_limit, _FOREVER))
-
-
-def _unit(margins: Floats) -> tuple[float, bool]:
-    """Return what to divide margins by, and whether they are whole numbers then."""
-    largest = float(margins.max())
-    if largest == 0:
-        return 1.0, True
-    divisor = common_divisor(margins) if largest < 2**53 else 0
-    return (float(divisor), True) if divisor else (largest, False)

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from rankwise.aggregation._votes import Floats, Indices, Votes, read_votes
+from rankwise.aggregation._wins import as_ranking
 from rankwise.base import Ranking
-from rankwise.engine.loops.majority import order_cost
+from rankwise.engine.loops.ordering.majority import order_cost
 from rankwise.engine.sorting import QuickSort
+from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
 # The least chance to start anew: with less, those who always lose are lost in rounding.
 _LEAST = 1e-6
@@ -130,7 +131,7 @@ def footrule(
     order = np.empty(n, dtype=np.int64)
     order[where] = who
     cost = float(costs[who, where].sum())
-    return votes.ranking(order, cost=cost, lower_bound=cost, optimal=True)
+    return as_ranking(votes, order, cost=cost, lower_bound=cost, optimal=True)
 
 
 def markov_chain(
@@ -230,13 +231,13 @@ def kwiksort(
     random = check_random_state(random_state)
     wins = votes.wins()
     orders = [_quicksort(wins, random) for _ in range(int(repeats))]
-    costs = [order_cost(wins, order) for order in orders]
+    costs = [float(order_cost(wins, order)) for order in orders]
     best = int(np.argmin(costs))
-    return votes.ranking(orders[best], cost=costs[best])
+    return as_ranking(votes, orders[best], cost=costs[best])
 
 
 def _by_score(votes: Votes, scores: Floats) -> Ranking:
-    return votes.ranking(np.argsort(-scores, kind="stable"))
+    return as_ranking(votes, np.argsort(-scores, kind="stable"))
 
 
 def _place_costs(votes: Votes) -> Floats:

@@ -116,4 +116,31 @@ def _check_out(out: Path) -> None:
         raise click.ClickException(f"--out {out}: {error.strerror}") from error
 
 
+@rankwise.command()
+@click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
+def warmup(only: str) -> None:
+    """Compile all loops and keep them, so that no later call has to wait.
+
+    They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
+    whichever can be written to first. What older versions of rankwise have left there is removed.
+    """
+    from rankwise.cli._warmup import warm_up  # noqa: PLC0415
+
+    warm_up(only, Console(markup=False, emoji=False))
+
+
+@rankwise.command()
+@click.option("--no-test", is_flag=True, help="Leave out the self-test.")
+def doctor(no_test: bool) -> None:
+    """Say what is installed, where compiled loops are kept, and whether all works.
+
+    The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
+    one of them fails.
+    """
+    from rankwise.cli._doctor import examine  # noqa: PLC0415
+
+    if not examine(Console(markup=False, emoji=False), test=not no_test):
+        raise click.exceptions.Exit(1)
+
+
 rankwise.add_command(order)

@@ -1,32 +1,30 @@
 """Features cut into bins: quantiles of a sample of the rows, or every distinct value."""
 
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.bins import (
-    WIDTH,
-    Dense,
-    Sparse,
+from rankwise.engine.loops.boosting.binning import (
+    Edges,
     bin_columns,
     bin_rows,
     even_edges,
     find_tables,
     take_columns,
 )
+from rankwise.engine.loops.boosting.bins import WIDTH, Dense, Sparse
 from rankwise.engine.loops.rows import as_rows
+from rankwise.engine.pool import Pool
 
 Floats = NDArray[np.float64]
-Run = Callable[[Callable[[int], Any], int], list[Any]]
 
 # Rows that the quantiles are taken from.
 SAMPLE = 20_000
 LARGEST = 255
-# Rows that are put into bins by one task, and features that edges are found for.
-PART, FEATURES = 1 << 11, 2
+# Steps that it takes to sort a value of the sample and to put one into a bin.
+SORT_STEPS, BIN_STEPS = 20, 4
 
 
 def find_edges(ordered: Floats, weight: Floats | None, max_bins: int | None) -> Floats:
@@ -75,7 +73,7 @@ def bin_features(
     weight: Floats | None,
     max_bins: int | None,
     random: np.random.RandomState,
-    run: Run,
+    pool: Pool,
 ) -> tuple[Dense | Sparse, list[Floats]]:
     """Return the bins of the rows in the given order, and the edges of each feature.
 
@@ -91,10 +89,10 @@ def bin_features(
         At most 255; None: a bin for each distinct value.
     random : RandomState
         Draws the sample.
-    run : callable
-        ``run(task, n)`` returns the list of task(0), ..., task(n - 1).
+    pool : Pool
+        Threads that share rows and features, if X is dense.
     """
-    m, d = X.shape
+    m = X.shape[0]
     rows = np.arange(m)
     places = np.empty(m, dtype=np.int64)
     places[order] = rows
@@ -102,54 +100,74 @@ def bin_features(
         rows = np.sort(random.permutation(m)[:SAMPLE])
     sampled_weight = None if weight is None else weight[rows]
     if isinstance(X, np.ndarray):
-        columns = np.empty((d, len(rows)))
+        return _bin_dense(X, places, rows, sampled_weight, max_bins, pool)
+    return _bin_sparse(X, places, rows, sampled_weight, max_bins)
 
-        def take(part: int) -> None:
-            last = min(PART * (part + 1), len(rows))
-            take_columns(as_rows(X), rows, PART * part, last, columns)
 
-        run(take, -(-len(rows) // PART))
+def _bin_dense(
+    X: NDArray[Any],
+    places: NDArray[np.int64],
+    sampled: NDArray[np.int64],
+    weight: Floats | None,
+    max_bins: int | None,
+    pool: Pool,
+) -> tuple[Dense, list[Floats]]:
+    """Return bins and edges of an array; ``weight`` is that of the sampled rows."""
+    (m, d), rows = X.shape, as_rows(X)
+    columns = np.empty((d, len(sampled)))
 
-        def edges_of_some(part: int) -> list[Floats]:
-            mine = columns[FEATURES * part : FEATURES * (part + 1)]
-            if sampled_weight is None:
-                return [find_edges(ordered, None, max_bins) for ordered in np.sort(mine, axis=1)]
-            return [_weighted_edges(values, sampled_weight, max_bins) for values in mine]
+    def take(first: int, last: int) -> None:
+        take_columns(rows, sampled, first, last, columns)
 
-        edges = list(chain(*run(edges_of_some, -(-d // FEATURES))))
-        joined, bounds = _join(edges)
-        n_bins = np.diff(bounds)
-        kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
-        codes = np.empty((-(-d // WIDTH), m, WIDTH), dtype=kind)
-        missing = np.zeros(d, dtype=np.bool_)
-        tables = find_tables(joined, bounds, 0, d)
+    def edges_of(first: int, last: int) -> list[Floats]:
+        some = columns[first:last]
+        if weight is None:
+            return [find_edges(ordered, None, max_bins) for ordered in np.sort(some, axis=1)]
+        return [_weighted_edges(values, weight, max_bins) for values in some]
 
-        def fill(part: int) -> None:
-            last = min(PART * (part + 1), m)
-            bin_rows(as_rows(X), places, PART * part, last, joined, bounds, tables, codes, missing)
+    pool.run_ranges(take, len(sampled), work=columns.size)
+    edges = list(chain(*pool.run_ranges(edges_of, d, work=SORT_STEPS * columns.size)))
+    joined, starts = _join(edges)
+    n_bins, table = np.diff(starts), Edges(joined, starts, *find_tables(joined, starts, 0, d))
+    kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
+    codes = np.empty((-(-d // WIDTH), m, WIDTH), dtype=kind)
+    missing = np.zeros(d, dtype=np.bool_)
 
-        run(fill, -(-m // PART))
-        return Dense(codes, n_bins, missing), edges
-    by_column = X[rows].tocsc()
-    full = np.ones(len(rows)) if sampled_weight is None else sampled_weight
+    def fill(first: int, last: int) -> None:
+        bin_rows(rows, places, first, last, table, codes, missing)
+
+    pool.run_ranges(fill, m, work=BIN_STEPS * X.size)
+    return Dense(codes, n_bins, missing), edges
+
+
+def _bin_sparse(
+    X: Any,
+    places: NDArray[np.int64],
+    sampled: NDArray[np.int64],
+    weight: Floats | None,
+    max_bins: int | None,
+) -> tuple[Sparse, list[Floats]]:
+    """Return bins and edges of a CSR matrix; ``weight`` is that of the sampled rows."""
+    d, by_column = X.shape[1], X[sampled].tocsc()
+    full = np.ones(len(sampled)) if weight is None else weight
     total = full.sum()
 
     def edges_of(f: int) -> Floats:
         entries = slice(by_column.indptr[f], by_column.indptr[f + 1])
         values, mass = by_column.data[entries], full[by_column.indices[entries]]
-        if len(values) < len(rows):
+        if len(values) < len(sampled):
             values, mass = np.append(values, 0.0), np.append(mass, total - mass.sum())
         return _weighted_edges(values, mass, max_bins)
 
-    edges = run(edges_of, d)
-    joined, bounds = _join(edges)
-    n_bins = np.diff(bounds)
+    edges = [edges_of(f) for f in range(d)]
+    joined, starts = _join(edges)
+    n_bins = np.diff(starts)
     entries = X.tocsc()
     codes = np.empty(len(entries.data), dtype=np.uint32)
     zero = np.empty(d, dtype=np.int64)
     indptr = entries.indptr.astype(np.int64)
     missing = np.zeros(d, dtype=np.bool_)
-    bin_columns(entries.data, indptr, joined, bounds, codes, zero, missing)
+    bin_columns(entries.data, indptr, joined, starts, codes, zero, missing)
     return Sparse(codes, places[entries.indices], indptr, zero, n_bins, missing), edges
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from rankwise.engine.loops.quicksort import plan_level, split_level
+from rankwise.engine.loops.ordering.quicksort import Level, plan_level, split_level
 
 Indices = NDArray[np.int64]
 
@@ -90,7 +90,7 @@ class QuickSort:
         members, pivots = np.empty(n_pairs, dtype=np.int64), np.empty(n_pairs, dtype=np.int64)
         if n_pairs:
             priority = self._preferred(starts, stops) if len(self._known) else self._priority
-            plan_level(self.order, priority, starts, stops, self._pivots, members, pivots)
+            plan_level(self.order, priority, self._blocks, self._pivots, members, pivots)
         return members, pivots
 
     def take(self, before: ArrayLike, answered: ArrayLike | None = None) -> None:
@@ -107,13 +107,10 @@ class QuickSort:
         sides = 1 - 2 * np.asarray(before, dtype=np.bool_).view(np.int8)
         if answered is not None:
             sides[~np.asarray(answered)] = 0
-        starts, stops = self._blocks.T
-        parts = np.empty((2 * len(starts), 2), dtype=np.int64)
-        n_parts = split_level(
-            self.order, self._priority, starts, stops, self._pivots, sides, self._top,
-            self._scratch, parts, self.settled,
-        )  # fmt: skip
-        self._blocks = parts[:n_parts]
+        parts = np.empty((2 * len(self._blocks), 2), dtype=np.int64)
+        found = (self.order, self._priority, self._blocks, self._pivots, sides)
+        level = Level(*found, self._scratch, parts, self.settled)
+        self._blocks = parts[: split_level(level, self._top)]
 
     def expected(self) -> float:
         """Return the comparisons that are still to be made, on average."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.linear_ordering import best_order
+from rankwise.engine.solvers.ordering import solve
 from rankwise.engine.sorting import QuickSort
 from rankwise.experiments._trials import INTERVAL, check_sizes
 from rankwise.metrics import mean_interval
@@ -142,7 +142,7 @@ def _trial(kind: str, n: int, n_sorts: int | None, random: np.random.Generator) 
     degree = sort_by_degree(range(n), lambda u, v: P[u, v])
     near = to_best = from_best = np.nan
     if n_sorts is None:
-        best = best_order(P.T)
+        best = solve(P - P.T).order
         near = preference_loss(P, best)
         to_best = _ratio(preference_loss(Q, best), near)
         # The loss of h beside a sort is that of the sorts' turned shares beside h.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.loops import lists
+from rankwise.engine.loops.pairs import lists
 from rankwise.engine.pairs import Pairs, sorted_rows
 from rankwise.metrics._validation import Floats, check_numbers
 

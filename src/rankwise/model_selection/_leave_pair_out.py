@@ -19,7 +19,7 @@ from sklearn.utils import (
 )
 
 from rankwise.engine.inputs import ratings_of, refuse_masked
-from rankwise.engine.loops.left_out import errors_of
+from rankwise.engine.loops.ridge.left_out import errors_of
 from rankwise.engine.queries import encode_queries, group_rows
 from rankwise.metrics._validation import check_numbers, check_weights, exponent_of, scaled
 from rankwise.model_selection._routing import fit_arguments

@@ -1,8 +1,6 @@
 """OAP: many PRank members, each shown a random part of the stream."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -20,7 +18,7 @@ from rankwise.engine.loops.oap import ONE, member_ranks, oap
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.loops.shapes import check_shape
 from rankwise.engine.loops.supports import Faced
-from rankwise.engine.team import JOBS_CONSTRAINTS, count_threads
+from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.ordinal._kernel import KernelMixin
 from rankwise.ordinal._prank import warn_unusual_scale
 
@@ -322,9 +320,8 @@ class OAPRank(KernelMixin, BaseEstimator):
             members = W[s], B[s], correct[s]
             return oap(rows, ranks, order, seed, start, s.start, tau, *members, *kept)
 
-        jobs = min(count_threads(self.n_jobs), n_blocks)
-        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            bad = max((pool.map if pool else map)(run, range(len(spans))))
+        with Pool(self.n_jobs) as pool:
+            bad = max(pool.run(run, n_blocks, work=len(ranks) * W.size * self.tau))
         counts += [len(ranks), *losses.sum(axis=0)]
         if len(guesses) and bpm:
             total = sums.sum(axis=0)

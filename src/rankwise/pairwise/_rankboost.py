@@ -16,8 +16,8 @@ from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
-from rankwise.engine.solvers.boosting import Graded, Listed, Round, boost
-from rankwise.engine.team import JOBS_CONSTRAINTS, Team, count_threads
+from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
+from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Round, boost
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -241,7 +241,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=counts).one_sided_weight
         rows = data.X if len(kept) == len(data.y) else data.X[kept]
         self._boost(
-            rows, Graded(pairs, n_pairs), data.weight[kept] if weighted else None, judge, data.X,
+            rows, AllPairs(pairs, n_pairs), data.weight[kept] if weighted else None, judge, data.X,
             random,
         )  # fmt: skip
         self.n_pairs_, self.n_dropped_pairs_ = int(n_pairs), 0
@@ -290,7 +290,7 @@ class RankBoost(RankerMixin, BaseEstimator):
                     return float(share @ np.exp(scores[worse] - scores[better]))
 
         worse_rows, better_rows = np.ascontiguousarray(given.T)
-        relation = Listed(worse_rows, better_rows, weight, rows.shape[0])
+        relation = GivenPairs(worse_rows, better_rows, weight, rows.shape[0])
         self._boost(rows, relation, None, judge, rows, random)
         self.n_pairs_, self.n_dropped_pairs_, self.n_queries_ = len(weight), n_dropped, 1
         return self
@@ -382,7 +382,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     def _boost(
         self,
         X: Any,
-        relation: Graded | Listed,
+        relation: AllPairs | GivenPairs,
         weight: Floats | None,
         judge: Judge | None,
         judged: Any,
@@ -394,9 +394,9 @@ class RankBoost(RankerMixin, BaseEstimator):
         losses: list[float] = []
         scores = np.zeros(judged.shape[0])
         columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
-        with Team(count_threads(self.n_jobs)) as team:
-            bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, team.run)
-            for found in boost(bins, relation, self.n_estimators, self.criterion, team):
+        with Pool(self.n_jobs) as pool:
+            bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
+            for found in boost(bins, relation, self.n_estimators, self.criterion, pool):
                 rounds.append(found)
                 cuts.append(edges[found.feature][found.cut - 1] if found.cut else -np.inf)
                 if judge is not None and self.n_iter_no_change is not None:

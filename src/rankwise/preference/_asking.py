@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-from rankwise.engine.loops.quicksort import turn_pairs
+from rankwise.engine.loops.ordering.quicksort import turn_pairs
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise.base import Ranking
-from rankwise.engine.loops.detours import first_detour
-from rankwise.engine.loops.inversions import count_inversions
+from rankwise.engine.loops.ordering.detours import first_detour
+from rankwise.engine.loops.pairs.inversions import count_inversions
 from rankwise.preference._asking import check_whole, is_number, plain_number
 
 Floats = NDArray[np.float64]

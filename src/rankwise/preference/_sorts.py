@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise.base import Ranking
-from rankwise.engine.loops.quicksort import pair_draws
+from rankwise.engine.loops.ordering.quicksort import pair_draws
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.engine.warn import warn_user
 from rankwise.preference._asking import Desk, Floats, Indices, Sort, check_flags, check_whole

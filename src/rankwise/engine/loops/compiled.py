@@ -1,15 +1,21 @@
 """The decorator of all loops: compiled, without the GIL, and kept on disk where that is possible.
 
-Caching needs a folder that can be written to: ``NUMBA_CACHE_DIR``, the ``__pycache__`` beside the
-source, or numba's folder in the user's home. Without any, the loops are compiled in each process.
+`rankwise.engine.loops.cache` says where they are kept. Without a folder that can be written to, the
+loops are compiled in each process.
 """
 
-import multiprocessing
-import warnings
-from functools import cache
+from pathlib import Path
 from typing import Any
 
-from numba import njit
+import numpy as np
+from numba import config, njit
+
+from rankwise.engine.loops.cache import ENGINE, warn_once
+
+try:
+    from rankwise.engine.loops.numba_cache import EngineCache
+except ImportError:  # pragma: no cover
+    EngineCache = None  # type: ignore[misc, assignment]
 
 _NO_FOLDER = "no locator available"
 
@@ -21,23 +27,18 @@ def compiled(function: Any = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda given: compiled(given, **options)
+    if config.DISABLE_JIT:
+        # In compiled code whole numbers wrap around and no division warns.
+        return np.errstate(all="ignore")(function)
+    loop = njit(nogil=True, **options)(function)
+    source = Path(function.__code__.co_filename)
+    if EngineCache is not None and ENGINE in source.parents and source.is_file():
+        loop._cache = EngineCache(function)
+        return loop
     try:
-        return njit(cache=True, nogil=True, **options)(function)
+        loop.enable_caching()
     except RuntimeError as error:
         if _NO_FOLDER not in str(error):
             raise
-    _tell_once()
-    return njit(nogil=True, **options)(function)
-
-
-@cache
-def _tell_once() -> None:
-    """Warn in the first process only: those that it starts have nothing new to say."""
-    if multiprocessing.parent_process() is not None:
-        return
-    warnings.warn(
-        "compiled loops can't be kept on disk, since neither the folder of rankwise nor the "
-        "user's home can be written to, so each process compiles them anew: set the environment "
-        "variable NUMBA_CACHE_DIR to a folder that can be written to",
-        stacklevel=3,
-    )
+        warn_once()
+    return loop

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.loops.lanes import LANES, higher_lanes, lower_lanes, one_lane, read_lanes
 from rankwise.engine.loops.shapes import EACH, check_shape
 
 TINY = 1e-280
@@ -66,16 +65,9 @@ def deal_runs(values, y, a, n_runs, codes, out):
 @compiled
 def _range(values):
     """Return the lowest value, the highest less that, and the unit that both are in."""
-    lowest, highest, whole = values[0], values[0], values.shape[0] - values.shape[0] % LANES
-    if whole > 0:
-        low = high = read_lanes(values, 0)
-        for i in range(LANES, whole, LANES):
-            some = read_lanes(values, i)
-            low, high = lower_lanes(low, some), higher_lanes(high, some)
-        for k in range(LANES):
-            lowest, highest = min(lowest, one_lane(low, k)), max(highest, one_lane(high, k))
-    for i in range(whole, values.shape[0]):
-        lowest, highest = min(lowest, values[i]), max(highest, values[i])
+    lowest, highest = values[0], values[0]
+    for value in values:
+        lowest, highest = min(lowest, value), max(highest, value)
     # halves can't overflow when they are subtracted, nor multiples of tiny ones underflow
     unit = 0.5 if highest - lowest > TINY else 2.0**600
     return lowest * unit, highest * unit - lowest * unit, unit

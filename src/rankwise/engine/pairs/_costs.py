@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.engine.loops.dominance import GRADIENT
-from rankwise.engine.loops.grades import grade_sums
-from rankwise.engine.loops.partners import (
+from rankwise.engine.loops.pairs.dominance import GRADIENT
+from rankwise.engine.loops.pairs.grades import grade_sums
+from rankwise.engine.loops.pairs.partners import (
     better_partners,
     higher_partners,
     lower_partners,
     target_ranks,
     worse_partners,
 )
-from rankwise.engine.loops.windows import window_sums
+from rankwise.engine.loops.pairs.windows import window_sums
 from rankwise.engine.pairs._losses import EpsilonInsensitiveLoss, HingeLoss, PairLoss, _dominance
 from rankwise.engine.pairs._order import Floats, sorted_rows
 from rankwise.engine.pairs._pairs import Layout, Pairs

@@ -5,19 +5,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.dominance import comparable_weights
-from rankwise.engine.loops.inversions import (
+from rankwise.engine.loops.keys import gather, mend
+from rankwise.engine.loops.pairs.dominance import comparable_weights
+from rankwise.engine.loops.pairs.inversions import (
     count_inversions,
     equal_pairs,
     grade_inversions,
     part_ties,
 )
-from rankwise.engine.loops.keys import gather, mend
-from rankwise.engine.loops.placements import placement_sums, row_placements, row_ties
+from rankwise.engine.loops.pairs.placements import placement_sums, row_placements, row_ties
 from rankwise.engine.pairs._losses import by_score, misranked_partners, misranked_total
 from rankwise.engine.pairs._order import (
     Floats,
     Rows,
+    equal_runs,
     read_rows,
     row_bits,
     sorted_keys,
@@ -80,9 +81,7 @@ def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
         tied = equal_pairs(t, starts) - part_ties(t, targets, places, starts)
         different = _all_pairs(starts) - equal_pairs(targets, starts)
         return PairCounts(count_inversions(places), tied, different)
-    change = np.append(t[1:] != t[:-1], True)
-    change[starts[1:] - 1] = True
-    runs = np.append(0, np.flatnonzero(change) + 1)
+    runs = equal_runs(t, starts)
     grades, n_grades = pairs.group(pairs.grades[0])[rows], len(pairs.grades[1])
     falling = grade_inversions(grades, n_grades, runs)
     rising = grade_inversions(grades[::-1].copy(), n_grades, len(t) - runs[::-1])

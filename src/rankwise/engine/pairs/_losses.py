@@ -19,23 +19,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops.dominance import (
+from rankwise.engine.loops.keys import deal_runs, mend
+from rankwise.engine.loops.pairs.dominance import (
     GRADIENT,
     PARTNERS,
     dominance,
     exponential_sum,
     merge_events,
 )
-from rankwise.engine.loops.keys import deal_runs, mend
-from rankwise.engine.loops.lanes import LANES
-from rankwise.engine.loops.misranked import misranked_sum, sort_ties
-from rankwise.engine.loops.spreads import squared_spread
-from rankwise.engine.loops.windows import window_bounds, window_partners, window_sums
+from rankwise.engine.loops.pairs.misranked import misranked_sum
+from rankwise.engine.loops.pairs.spreads import squared_spread
+from rankwise.engine.loops.pairs.windows import window_bounds, window_partners, window_sums
+from rankwise.engine.machine.lanes import LANES
 from rankwise.engine.pairs._order import (
     Floats,
     Rows,
     read_rows,
     row_bits,
+    sort_ties,
     sorted_keys,
     sorted_rows,
 )
@@ -327,9 +328,8 @@ def by_score(pairs: Pairs, s: Floats) -> ByScore:
     if mend(keys, row_bits(keys), s):
         return ByScore(keys, s, y, a, _NONE, room)
     rows, t = read_rows(keys, s, starts)
-    keys = rows.astype(np.int64)
-    sort_ties(t, y, keys, starts)
-    return ByScore(keys, s, y, a, t, room)
+    sort_ties(rows, t, y, starts)
+    return ByScore(rows.astype(np.int64), s, y, a, t, room)
 
 
 def misranked_total(

@@ -1,6 +1,7 @@
 """The order of rows by value, query by query."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def read_rows(
     """Return what `sorted_rows` does from sorted keys, whose memory it takes."""
     rows, ordered = np.empty(len(values), np.int32), keys.view(np.float64)
     if unpack(keys, row_bits(keys), values, rows, ordered):
-        _settle(_keys(values, starts)[rows] >> row_bits(keys), rows, ordered)
+        _sort_shared_keys(_keys(values, starts)[rows] >> row_bits(keys), rows, ordered)
     return rows, ordered
 
 
@@ -65,13 +66,35 @@ def _keys(values: Floats, starts: NDArray[np.int64] | None) -> NDArray[np.int64]
     return keys
 
 
-def _settle(keys: NDArray[np.int64], rows: Rows, ordered: Floats) -> None:
-    """Sort the values that share a key and are out of order: as queries of their own."""
+def equal_runs(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where runs of equal values of a query start, and the number of values."""
+    last = np.append(values[1:] != values[:-1], True)
+    last[starts[1:] - 1] = True
+    return np.append(0, np.flatnonzero(last) + 1)
+
+
+def sort_ties(rows: Rows, t: Floats, y: Floats, starts: NDArray[np.int64]) -> None:
+    """Sort the rows of equal t of a query by their y, stably, in place; t is sorted."""
+    sizes = np.diff(equal_runs(t, starts))
+    places, order, _ = _sorted_runs(y[rows], sizes, sizes > 1)
+    rows[places] = rows[places][order]
+
+
+def _sort_shared_keys(keys: NDArray[np.int64], rows: Rows, ordered: Floats) -> None:
+    """Sort the values that share a key and are out of order, in place."""
     shared = keys[1:] == keys[:-1]
     run = np.append(0, np.cumsum(~shared))
     wrong = np.zeros(run[-1] + 1, dtype=np.bool_)
     wrong[run[1:][shared & (ordered[1:] < ordered[:-1])]] = True
-    places = np.flatnonzero(wrong[run])
-    starts = np.append(0, np.cumsum(np.bincount(run)[wrong]))
-    order, ordered[places] = sorted_rows(ordered[places], starts)
-    rows[places] = rows[places][order]
+    places, order, values = _sorted_runs(ordered, np.bincount(run), wrong)
+    ordered[places], rows[places] = values, rows[places][order]
+
+
+def _sorted_runs(
+    values: Floats, sizes: NDArray[np.int64], chosen: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], Rows, Floats]:
+    """Sort some runs of values: return where they are, their order and the sorted values."""
+    places = np.flatnonzero(np.repeat(chosen, sizes))
+    # as queries of their own
+    starts = np.append(0, np.cumsum(sizes[chosen]))
+    return places, *sorted_rows(values[places], starts)

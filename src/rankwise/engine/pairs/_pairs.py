@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.arguments import check_word
-from rankwise.engine.loops.dominance import comparable_weights, group_bounds
-from rankwise.engine.loops.grades import MOST, find_grades
 from rankwise.engine.loops.keys import counting_sort
+from rankwise.engine.loops.pairs.dominance import comparable_weights, group_bounds
+from rankwise.engine.loops.pairs.grades import MOST, find_grades
 from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
 from rankwise.engine.queries import encode_queries, group_rows
 

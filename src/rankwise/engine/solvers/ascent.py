@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from rankwise.engine.loops.ascent import along_means, ascend_gram, ascend_rows
-from rankwise.engine.loops.left_out import centre
+from rankwise.engine.loops.ridge.ascent import along_means, ascend_gram, ascend_rows
+from rankwise.engine.loops.ridge.left_out import centre
 from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.queries import group_rows
 from rankwise.engine.solvers.ridge import Matrix, Sample, Vector, penalty

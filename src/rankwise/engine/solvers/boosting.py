@@ -1,38 +1,37 @@
 r"""RankBoost: coordinate descent on the mean of :math:`e^{-(s_j - s_i)}` over pairs.
 
-A *relation* knows which pairs there are and what they weigh now: `Graded` all pairs of rows with
-:math:`y_j > y_i`, whose weights are never formed, `Listed` given ones. `boost` takes either.
+A round is a search of all features for the best cut, a split of the rows by it, and a step of the
+scores. `boost` takes rounds; what they are depends on the pairs. `AllPairs` are those of rows with
+:math:`y_j > y_i`, whose weights are never formed; `GivenPairs` are a list.
 
-For d features and k groups of equal target and query, up to `FEW`, a round costs O(n d + d bins k),
-with n rows on the smaller side of the last cut. For more groups of m rows, ``criterion="edge"``
-costs O(m d). ``"loss"`` needs the weight of the pairs in the right order apart from that of those
-in the wrong one: O(m d log bins), and O(P d) for P given pairs.
+For d features and k groups of equal target and query, up to `FEW_GROUPS`, a round costs
+O(n d + d bins k), with n rows on the smaller side of the last cut. For more groups of m rows,
+``criterion="edge"`` costs O(m d). ``"loss"`` needs the weight of the pairs in the right order apart
+from that of those in the wrong one: O(m d log bins), and O(P d) for P given pairs.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+import math
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.loops import boosting as loops
-from rankwise.engine.loops import cuts, histograms, rounds
-from rankwise.engine.loops.bins import WIDTH, Dense, Sparse
+from rankwise.engine.loops.boosting import weights
+from rankwise.engine.loops.boosting.bins import WIDTH, Dense, Sparse
+from rankwise.engine.loops.boosting.cuts import TIE, Objective
+from rankwise.engine.loops.boosting.given_pairs import PairArrays, fill_shares
 from rankwise.engine.loops.shapes import check_shape
 from rankwise.engine.pairs import Pairs
-from rankwise.engine.team import Team
+from rankwise.engine.pool import Pool
+from rankwise.engine.solvers import boosting_rounds
+from rankwise.engine.solvers.boosting_rounds import GroupRounds, HistogramRounds, PairRounds
 
 Bins = Dense | Sparse
 Floats = NDArray[np.float64]
-Search = Callable[[int, int], Floats]
 
 # Groups that have histograms of their own.
-FEW = 32
-# Rows from which both sums of a row share a word; fewer rows are summed in 61 bits.
-MANY_ROWS = 1 << 16
-# Bytes of histograms that may be kept, whatever the size of the bins.
-KEPT = 1 << 24
+FEW_GROUPS = 32
 # Rows of a part of a group, unless that would make more than so many of them.
 PART, MOST_PARTS = 1 << 11, 64
 
@@ -47,44 +46,18 @@ class Round(NamedTuple):
     log_loss: float
 
 
-class Choice(NamedTuple):
-    """What a round chose: a base ranker, the rows that it is 1 for, and its step."""
-
-    feature: int
-    cut: int
-    missing_above: bool
-    alpha: float
-    n_above: int
-
-
 class Relation(Protocol):
     """What `boost` asks of the pairs; rows are in the order of the bins."""
 
+    s: Floats
     limit: float
     log_total: float
-    s: Floats
 
-    def rounds(self, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
-        """Take rounds as long as a base ranker lowers the loss."""
-
-
-class Searched(Protocol):
-    """A relation whose rounds are a search of all features, one by one."""
-
-    limit: float
-    s: Floats
-
-    def search(self, bins: Bins, criterion: str) -> Search:
-        """Return a search of features first to last for the cuts that are best now."""
-
-    def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
-        """Return the weight of the pairs that h puts in the right order, and in the wrong one."""
-
-    def move(self, alpha: float) -> None:
-        """Add alpha h to the scores, with the h that `sides` was last asked about."""
+    def rounds(self, bins: Bins, criterion: str, pool: Pool) -> GroupRounds | PairRounds:
+        """Return what searches the features, splits the rows and takes the steps."""
 
 
-class Graded:
+class AllPairs:
     """All pairs of rows of one query with different targets.
 
     Parameters
@@ -93,122 +66,81 @@ class Graded:
         Targets, queries and weights.
     n_pairs : float
         The number of pairs, which caps the steps.
+
+    Attributes
+    ----------
+    order : ndarray of shape (m,)
+        The rows sorted by query and target; all else is in this order.
+    s : ndarray of shape (m,)
+        Scores.
+    limit : float
+        Twice the number of pairs.
+    log_total : float
+        The logarithm of the total weight of the pairs, as `compute_weights` left it.
+    state : State
+        Groups and factors.
     """
 
     def __init__(self, pairs: Pairs, n_pairs: float) -> None:
         layout = pairs.by_target
         self.order, self.limit, self.magnitude = layout.rows, 2.0 * n_pairs, pairs.magnitude
         m = len(layout.y)
-        first = np.append(True, layout.y[1:] != layout.y[:-1])
-        opening = np.zeros(m, dtype=np.bool_)
-        opening[layout.starts[:-1]] = True
-        starts = np.append(np.flatnonzero(first | opening), m)
-        lead = opening[starts[:-1]]
+        opens_target = np.append(True, layout.y[1:] != layout.y[:-1])
+        opens_query = np.zeros(m, dtype=np.bool_)
+        opens_query[layout.starts[:-1]] = True
+        starts = np.append(np.flatnonzero(opens_target | opens_query), m)
+        is_lowest = opens_query[starts[:-1]]
+        is_highest = np.append(is_lowest[1:], True)
         scaled = layout.y / max(np.abs(layout.y).max(), 1.0)
-        n, self.s = len(lead), np.zeros(m)
+        n, self.s = len(is_lowest), np.zeros(m)
         parts, bounds = _parts(starts)
-        self.state = state = loops.State(
+        n_parts = int(parts[-1])
+        self.state = weights.State(
             starts=starts,
-            lead=lead,
-            tail=np.append(lead[1:], True),
-            y=(scaled - scaled[_opener(opening)])[starts[:-1]],
+            is_lowest=is_lowest,
+            is_highest=is_highest,
+            y=(scaled - scaled[_first_row_of_query(opens_query)])[starts[:-1]],
             a=layout.a,
             s=self.s,
             base=np.zeros(n),
-            A=np.empty(m),
-            B=np.empty(m),
+            A=np.zeros(m),
+            B=np.zeros(m),
             shift=np.empty((n, 2)),
             sums=np.empty((n, 2)),
-            fresh=np.empty((n, 2)),
-            anew=np.empty(n, dtype=np.bool_),
-            room=np.empty((n, 2)),
             logs=np.empty((n, 2)),
+            fresh_sums=np.empty((n, 2)),
+            is_stale=np.empty(n, dtype=np.bool_),
+            room=boosting_rounds.room_of_sums(is_lowest, is_highest, m),
+            travelled=np.zeros(1),
             links=np.empty((n, 4)),
-            moved=np.zeros(1),
             parts=parts,
             group=np.repeat(np.arange(n), np.diff(parts)),
             bounds=bounds,
-            part_sums=np.empty((parts[-1], 2)),
-            n_above=np.empty(parts[-1], dtype=np.int64),
-            side=np.empty(n, dtype=np.uint8),
+            part_sums=np.empty((n_parts, 2)),
+            n_above=np.empty(n_parts, dtype=np.int64),
+            picks_above=np.empty(n, dtype=np.uint8),
             picked=np.empty(m, dtype=np.uint32),
-            n_picked=np.empty(parts[-1], dtype=np.int64),
-            split=np.empty((parts[-1], 2, 2)),
+            n_picked=np.empty(n_parts, dtype=np.int64),
+            split_sums=np.empty((n_parts, 2, 2)),
         )
-        both = ~lead & ~state.tail & (m >= MANY_ROWS)
-        state.room[:] = np.where(both[:, None], histograms.LITTLE_ROOM, histograms.ROOM)
-        self.weigh()
+        self.compute_weights()
 
-    def weigh(self) -> None:
+    def compute_weights(self) -> None:
         """Compute everything that follows from the scores."""
-        self.state.anew[:], self.state.moved[:] = True, 0.0
-        loops.refresh(self.state)
-        self.log_total = loops.find_links(self.state, self.magnitude)
+        self.state.is_stale[:], self.state.travelled[:] = True, 0.0
+        weights.compute_factors(self.state)
+        self.log_total = weights.fill_links(self.state, self.magnitude)
 
-    def rounds(self, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
-        """Take rounds; see `Relation`."""
+    def rounds(self, bins: Bins, criterion: str, pool: Pool) -> GroupRounds:
+        """Return the rounds; see `Relation`."""
         n, stride = len(self.state.y), int(bins.n_bins.max()) + 1
-        if n > FEW and n * stride > len(self.s):
-            yield from _searched(self, bins, criterion, team)
-            return
-        slots = _slots(self.state)
-        n_blocks = -(-len(bins.n_bins) // WIDTH)
-        shape = len(slots.kind), WIDTH, stride
-        keep = isinstance(bins, Dense) and (
-            8 * n_blocks * int(np.prod(shape)) <= max(KEPT, bins.codes.nbytes)
-        )
-        histograms.fill_slots(self.state, slots, True)
-        job = (
-            bins,
-            self.state,
-            slots,
-            np.empty((n_blocks if keep else team.n_threads, *shape), dtype=np.int64),
-            np.zeros((team.n_threads, *histograms.scratch_shape(len(slots.kind), stride))),
-            np.empty((len(bins.n_bins), 3)),
-            np.empty(len(self.s), dtype=np.uint8),
-            self.magnitude,
-            criterion == "edge",
-            keep,
-            self.limit,
-        )
-        with team.helping(rounds.take_rounds, job) as lead:
-            while True:
-                *found, log_total = lead()
-                if found[0] < 0:
-                    return
-                self.log_total = log_total
-                yield Choice(*found)
-
-    def search(self, bins: Bins, criterion: str) -> Search:
-        """Return a search of features; see `Searched`."""
-        state = self.state
-        if criterion == "edge":
-            slots = _one_slot(len(self.s))
-            loops.potentials(state, self.magnitude, slots.values)
-            return _edges(bins, slots)
-        scales = np.empty((2, len(state.y), 3))
-        cuts.lazy_scales(state, self.log_total, scales)
-
-        def search(first: int, last: int) -> Floats:
-            out = np.empty((last - first, 3))
-            cuts.search_dominance(bins, first, last, state, scales, self.magnitude, self.limit, out)
-            return out
-
-        return search
-
-    def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
-        """Return the weights of the pairs that h puts in order, rightly and wrongly."""
-        loops.count(self.state, h, 0, len(self.state.group))
-        loops.pick(self.state, h, 0, len(self.state.group))
-        return loops.weigh_sides(self.state, self.magnitude)
-
-    def move(self, alpha: float) -> None:
-        """Add alpha h to the scores."""
-        loops.move(self.state, alpha, 0, len(self.state.group))
-        self.log_total = loops.settle(self.state, alpha, self.magnitude)
+        few = n <= FEW_GROUPS or n * stride <= len(self.s)
+        objective = Objective(self.magnitude, criterion == "edge", self.limit)
+        make = HistogramRounds if few else GroupRounds
+        return make(self.state, self.log_total, bins, objective, pool)
 
 
-class Listed:
+class GivenPairs:
     """Given pairs of rows, in any relation.
 
     Parameters
@@ -229,46 +161,18 @@ class Listed:
             if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
                 raise ValueError(f"{name} names row {rows.max()} of {n_rows}, counted from 0")
         self.order, self.limit = np.arange(n_rows), 2.0 * len(weight)
-        self.worse, self.better, self.logs = worse, better, np.log(weight)
-        self.s, self.D = np.zeros(n_rows), np.empty(len(weight))
-        self._weigh()
+        self.pairs = PairArrays(worse, better, np.log(weight), np.empty(len(weight)))
+        self.s = np.zeros(n_rows)
+        self.log_total = fill_shares(self.s, self.pairs)
 
-    def rounds(self, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
-        """Take rounds; see `Relation`."""
-        return _searched(self, bins, criterion, team)
-
-    def search(self, bins: Bins, criterion: str) -> Search:
-        """Return a search of features; see `Searched`."""
-        if criterion == "edge":
-            slots = _one_slot(len(self.s))
-            loops.pair_potentials(self.worse, self.better, self.D, slots.values)
-            return _edges(bins, slots)
-
-        def pairs(first: int, last: int) -> Floats:
-            out = np.empty((last - first, 3))
-            cuts.search_pairs(
-                bins, first, last, self.worse, self.better, self.D, len(self.s), self.limit, out
-            )
-            return out
-
-        return pairs
-
-    def sides(self, h: NDArray[np.uint8]) -> tuple[float, float]:
-        """Return the weights of the pairs that h puts in order, rightly and wrongly."""
-        self.h = h
-        return loops.pair_sides(h, self.worse, self.better, self.D)
-
-    def move(self, alpha: float) -> None:
-        """Add alpha h to the scores."""
-        self.s += alpha * self.h
-        self._weigh()
-
-    def _weigh(self) -> None:
-        self.log_total = loops.pair_shares(self.s, self.worse, self.better, self.logs, self.D)
+    def rounds(self, bins: Bins, criterion: str, pool: Pool) -> PairRounds:
+        """Return the rounds; see `Relation`."""
+        objective = Objective(False, criterion == "edge", self.limit)
+        return PairRounds(self.pairs, self.s, bins, objective, pool)
 
 
 def boost(
-    bins: Bins, relation: Relation, n_rounds: int, criterion: str, team: Team
+    bins: Bins, relation: Relation, n_rounds: int, criterion: str, pool: Pool
 ) -> Iterator[Round]:
     """Yield the rounds, fewer than ``n_rounds`` if no base ranker lowers the loss any more.
 
@@ -276,23 +180,44 @@ def boost(
     ----------
     bins : Dense or Sparse
         The features.
-    relation : Relation
+    relation : AllPairs or GivenPairs
         The pairs; its scores are moved.
     n_rounds : int
         Most rounds.
     criterion : {"loss", "edge"}
         Whether the base ranker with the smallest Z is taken, or that with the largest edge.
-    team : Team
-        Who does the work.
+    pool : Pool
+        Threads that share the passes of a round.
     """
-    _check_bins(bins, len(relation.s))
-    at_first = relation.log_total
-    for found in islice(relation.rounds(bins, criterion, team), n_rounds):
-        above = found.missing_above
-        if not bins.missing[found.feature]:
-            above = 2 * found.n_above > len(relation.s)
-        log_loss = relation.log_total - at_first
-        yield Round(found.feature, found.cut, bool(above), found.alpha, log_loss)
+    m = len(relation.s)
+    _check_bins(bins, m)
+    rounds = relation.rounds(bins, criterion, pool)
+    no_gain = (1.0 if criterion == "loss" else 0.0) - TIE
+    for _ in range(n_rounds):
+        found = rounds.search()
+        least = found[:, 0].min()
+        # the first feature that is as good as the best
+        feature = int(np.argmax(found[:, 0] <= least + TIE))
+        if found[feature, 0] >= no_gain:
+            return
+        cut, missing_above = int(found[feature, 1]), int(found[feature, 2])
+        plus, minus, n_above = rounds.split(feature, cut, missing_above)
+        alpha = best_step(plus, minus, relation.limit)
+        if not abs(alpha) > 0:
+            return
+        log_total = rounds.add_step(alpha)
+        above = missing_above if bins.missing[feature] else 2 * n_above > m
+        yield Round(feature, cut, bool(above), alpha, log_total - relation.log_total)
+
+
+def best_step(plus: float, minus: float, limit: float) -> float:
+    """Return the step of least loss, whose size is at most half the logarithm of the limit."""
+    cap = 0.5 * math.log(limit)
+    if plus > 0 and minus > 0:
+        return min(max(0.5 * (math.log(plus) - math.log(minus)), -cap), cap)
+    if plus > 0:
+        return cap
+    return -cap if minus > 0 else 0.0
 
 
 def _check_bins(bins: Bins, m: int) -> None:
@@ -309,45 +234,11 @@ def _check_bins(bins: Bins, m: int) -> None:
         raise ValueError(f"the bins are of row {bins.rows.max()}, but there are {m} rows")
 
 
-def _searched(relation: Searched, bins: Bins, criterion: str, team: Team) -> Iterator[Choice]:
-    d = len(bins.n_bins)
-    n_blocks = -(-d // WIDTH)
-    # Few calls of many blocks, but enough of them to make up for threads that lag behind.
-    n_parts = min(max(n_blocks // 2, team.n_threads), 16 * team.n_threads)
-    h = np.empty(len(relation.s), dtype=np.uint8)
-    no_gain = (1.0 if criterion == "loss" else 0.0) - cuts.TIE
-    while True:
-        search = relation.search(bins, criterion)
-        width = WIDTH * -(-n_blocks // team.parts(min(n_blocks, n_parts)))
-
-        def part(t: int, search: Search = search, width: int = width) -> Floats:
-            return search(t * width, min((t + 1) * width, d))
-
-        found = np.concatenate(team.run(part, -(-d // width)))
-        feature, cut, above = rounds.best(found)
-        if found[feature, 0] >= no_gain:
-            return
-        n_above = loops.split(bins, feature, cut, above, h)
-        alpha = loops.best_step(relation.sides(h), relation.limit)
-        if not abs(alpha) > 0:
-            return
-        relation.move(alpha)
-        yield Choice(feature, cut, above, alpha, n_above)
-
-
-def _edges(bins: Bins, slots: histograms.Slots) -> Search:
-    slots.total[0] = slots.values.sum()
-
-    def edges(first: int, last: int) -> Floats:
-        out = np.empty((last - first, 3))
-        histograms.search_edges(bins, first, last, slots, out)
-        return out
-
-    return edges
-
-
 def _parts(starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first part of each group, and the first row of each part."""
+    """Return the first part of each group, and the first row of each part.
+
+    They depend on the rows alone, so that sums by part are the same for any number of threads.
+    """
     rows = max(PART, -(-int(starts[-1]) // MOST_PARTS))
     sizes = np.diff(starts)
     counts = -(-sizes // rows)
@@ -359,53 +250,6 @@ def _parts(starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return parts, np.append(bounds, starts[-1])
 
 
-def _slots(state: loops.State) -> histograms.Slots:
-    """Return slots for the factors that are in use."""
-    worse, better = ~state.tail, ~state.lead
-    both = worse & better & (len(state.s) >= MANY_ROWS)
-    uses = np.stack([better & ~both, worse & ~both, both], axis=1)
-    group, kind = np.nonzero(uses)
-    sizes = np.diff(state.starts)
-    ends = np.cumsum(sizes[group])
-    return histograms.Slots(
-        group=group,
-        kind=kind,
-        unit=np.empty((len(kind), 2)),
-        total=np.empty(len(kind), dtype=np.int64),
-        gains=np.empty((len(state.group), 2), dtype=np.int64),
-        begins=np.empty(len(kind), dtype=np.bool_),
-        of=np.append(0, np.cumsum(uses.sum(axis=1))),
-        groups=np.repeat(np.arange(len(sizes)), sizes),
-        parts=state.parts,
-        bounds=state.bounds,
-        rows=state.picked,
-        n_rows=state.n_picked,
-        values=np.empty(ends[-1], dtype=np.int64),
-        first=ends - sizes[group],
-    )
-
-
-def _one_slot(m: int) -> histograms.Slots:
-    """Return a slot of all rows."""
-    zero = np.zeros(1, dtype=np.int64)
-    return histograms.Slots(
-        group=zero,
-        kind=zero,
-        unit=np.empty((1, 2)),
-        total=np.empty(1, dtype=np.int64),
-        gains=np.empty((1, 2), dtype=np.int64),
-        begins=np.ones(1, dtype=np.bool_),
-        of=np.array([0, 1]),
-        groups=np.zeros(m, dtype=np.int64),
-        parts=np.array([0, 1]),
-        bounds=np.array([0, m]),
-        rows=np.arange(m, dtype=np.uint32),
-        n_rows=np.array([m]),
-        values=np.empty(m, dtype=np.int64),
-        first=zero,
-    )
-
-
-def _opener(opening: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _first_row_of_query(opens_query: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return, for each row, the first row of its query."""
-    return np.maximum.accumulate(np.where(opening, np.arange(len(opening)), 0))
+    return np.maximum.accumulate(np.where(opens_query, np.arange(len(opens_query)), 0))

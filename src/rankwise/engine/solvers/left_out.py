@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, svd
 
-from rankwise.engine.loops.left_out import block_errors, left_out_differences
+from rankwise.engine.loops.ridge.left_out import block_errors, left_out_differences
 from rankwise.engine.queries import group_rows
 from rankwise.engine.solvers.ridge import (
     EPS,

@@ -5,12 +5,13 @@ it, that is of ``max(0, M[j, i])`` over i before j. This is Kemeny's problem, an
 feedback arc set of the graph with an arc i -> j of weight M[i, j] wherever that is positive.
 
 1. Strongly connected components of that graph are solved one by one: to follow each other in
-   their topological order costs nothing.
-   Those of ten things at most go through all subsets (`loops.subsets`), the others through 2 to 5.
+   their topological order costs nothing. Those of ten things at most go through all subsets
+   (`loops.ordering.subsets`), the others through 2 to 5.
 2. A local search finds an order (`solvers.local_search`). Renumber by it, and let ``y_pq``, p < q,
    be 1 if q goes before p after all. An order is a 0/1 solution of all triangle inequalities
    ``y_pr <= y_pq + y_qr`` and ``y_pq + y_qr <= 1 + y_pr``; the change in cost is ``sum M_pq y_pq``.
-3. Circles of three that share no margin give a first bound, in O(n^3) (`loops.triangles.pack`).
+3. Circles of three that share no margin give a first bound, in O(n^3)
+   (`loops.ordering.triangles.pack`).
 4. The linear relaxation is solved with the triangles that its last solution violates, time after
    time: all of them if they are few, and otherwise the worst of each pair, or the worst of these.
    (Of too many at the start, those of step 3.) Any multipliers ``u >= 0`` of the rows ``A y <= b``
@@ -22,7 +23,7 @@ feedback arc set of the graph with an arc i -> j of weight M[i, j] wherever that
 Memory: some 70 n^2 bytes, and 1.5 kB for each triangle in the linear program, of which there are
 200,000 at most: 300 MB. Where that is not enough the search ends with what is proven.
 Time: compiled loops run in slices of some hundredths of a second, between which the clock is read
-and Ctrl-C is seen. A solver that takes more than half a second goes on in a process of its own.
+and Ctrl-C is noticed. A solver that takes more than half a second goes on in a process of its own.
 
 If margins are whole numbers, so is the cost, and a gap below their common divisor is none.
 
@@ -41,9 +42,9 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse.csgraph import connected_components
 
-from rankwise.engine.loops.majority import order_cost
-from rankwise.engine.loops.subsets import best_order
-from rankwise.engine.loops.triangles import most_violated, pack, violated
+from rankwise.engine.loops.ordering.majority import common_divisor, order_cost
+from rankwise.engine.loops.ordering.subsets import order_by_subsets
+from rankwise.engine.loops.ordering.triangles import most_violated, pack, violated
 from rankwise.engine.solvers.child import ChildError, call
 from rankwise.engine.solvers.local_search import SLICE, improve
 
@@ -51,7 +52,10 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _TOLERANCE = 1e-6
+# The largest component that goes through all subsets.
 _FEW = 10
+# Rounds of the local search: two for each thing, and this many at most.
+_ROUNDS = 2_000
 # Triangles that are added at once, and that the linear program can hold.
 _BATCH = 100_000
 _MOST = 200_000
@@ -96,40 +100,69 @@ def components(margins: Floats) -> list[Indices]:
     return found
 
 
-def solve(
-    margins: Floats,
-    *,
-    rounds: int,
-    prove: bool = True,
-    deadline: float = np.inf,
-    whole: bool = True,
-) -> Ordering:
-    """Find the best order of one component, or prove how good the best found is.
+def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.inf) -> Ordering:
+    """Find the order of least cost, or the best that can be found and a bound.
 
     Parameters
     ----------
     margins : ndarray of shape (n, n)
-        Antisymmetric. Whole numbers if ``whole``, and otherwise 1 at most.
-    rounds : int
-        Of the local search that comes first.
-    prove : bool, default=True
-        Whether to go on after it. Without a proof the lower bound is zero, that no margin is lost.
+        Antisymmetric and finite: what it is worth to have i before j.
+    max_proven : float, default=inf
+        If a component has more things than this, the search ends without a proof: components of
+        ten things at most are optimal, and the bound of others is zero, that no margin is lost.
     deadline : float, default=inf
         The value of ``time.monotonic()`` at which to end. The bound is then what is proven so far.
-    whole : bool, default=True
-        Whether costs are whole numbers, so that bounds can be rounded up.
 
     Returns
     -------
     Ordering
-        Proven to be optimal if the bound equals the cost.
+        Proven to be optimal if the bound equals the cost. If margins are no multiples of a whole
+        number, optimal means within a millionth of the largest margin for each component.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.engine.solvers.ordering import solve
+    >>> margins = np.array([[0, 3, -1], [-3, 0, 1], [1, -1, 0]])    # a circle: 0, 1, 2, 0
+    >>> found = solve(margins)
+    >>> found.order.tolist(), found.cost, found.lower_bound
+    ([2, 0, 1], 1.0, 1.0)
     """
-    if len(margins) <= _FEW:
-        order = best_order(np.maximum(margins, 0.0))
+    unit, whole = _unit(margins)
+    scaled = margins / unit
+    groups = components(scaled)
+    prove = max(map(len, groups)) <= max_proven
+    found: dict[int, Ordering] = {}
+    # The smallest first: they take the least time.
+    for g in sorted(range(len(groups)), key=lambda g: len(groups[g])):
+        inside = scaled[np.ix_(groups[g], groups[g])]
+        found[g] = _solve_component(inside, prove=prove, deadline=deadline, whole=whole)
+    return Ordering(
+        np.concatenate([group[found[g].order] for g, group in enumerate(groups)]),
+        unit * sum(part.cost for part in found.values()),
+        unit * sum(part.lower_bound for part in found.values()),
+    )
+
+
+def _unit(margins: Floats) -> tuple[float, bool]:
+    """Return what to divide margins by, and whether they are whole numbers then."""
+    largest = float(margins.max(initial=0.0))
+    if largest == 0:
+        return 1.0, True
+    divisor = common_divisor(margins) if largest < 2**53 else 0
+    return (float(divisor), True) if divisor else (largest, False)
+
+
+def _solve_component(margins: Floats, *, prove: bool, deadline: float, whole: bool) -> Ordering:
+    """Find the best order of one component; margins are whole numbers, or 1 at most."""
+    n = len(margins)
+    if n <= _FEW:
+        order = order_by_subsets(np.maximum(margins, 0.0))
         cost = _against(margins, order)
         return Ordering(order, cost, cost)
     order = np.argsort(-margins.sum(axis=1), kind="stable")
-    improve(margins, order, rounds=rounds, least=_TOLERANCE, deadline=deadline)
+    rounds = min(2 * n, _ROUNDS)
+    improve(margins, order, rounds=rounds, min_gain=_TOLERANCE, deadline=deadline)
     first = Ordering(order, _against(margins, order), 0.0)
     if first.cost == 0 or not prove or monotonic() >= deadline:
         return first
@@ -354,12 +387,12 @@ class _Relaxation:
         return matrix
 
     def _round(self, turned: Floats) -> None:
-        """Put things in the order of how many go before them, settle, and keep it if better."""
+        """Put things in the order of how many go before them, improve it, keep it if better."""
         behind = self._matrix(turned)
         # q is before p as far as the pair (p, q) is turned, p before q as far as it is not.
         places = np.arange(len(self.best)) + behind.sum(axis=1) - behind.sum(axis=0)
         order = self.first.order[np.argsort(places, kind="stable")]
-        improve(self.margins, order, rounds=0, least=_TOLERANCE, deadline=self.deadline)
+        improve(self.margins, order, rounds=0, min_gain=_TOLERANCE, deadline=self.deadline)
         gain = self.first.cost - _against(self.margins, order)
         if gain > self.gain:
             self.best, self.gain = order, gain
@@ -367,4 +400,4 @@ class _Relaxation:
 
 def _against(margins: Floats, order: Indices) -> float:
     """Return the sum of the margins against an order."""
-    return order_cost(np.maximum(margins, 0.0), order)
+    return float(order_cost(np.maximum(margins, 0.0), order))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import blas, eigh, lapack, svd
 
-from rankwise.engine.loops.left_out import centre
+from rankwise.engine.loops.ridge.left_out import centre
 from rankwise.engine.queries import group_rows
 
 Vector = NDArray[np.float64]

@@ -5,8 +5,6 @@ one look take a value past all of them.
 """
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from rankwise.engine.loops.compiled import compiled
 
@@ -15,14 +13,14 @@ BLOCK = 255
 LEAF = 6
 
 
-@intrinsic
-def _ones(typing_context, word):
-    """Count the ones of a word."""
-
-    def codegen(context, builder, signature, args):
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen
+@compiled
+def _ones(word):
+    """Count the ones of a word; the compiler knows this text and has one instruction for it."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * BYTES) >> np.uint64(56)
 
 
 @compiled
@@ -51,7 +49,8 @@ def grade_inversions(grades, n_grades, starts):
             step[g] = _ones_below(min(max(g - base + 1, 0), 8))
             look[g], mask[g] = (8 * (g - base + 1), 255) if inside else (0, 0)
         for q in range(starts.shape[0] - 1):
-            above[:] = 0
+            for d in range(8):
+                above[d] = 0
             for begin in range(starts[q], starts[q + 1], BLOCK):
                 end = min(begin + BLOCK, starts[q + 1])
                 word, met = np.uint64(0), np.uint64(0)

@@ -1,69 +1,40 @@
-"""Features cut into bins: the number of edges below a value, dense or by column.
-
-A missing value has the bin after the last one of its feature.
-"""
+"""Edges between bins, and the bins of values."""
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
+from rankwise.engine.loops.boosting.bins import WIDTH
 from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.prefetch import ask_for
 
-WIDTH = 8
+# Equal parts of the range of a feature, which say where to begin to look for a value.
 CELLS = 1024
+# Values that are put into bins at a time: 256 KB, which stay in the cache.
 TILE = 1 << 15
+# Rows that are asked for before they are read.
 AHEAD = 32
 
 
-class Dense(NamedTuple):
-    """Bins of all rows: ``codes[b, i, k]`` is that of row i and feature WIDTH b + k."""
+class Edges(NamedTuple):
+    """The edges of d features.
 
-    codes: np.ndarray
-    n_bins: np.ndarray
-    missing: np.ndarray
+    - ``values`` (n_edges,): those of feature f are ``values[starts[f] : starts[f + 1]]``, rising,
+      the last of them infinity;
+    - ``starts`` (d + 1,);
+    - ``cells`` (d, CELLS + 1), ``low``, ``scale`` (d,): what `find_tables` returns.
+    """
 
-
-class Sparse(NamedTuple):
-    """Bins of the entries of a CSC matrix; an entry that is not there has ``zero[f]``."""
-
-    codes: np.ndarray
-    rows: np.ndarray
-    indptr: np.ndarray
-    zero: np.ndarray
-    n_bins: np.ndarray
-    missing: np.ndarray
-
-
-def fill_column(bins, f, out):  # pragma: no cover
-    """Fill ``out`` with the bins of feature f."""
-    raise TypeError("fill_column runs in compiled code only")
-
-
-@overload(fill_column)
-def _fill_column(bins, f, out):
-    if isinstance(bins.types[0], types.Array) and bins.types[0].ndim == 3:
-
-        def dense(bins, f, out):
-            column = bins.codes[f // WIDTH]
-            for i in range(out.shape[0]):
-                out[i] = column[i, f % WIDTH]
-
-        return dense
-
-    def by_column(bins, f, out):
-        out[:] = bins.zero[f]
-        for p in range(bins.indptr[f], bins.indptr[f + 1]):
-            out[bins.rows[p]] = bins.codes[p]
-
-    return by_column
+    values: np.ndarray
+    starts: np.ndarray
+    cells: np.ndarray
+    low: np.ndarray
+    scale: np.ndarray
 
 
 @compiled(error_model="numpy")
 def take_columns(X, rows, first, last, out):
-    """Fill the columns from first to last with the given rows."""
+    """Fill the columns first to last of ``out`` (d, n) with the given rows of X (m, d)."""
     for i in range(first, last):
         ask_for(X, rows[min(i + AHEAD, last - 1)])
         for f in range(X.shape[1]):
@@ -71,15 +42,21 @@ def take_columns(X, rows, first, last, out):
 
 
 @compiled(error_model="numpy")
-def bin_rows(X, places, first, last, edges, starts, tables, codes, missing):
-    """Fill the codes of rows first to last of X; row i of it is row ``places[i]`` of them.
+def bin_rows(X, places, first, last, edges, codes, missing):
+    """Fill the codes of rows first to last of X, and mark features with a missing value.
 
-    The edges of feature f are ``edges[starts[f] : starts[f + 1]]``, the last of them infinity;
-    ``tables`` are those of `find_tables`.
-    Features with a missing value are marked.
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+    places : ndarray of shape (m,)
+        Row i of X is row ``places[i]`` of the codes.
+    first, last : int
+    edges : Edges
+    codes : ndarray of shape (n_blocks, m, WIDTH)
+        As in `Dense`.
+    missing : ndarray of shape (d,)
     """
     d = X.shape[1]
-    cells, low, scale = tables
     # Rows are read whole and in turn, and a few at a time stay in the cache.
     few = np.empty((d, max(1, min(last - first, TILE // d))))
     where, found = np.empty(few.shape[1], np.int32), np.zeros((few.shape[1], WIDTH), codes.dtype)
@@ -90,8 +67,9 @@ def bin_rows(X, places, first, last, edges, starts, tables, codes, missing):
             for f in range(d):
                 few[f, i] = X[begin + i, f]
         for f in range(d):
-            mine, out = edges[starts[f] : starts[f + 1]], found[:n, f % WIDTH]
-            if _place(few[f, :n], mine, cells[f], low[f], scale[f], where, out):
+            mine, out = edges.values[edges.starts[f] : edges.starts[f + 1]], found[:n, f % WIDTH]
+            cells, low, scale = edges.cells[f], edges.low[f], edges.scale[f]
+            if _place(few[f, :n], mine, cells, low, scale, where, out):
                 missing[f] = True
             if f % WIDTH == WIDTH - 1 or f == d - 1:
                 words, out_words = found.view(np.uint64), codes[f // WIDTH].view(np.uint64)
@@ -103,7 +81,18 @@ def bin_rows(X, places, first, last, edges, starts, tables, codes, missing):
 
 @compiled(error_model="numpy")
 def bin_columns(values, indptr, edges, starts, codes, zero, missing):
-    """Fill the codes of the values of each column, and those of zeros."""
+    """Fill the codes of the entries of a CSC matrix, and those of zeros.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_entries,)
+    indptr : ndarray of shape (d + 1,)
+        Feature f has the entries ``indptr[f]`` to ``indptr[f + 1]``.
+    edges, starts : ndarrays of shape (n_edges,) and (d + 1,)
+        As ``values`` and ``starts`` of `Edges`; tables for all features could be too large.
+    codes : ndarray of shape (n_entries,)
+    zero, missing : ndarrays of shape (d,)
+    """
     where = np.empty(max(1, values.shape[0]), dtype=np.int32)
     for f in range(zero.shape[0]):
         cells, low, scale = find_tables(edges, starts, f, f + 1)
@@ -116,10 +105,12 @@ def bin_columns(values, indptr, edges, starts, codes, zero, missing):
 
 @compiled(error_model="numpy")
 def find_tables(edges, starts, first, last):
-    """Return where the edges of each of CELLS equal parts of their range begin.
+    """Return tables of the features first to last that say where to look for a value.
 
-    The cell of a value rises with the value, so edges in lower cells are below it. Halves can't
-    overflow when they are subtracted.
+    The range of a feature's edges is divided into CELLS equal parts. The cell of x is
+    ``(x / 2 - low[f]) * scale[f]``, and ``cells[f, c]`` is the number of edges in the cells below
+    c. The cell of a value rises with the value, so these edges are below all values of the cell.
+    Halves can't overflow when they are subtracted.
     """
     cells = np.empty((last - first, CELLS + 1), dtype=np.int32)
     low, scale = np.zeros(last - first), np.zeros(last - first)
@@ -139,7 +130,10 @@ def find_tables(edges, starts, first, last):
 
 @compiled(error_model="numpy")
 def _place(values, edges, cells, low, scale, where, out):
-    """Fill the numbers of edges below the values; return whether one is missing."""
+    """Fill ``out`` (n,) with the number of edges below each value; return whether one is missing.
+
+    ``where`` (n or more,) is room to work in.
+    """
     n_missing = 0
     for i in range(values.shape[0]):
         way = (0.5 * values[i] - low) * scale
@@ -171,7 +165,8 @@ def _place(values, edges, cells, low, scale, where, out):
 def even_edges(ordered, out):
     """Fill edges between bins of an equal number of sorted values, halfway between two of them.
 
-    Returns whether it did, which takes values that are all different.
+    ``ordered`` (n,) are the values, ``out`` (n_bins - 1,) the edges. Returns whether it did, which
+    takes values that are all different.
     """
     n, n_bins = ordered.shape[0], out.shape[0] + 1
     for i in range(n - 1):

@@ -10,7 +10,7 @@ import numpy as np
 from rankwise.engine.loops.compiled import compiled
 
 MOST = 32
-"""More targets than these are left to `rankwise.engine.loops.dominance`."""
+"""More targets than these are left to `rankwise.engine.loops.pairs.dominance`."""
 
 
 @compiled

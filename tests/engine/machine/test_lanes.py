@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from rankwise.engine.loops.lanes import (
+from rankwise.engine.machine.lanes import (
     LANES,
     count_at_most,
-    higher_lanes,
-    lower_lanes,
     one_lane,
     read_halves,
     read_lanes,
@@ -18,21 +16,20 @@ from rankwise.engine.loops.lanes import (
     write_lanes,
 )
 
+MODES = pytest.mark.parametrize("mode", [njit, lambda plain: plain], ids=["compiled", "plain"])
 
-@njit
+
 def arithmetic(x, y, factor, out):
     a, b = read_lanes(x, 0), read_lanes(y, 1)
     write_lanes(out, 2, a * factor + (b - a) * b + (1.0 - a))
 
 
-@njit
 def choices(x, y, most):
     a, b = read_lanes(x, 0), read_lanes(y, 0)
     higher = where_above(a, b, 2.0)
     return sum_lanes(higher), sum_lanes(where_above(0.0, a, a)), count_at_most(a, most)
 
 
-@njit
 def each(x):
     lanes, total = read_lanes(x, 0), 0.0
     for at in range(LANES):
@@ -40,14 +37,6 @@ def each(x):
     return total
 
 
-@njit
-def extremes(x, y, out):
-    a, b = read_lanes(x, 0), read_lanes(y, 0)
-    write_lanes(out, 0, lower_lanes(a, b))
-    write_lanes(out, LANES, higher_lanes(a, b))
-
-
-@njit
 def halves(words, out):
     upper, lower = read_halves(words, 0)
     write_lanes(out, 0, upper + spread(0.0))
@@ -61,34 +50,31 @@ def pair():
     return x
 
 
-def test_sums_and_products(pair):
+@MODES
+def test_sums_and_products(pair, mode):
     (x, y), out = pair, np.zeros(LANES + 4)
-    arithmetic(x, y, 3.0, out)
+    mode(arithmetic)(x, y, 3.0, out)
     a, b = x[:LANES], y[1 : LANES + 1]
     np.testing.assert_allclose(out[2 : 2 + LANES], 3 * a + (b - a) * b + (1 - a), rtol=1e-14)
     np.testing.assert_array_equal(out[[0, 1, -2, -1]], 0.0)
 
 
-def test_choices(pair):
+@MODES
+def test_choices(pair, mode):
     a, b = pair[:, :LANES]
     expected = 2.0 * (a > b).sum(), a[a < 0].sum(), (a <= 0.5).sum()
-    assert choices(*pair, 0.5) == pytest.approx(expected)
+    assert mode(choices)(*pair, 0.5) == pytest.approx(expected)
 
 
-def test_lower_and_higher(pair):
-    out = np.zeros(2 * LANES)
-    extremes(*pair, out)
-    a, b = pair[:, :LANES]
-    np.testing.assert_array_equal(out, np.concatenate([np.minimum(a, b), np.maximum(a, b)]))
-
-
-def test_halves():
+@MODES
+def test_halves(mode):
     words, out = np.arange(LANES) * (2**33 + 5), np.zeros(2 * LANES)
     words[-1] = -1
-    halves(words, out)
+    mode(halves)(words, out)
     expected = [*(words.view(np.uint64) >> 32), *(words & (2**32 - 1))]
     np.testing.assert_array_equal(out, expected)
 
 
-def test_each_lane():
-    assert each(np.arange(1.0, LANES + 1)) == 12345678.0
+@MODES
+def test_each_lane(mode):
+    assert mode(each)(np.arange(1.0, LANES + 1)) == 12345678.0

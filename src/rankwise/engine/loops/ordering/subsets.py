@@ -6,13 +6,17 @@ from rankwise.engine.loops.compiled import compiled
 
 
 @compiled
-def best_order(losses):
-    """Return the order with the smallest sum of ``losses[j, i]`` over i before j, in O(2^n n^2)."""
+def order_by_subsets(losses):
+    """Return the order with the smallest sum of ``losses[j, i]`` over i before j, in O(2^n n^2).
+
+    ``losses`` is a float64 array of shape (n, n), and a subset is a number with a bit for each
+    member.
+    """
     n = len(losses)
     full = (1 << n) - 1
-    costs = np.full(full + 1, np.inf)
-    last = np.empty(full + 1, dtype=np.int64)
-    costs[0] = 0.0
+    costs, last = np.empty(full + 1), np.empty(full + 1, dtype=np.int64)
+    for placed in range(full + 1):
+        costs[placed] = np.inf if placed else 0.0
     for placed in range(full):
         for i in range(n):
             if not placed >> i & 1:

@@ -1,27 +1,42 @@
-"""The best cut of a feature: the choice, and two ways to find what each cut is worth.
+"""The best cut of a feature: what cuts are judged by, and a search for any number of groups.
 
-One is for many groups, by trees over the bins, the other for given pairs. For few groups see
-`histograms`.
+For few groups see `histograms`, for given pairs `given_pairs`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.engine.loops.bins import fill_column
-from rankwise.engine.loops.boosting import SPAN
+from rankwise.engine.loops.boosting.bins import fill_column
+from rankwise.engine.loops.boosting.weights import SPAN
 from rankwise.engine.loops.compiled import compiled
 
 # A choice must be better than one before it by more than the noise of sums.
 TIE = 1e-12
 
 
-@compiled(error_model="numpy")
-def judge(plus, minus, n_bins, edge, limit, out):
-    """Fill what each cut is to be judged by, less is better: -|plus - minus|, or Z.
+class Objective(NamedTuple):
+    """What is to be made small.
 
-    Z is for the best step, whose size is at most half the logarithm of the limit.
+    - ``magnitude``: whether a pair weighs the difference of its targets;
+    - ``edge``: whether a cut is judged by its edge, minus the size of plus - minus, or by Z;
+    - ``limit``: a step is at most half the logarithm of it in size.
     """
+
+    magnitude: bool
+    edge: bool
+    limit: float
+
+
+@compiled(error_model="numpy")
+def judge(plus, minus, n_bins, objective, out):
+    """Fill ``out`` with what each of the n_bins cuts is judged by: less is better.
+
+    ``plus``, ``minus`` and ``out`` have n_bins entries or more. Z is for the best step.
+    """
+    limit = objective.limit
     most, least = np.sqrt(limit), 1.0 / np.sqrt(limit)
-    if edge:
+    if objective.edge:
         for p in range(n_bins):
             out[p] = -abs(plus[p] - minus[p])
     else:
@@ -41,12 +56,12 @@ def choose(values, n_bins, side, best):
 
 
 @compiled(error_model="numpy")
-def lazy_scales(state, total, scales):
+def fill_scales(state, total, scales):
     """Fill the scales by which trees over the bins are filled and read, walking up and down.
 
-    A tree holds factors in units of e^c, and c moves only when a factor exceeds it by SPAN:
-    ``scales[way, g]`` is (what the tree is multiplied by before group g goes in, factor of what
-    goes in, factor of what is read before).
+    A tree holds factors in units of e^c, and c changes only when a factor exceeds it by SPAN:
+    ``scales[way, g]`` (2, n, 3) is (what the tree is multiplied by before group g goes in, factor
+    of what goes in, factor of what is read before). ``total`` is the logarithm of the total weight.
     """
     logs, n = state.logs, state.y.shape[0]
     for way in range(2):
@@ -54,7 +69,7 @@ def lazy_scales(state, total, scales):
         for step in range(n):
             g = step if way == 0 else n - 1 - step
             mine = logs[g, way]
-            if state.lead[g] if way == 0 else state.tail[g]:
+            if state.is_lowest[g] if way == 0 else state.is_highest[g]:
                 c = mine
             scales[way, g, 2] = np.exp(logs[g, 1 - way] + c - total)
             scales[way, g, 0] = 1.0
@@ -65,54 +80,68 @@ def lazy_scales(state, total, scales):
 
 
 @compiled(error_model="numpy")
-def search_dominance(bins, first, last, state, scales, magnitude, limit, out):
-    """Fill the best cut of the features first to last, whatever the number of groups.
+def search_dominance(bins, first, last, state, scales, objective, out):
+    """Fill ``out`` (last - first, 3) with the best cut of the features first to last.
 
-    A walk up the targets keeps a tree of the worse rows over the bins, one down a tree of the
-    better ones; each row then says where the pairs that it is in begin or cease to be split.
+    It serves any number of groups. A walk up the targets keeps a tree of the worse rows over the
+    bins, one down a tree of the better ones; each row then says where the pairs that it is in begin
+    or cease to be split.
     """
     stride = bins.n_bins.max() + 2
     column = np.empty(state.s.shape[0], dtype=np.int64)
-    tree, found, z = np.zeros((2, stride + 1)), np.empty((2, stride)), np.empty(stride)
+    tree, changes, values = np.zeros((2, stride + 1)), np.empty((2, stride)), np.empty(stride)
     for f in range(first, last):
         out[f - first, 0] = np.inf
         n_bins = bins.n_bins[f]
         for side in range(1 + bins.missing[f]):
-            _begin(bins, f, side, column, found)
-            _walk(column, state, 0, scales[0], magnitude, tree, found)
-            _walk(column, state, 1, scales[1], magnitude, tree, found)
-            _end(found, n_bins, side, limit, z, out[f - first])
+            begin_feature(bins, f, side, column, changes)
+            _walk(column, state, 0, scales[0], objective.magnitude, tree, changes)
+            _walk(column, state, 1, scales[1], objective.magnitude, tree, changes)
+            end_feature(changes, n_bins, side, objective, values, out[f - first])
 
 
 @compiled(error_model="numpy")
-def _begin(bins, f, side, column, found):
-    """Fill the bins of a feature, missing values before the first or after the last of them."""
+def begin_feature(bins, f, side, column, changes):
+    """Fill ``column`` (m,) with the bins of a feature from 1 on, and ``changes`` with zeros.
+
+    Missing values are before the first bin, or after the last if ``side`` is 1.
+    """
     fill_column(bins, f, column)
     n_bins = bins.n_bins[f]
     for i in range(column.shape[0]):
         column[i] = column[i] + 1 if column[i] < n_bins else (n_bins + 1) * side
-    found[:] = 0.0
+    for way in range(2):
+        for p in range(changes.shape[1]):
+            changes[way, p] = 0.0
 
 
 @compiled(error_model="numpy")
-def _end(found, n_bins, side, limit, z, best):
-    """Sum up what begins or ceases to be split at each bin, and take the best cut."""
+def end_feature(changes, n_bins, side, objective, values, best):
+    """Sum up what begins or ceases to be split at each bin, and let ``best`` be the best cut.
+
+    ``changes`` (2, n_bins or more) are those of plus and minus; ``values`` is room to work in.
+    """
     for p in range(1, n_bins):
-        found[0, p] += found[0, p - 1]
-        found[1, p] += found[1, p - 1]
-    judge(found[0], found[1], n_bins, False, limit, z)
-    choose(z, n_bins, side, best)
+        changes[0, p] += changes[0, p - 1]
+        changes[1, p] += changes[1, p - 1]
+    judge(changes[0], changes[1], n_bins, objective, values)
+    choose(values, n_bins, side, best)
 
 
 @compiled(error_model="numpy")
-def _walk(column, state, way, scales, magnitude, tree, found):
-    """Add to ``found`` where pairs begin (the way down) or cease (the way up) to be split."""
+def _walk(column, state, way, scales, magnitude, tree, changes):
+    """Add to ``changes`` where pairs begin (the way down) or cease (the way up) to be split.
+
+    ``tree`` (2, stride + 1) has sums of factors over the bins as a Fenwick tree, and the same times
+    the targets.
+    """
     y, starts, sums, n, size = state.y, state.starts, state.sums, state.y.shape[0], tree.shape[1]
-    resets = state.lead if way == 0 else state.tail
+    resets = state.is_lowest if way == 0 else state.is_highest
     kept, asked = (state.A, state.B) if way == 0 else (state.B, state.A)
     whole = moment = 0.0
     begun = 0 if way == 0 else starts[n]
-    tree[:] = 0.0
+    for p in range(size):
+        tree[0, p] = tree[1, p] = 0.0
     for step in range(n):
         g = step if way == 0 else n - 1 - step
         rescale, into, out = scales[g, 0], scales[g, 1], scales[g, 2]
@@ -136,14 +165,16 @@ def _walk(column, state, way, scales, magnitude, tree, found):
                     lower, higher = below[0], whole - upto[0]
                 value = asked[i] / sums[g, 1 - way] * out
                 if way == 0:
-                    found[0, bin_] -= value * lower
-                    found[1, bin_] += value * higher
+                    changes[0, bin_] -= value * lower
+                    changes[1, bin_] += value * higher
                 else:
                     sign = -1.0 if magnitude else 1.0
-                    found[0, bin_] += value * higher * sign
-                    found[1, bin_] -= value * lower * sign
+                    changes[0, bin_] += value * higher * sign
+                    changes[1, bin_] -= value * lower * sign
         if rescale != 1.0:
-            tree *= rescale
+            for p in range(size):
+                tree[0, p] *= rescale
+                tree[1, p] *= rescale
             whole *= rescale
             moment *= rescale
         for i in range(starts[g], starts[g + 1]):
@@ -159,30 +190,10 @@ def _walk(column, state, way, scales, magnitude, tree, found):
 
 @compiled(error_model="numpy")
 def _prefix(tree, p):
+    """Return the sums over the bins below p."""
     value = moment = 0.0
     while p > 0:
         value += tree[0, p]
         moment += tree[1, p]
         p &= p - 1
     return value, moment
-
-
-@compiled(error_model="numpy")
-def search_pairs(bins, first, last, worse, better, D, n_rows, limit, out):
-    """Fill the best cut of the features first to last, for given pairs."""
-    column = np.empty(n_rows, dtype=np.int64)
-    found, z = np.empty((2, bins.n_bins.max() + 2)), np.empty(bins.n_bins.max())
-    for f in range(first, last):
-        out[f - first, 0] = np.inf
-        n_bins = bins.n_bins[f]
-        for side in range(1 + bins.missing[f]):
-            _begin(bins, f, side, column, found)
-            for p in range(D.shape[0]):
-                i, j = column[worse[p]], column[better[p]]
-                if i < j:
-                    found[0, i] += D[p]
-                    found[0, j] -= D[p]
-                elif j < i:
-                    found[1, j] += D[p]
-                    found[1, i] -= D[p]
-            _end(found, n_bins, side, limit, z, out[f - first])

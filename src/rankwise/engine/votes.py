@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from rankwise.base import Ranking
-from rankwise.engine.loops.inversions import count_inversions
-from rankwise.engine.loops.majority import count_wins
+from rankwise.engine.loops.ordering.majority import count_wins
+from rankwise.engine.loops.pairs.inversions import count_inversions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -96,12 +95,6 @@ class Votes(NamedTuple):
         tie = np.cumsum(new) - 1
         return (1 + np.bincount(tie, place) / np.bincount(tie))[tie]
 
-    def ranking(self, order: Indices, **found: Any) -> Ranking:
-        """Return an order of the candidates as a `Ranking`."""
-        positions = np.empty(len(order), dtype=np.int64)
-        positions[order] = np.arange(1, len(order) + 1)
-        return Ranking([self.candidates[i] for i in order], positions, **found)
-
 
 def read_votes(
     rankings: Iterable[Any],
@@ -146,43 +139,6 @@ def read_votes(
         named, np.array(items, np.int64), np.array(levels, np.int64), np.array(starts), weight
     )
     return votes if weight.all() else _without(votes, weight == 0)
-
-
-def pairwise_wins(
-    rankings: Iterable[Any],
-    *,
-    weights: ArrayLike | None = None,
-    candidates: Iterable[Any] | None = None,
-    unlisted: str = "ignored",
-) -> tuple[list[Any], Floats]:
-    """Count, for each pair, the voters that put the one before the other.
-
-    Parameters
-    ----------
-    rankings, weights, candidates, unlisted
-        As in `kemeny`.
-
-    Returns
-    -------
-    candidates : list
-        The candidates, in the order of the rows and columns.
-    wins : ndarray of shape (n, n)
-        The number, or weight, of the voters that put the candidate of the row before that of the
-        column.
-
-    Examples
-    --------
-    >>> from rankwise.aggregation import pairwise_wins
-    >>> candidates, wins = pairwise_wins([["a", "b", "c"], ["b", ("a", "c")], ["c", "a"]])
-    >>> candidates
-    ['a', 'b', 'c']
-    >>> wins
-    array([[0., 1., 1.],
-           [1., 0., 2.],
-           [1., 0., 0.]])
-    """
-    votes = read_votes(rankings, weights, candidates, unlisted)
-    return votes.candidates, votes.wins()
 
 
 def _iterable(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """Triangles that an order, whole or fractional, violates.
 
-``turned[p, q]`` is how far q stands before p, for p < q. Each triangle p < q < r has two
+``turned``, a float64 array of shape (n, n), says for p < q how far q is before p: 0 is not at all,
+1 is wholly. ``rows`` is an int64 array of shape (room, 4). Each triangle p < q < r has two
 inequalities, both about ``slack = turned[p, q] + turned[q, r] - turned[p, r]``: it is not below 0
 (side -1) and not above 1 (side 1). All loops take a range of p, so that a search can be broken off.
 """
@@ -8,6 +9,15 @@ inequalities, both about ``slack = turned[p, q] + turned[q, r] - turned[p, r]``:
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+
+
+@compiled
+def _write(rows, number, p, q, r, side):
+    """Write a row: number by number, since numba compiles a tuple for longer."""
+    rows[number, 0] = p
+    rows[number, 1] = q
+    rows[number, 2] = r
+    rows[number, 3] = side
 
 
 @compiled
@@ -26,7 +36,7 @@ def violated(turned, tolerance, first, stop, rows, count):
                 if slack < -tolerance or slack > 1 + tolerance:
                     if count == len(rows):
                         return count + 1
-                    rows[count] = p, q, r, -1 if slack < 0 else 1
+                    _write(rows, count, p, q, r, -1 if slack < 0 else 1)
                     count += 1
     return count
 
@@ -81,7 +91,7 @@ def pack(margins, first, stop, rows, count):
                     margins[p, r] -= side * least
                     lost += least
                     if count < len(rows):
-                        rows[count] = p, q, r, np.int64(side)
+                        _write(rows, count, p, q, r, np.int64(side))
                         count += 1
             margins[p, q] = here
     return lost, count

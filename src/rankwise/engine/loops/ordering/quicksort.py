@@ -3,7 +3,7 @@
 And what chance decides about a pair: a hash of a seed and the two, whichever of them comes first.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,23 +45,33 @@ def turn_pairs(seed, first, second, one, other, turned):
 
 
 def plan_level(
-    order: Any, priority: Any, starts: Any, stops: Any, pivots: Any, members: Any, opponents: Any
+    order: Any, priority: Any, blocks: Any, pivots: Any, members: Any, opponents: Any
 ) -> None:
     """Choose the pivot of each block, the highest priority, and pair it with all others.
 
-    Priorities are by place, as ``order`` is, which spares a leap through memory for each. Pivots
-    are places; members and opponents (the pivots) are entries of the order, block by block.
+    Parameters
+    ----------
+    order, priority : int64 arrays of shape (n,)
+        The order so far, and the priorities of its entries: by place, as ``order`` is, so that
+        they are read one after the other.
+    blocks : int64 array of shape (n_blocks, 2)
+        Where each block starts in the order, and where it stops.
+    pivots : int64 array of shape (n_blocks,)
+        Gets the place of each pivot.
+    members, opponents : int64 arrays of shape (n_pairs,)
+        Get the entries of the order to compare, block by block; the opponents are the pivots.
     """
-    _check_level(order, priority, starts, stops, pivots, opponents)
+    _check_level(order, priority, blocks, pivots, opponents)
     check_shape("members", members, len(opponents), kind=np.int64, advice="one for each pair")
-    _plan_level(order, priority, starts, stops, pivots, members, opponents)
+    _plan_level(order, priority, blocks, pivots, members, opponents)
 
 
-def _check_level(order, priority, starts, stops, pivots, pairs):
-    n, n_blocks = len(order), len(starts)
+def _check_level(order, priority, blocks, pivots, pairs):
+    n, n_blocks = len(order), len(blocks)
     check_shape("priority", priority, n, kind=np.int64, advice="one for each thing")
-    check_shape("stops", stops, n_blocks, kind=np.int64, advice="one for each block")
+    check_shape("blocks", blocks, n_blocks, 2, kind=np.int64, advice="start and stop of each")
     check_shape("pivots", pivots, n_blocks, kind=np.int64, advice="one for each block")
+    starts, stops = blocks.T
     n_pairs = int((stops - starts).sum()) - n_blocks
     check_shape("answers", pairs, n_pairs, kind=pairs.dtype, advice="one for each pair")
     if n_blocks and not 0 <= starts.min() <= stops.max() <= n:
@@ -69,10 +79,10 @@ def _check_level(order, priority, starts, stops, pivots, pairs):
 
 
 @compiled
-def _plan_level(order, priority, starts, stops, pivots, members, opponents):
+def _plan_level(order, priority, blocks, pivots, members, opponents):
     pair = 0
-    for block in range(len(starts)):
-        start, stop = starts[block], stops[block]
+    for block in range(len(blocks)):
+        start, stop = blocks[block, 0], blocks[block, 1]
         pivot, highest = start, priority[start]
         for place in range(start + 1, stop):
             this = priority[place]
@@ -87,39 +97,56 @@ def _plan_level(order, priority, starts, stops, pivots, members, opponents):
                 pair += 1
 
 
-def split_level(
-    order: Any,
-    priority: Any,
-    starts: Any,
-    stops: Any,
-    pivots: Any,
-    sides: Any,
-    top: Any,
-    scratch: Any,
-    parts: Any,
-    settled: Any,
-) -> int:
-    """Move members before (-1) or after (+1) their pivot, each side in the order it had.
+class Level(NamedTuple):
+    """What a level of the sort reads, and the arrays that it writes to.
 
-    A block with an unknown side (0) keeps those members beside the pivot and is not split again.
-    The new blocks, as rows (start, stop) of ``parts``, have two members or more and begin before
-    ``top``; places that stay open are unmarked in ``settled``. Returns the number of new blocks.
+    Attributes
+    ----------
+    order, priority, blocks, pivots
+        As in `plan_level`.
+    sides : int8 array of shape (n_pairs,)
+        Whether each member is before (-1) or after (+1) its pivot, or that is unknown (0).
+    scratch : int64 array of shape (n, 2)
+        Room for the order and its priorities.
+    parts : int64 array of shape (2 n_blocks, 2)
+        Gets the new blocks.
+    decided : bool array of shape (n,)
+        Whether each place of the order is decided.
     """
-    n = len(order)
-    _check_level(order, priority, starts, stops, pivots, sides)
-    check_shape("scratch", scratch, n, 2, kind=np.int64, advice="room for all things")
-    check_shape("parts", parts, 2 * len(starts), 2, kind=np.int64, advice="two for each block")
-    check_shape("settled", settled, n, kind=np.bool_, advice="one for each thing")
-    places = order, priority, starts, stops, pivots
-    return _split_level(*places, sides, top, scratch, parts, settled)
+
+    order: Any
+    priority: Any
+    blocks: Any
+    pivots: Any
+    sides: Any
+    scratch: Any
+    parts: Any
+    decided: Any
+
+
+def split_level(level: Level, top: int) -> int:
+    """Move members before or after their pivot, each side in the order it had.
+
+    A block with an unknown side keeps those members beside the pivot and is not split again. The
+    new blocks have two members or more and begin before place ``top``; places that stay open are
+    unmarked in ``decided``. Returns the number of new blocks.
+    """
+    n = len(level.order)
+    _check_level(level.order, level.priority, level.blocks, level.pivots, level.sides)
+    check_shape("scratch", level.scratch, n, 2, kind=np.int64, advice="room for all things")
+    n_parts = 2 * len(level.blocks)
+    check_shape("parts", level.parts, n_parts, 2, kind=np.int64, advice="two for each block")
+    check_shape("decided", level.decided, n, kind=np.bool_, advice="one for each thing")
+    return _split_level(level, top)
 
 
 @compiled
-def _split_level(order, priority, starts, stops, pivots, sides, top, scratch, parts, settled):
+def _split_level(level, top):
+    order, priority, scratch, sides = level.order, level.priority, level.scratch, level.sides
     pair = 0
     n_parts = 0
-    for block in range(len(starts)):
-        start, stop = starts[block], stops[block]
+    for block in range(len(level.blocks)):
+        start, stop = level.blocks[block, 0], level.blocks[block, 1]
         before, unknown = 0, 0
         for i in range(pair, pair + stop - start - 1):
             before += sides[i] < 0
@@ -127,33 +154,36 @@ def _split_level(order, priority, starts, stops, pivots, sides, top, scratch, pa
         low, middle, high = start, start + before, start + before + unknown + 1
         for place in range(start, stop):
             side = 0
-            if place != pivots[block]:
+            if place != level.pivots[block]:
                 side = sides[pair]
                 pair += 1
             if side < 0:
-                scratch[low, 0] = order[place]
-                scratch[low, 1] = priority[place]
+                target = low
                 low += 1
             elif side == 0:
-                scratch[middle, 0] = order[place]
-                scratch[middle, 1] = priority[place]
+                target = middle
                 middle += 1
             else:
-                scratch[high, 0] = order[place]
-                scratch[high, 1] = priority[place]
+                target = high
                 high += 1
+            scratch[target, 0] = order[place]
+            scratch[target, 1] = priority[place]
         for place in range(start, stop):
             order[place] = scratch[place, 0]
             priority[place] = scratch[place, 1]
+            if unknown:
+                level.decided[place] = False
         if unknown:
-            settled[start:stop] = False
             continue
-        for first, last in ((start, start + before), (start + before + 1, stop)):
+        first, last = start, start + before
+        for _ in range(2):
             if last - first >= 2:
                 if first < top:
-                    parts[n_parts, 0] = first
-                    parts[n_parts, 1] = last
+                    level.parts[n_parts, 0] = first
+                    level.parts[n_parts, 1] = last
                     n_parts += 1
                 else:
-                    settled[first:last] = False
+                    for place in range(first, last):
+                        level.decided[place] = False
+            first, last = start + before + 1, stop
     return n_parts

@@ -1,0 +1,193 @@
+"""The entry points of the library, each with a small call.
+
+The first call of each compiles what it needs. `rankwise warmup` makes them all, `rankwise doctor`
+checks their results, and ``python -m benchmarks cold_start`` times them one by one.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+import rankwise
+
+INPUTS = ("dense", "csr", "float32")
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows, their grades, scores and queries, and votes."""
+
+    X: Any
+    y: NDArray[np.int64]
+    s: NDArray[np.float64]
+    qid: NDArray[np.int64]
+    votes: list[list[int]]
+
+
+def make_data(kind: str = "dense") -> Data:
+    """Return small data whose rows are of one of the kinds of `INPUTS`."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 4))
+    s = X @ [1.0, 2.0, -1.0, 0.0]
+    y = np.digitize(s, [-1.5, 0.0, 1.5])
+    votes = [np.random.default_rng(i).permutation(12).tolist() for i in range(5)]
+    rows = {"dense": X, "csr": csr_array(X), "float32": X.astype(np.float32)}[kind]
+    return Data(rows, y, s + 0.1 * random.normal(size=60), np.arange(60) % 3, votes)
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """One entry point.
+
+    Attributes
+    ----------
+    rooms : tuple of str
+        The modules of rankwise that it needs.
+    call : callable
+        Takes a `Data` and returns numbers, which are finite if all is well.
+    reads_rows : bool
+        Whether it compiles anew for another kind of rows.
+    """
+
+    rooms: tuple[str, ...]
+    call: Callable[[Data], Any]
+    reads_rows: bool = False
+
+    def load(self) -> None:
+        """Import what it needs, and compile nothing."""
+        for room in self.rooms:
+            import_module(f"rankwise.{room}")
+
+
+def _fit(room: str, name: str, **options: Any) -> FirstCall:
+    def call(data: Data) -> Any:
+        model = getattr(getattr(rankwise, room), name)(**options)
+        model.fit(data.X, data.y)
+        return model.rank(data.X) if room == "preference" else model.predict(data.X)
+
+    return FirstCall((room,), call, reads_rows=True)
+
+
+def _fit_queries(room: str, name: str) -> FirstCall:
+    def call(data: Data) -> Any:
+        model = getattr(getattr(rankwise, room), name)().fit(data.X, data.y, qid=data.qid)
+        return model.score(data.X, data.y, qid=data.qid)
+
+    return FirstCall((room,), call, reads_rows=True)
+
+
+def _score(name: str, **options: str) -> FirstCall:
+    def call(data: Data) -> Any:
+        score = getattr(rankwise.metrics, name)
+        return score(data.y, data.s, **{key: getattr(data, of) for key, of in options.items()})
+
+    return FirstCall(("metrics",), call)
+
+
+def _two_classes(name: str) -> FirstCall:
+    return FirstCall(("metrics",), lambda data: getattr(rankwise.metrics, name)(data.y > 1, data.s))
+
+
+def _aggregate(name: str) -> FirstCall:
+    def call(data: Data) -> Any:
+        return getattr(rankwise.aggregation, name)(data.votes, **_seeded(name)).positions
+
+    return FirstCall(("aggregation",), call)
+
+
+def _seeded(name: str) -> dict[str, int]:
+    return {"random_state": 0} if name == "kwiksort" else {}
+
+
+def _read(name: str, text: str, ending: str, column: str) -> FirstCall:
+    def call(_: Data) -> Any:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"table{ending}"
+            path.write_text(text)
+            return np.asarray(getattr(rankwise.datasets, name)(path)[column])
+
+    return FirstCall(("datasets",), call)
+
+
+def _entries() -> Iterator[tuple[str, FirstCall]]:
+    models: list[tuple[str, str, list[dict[str, Any]]]] = [
+        (
+            "ordinal",
+            "PRank",
+            [{}, *({"vote": vote} for vote in ("averaged", "voted")), {"update": "pa"}]
+            + [{"kernel": kernel} for kernel in ("rbf", "poly")],
+        ),
+        ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}]),
+        ("ordinal", "WidrowHoff", [{}]),
+        ("ordinal", "MulticlassPerceptron", [{}]),
+        ("magnitude", "MPRank", [{}, {"kernel": "rbf"}]),
+        ("magnitude", "MPRankCV", [{}]),
+        ("magnitude", "SVRank", [{}]),
+        ("pairwise", "RankSVM", [{}, {"power": 2}, {"kernel": "rbf"}]),
+        ("pairwise", "RankBoost", [{}, {"criterion": "edge"}]),
+        ("preference", "PreferenceRanker", [{}]),
+    ]
+    for room, name, variants in models:
+        for options in variants:
+            shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
+            yield f"{name}({shown})", _fit(room, name, **options)
+    for room, name in (("magnitude", "MPRank"), ("pairwise", "RankSVM"), ("pairwise", "RankBoost")):
+        yield f"{name}() with qid", _fit_queries(room, name)
+    for name in (
+        "pairwise_misranking_loss",
+        "magnitude_loss",
+        "hinge_rank_loss",
+        "hinge_magnitude_loss",
+        "epsilon_insensitive_loss",
+        "exponential_pair_loss",
+        "ndcg_score",
+    ):
+        yield name, _score(name)
+        yield f"{name} with qid", _score(name, qid="qid")
+    yield (
+        "mean_rank_loss",
+        FirstCall(("metrics",), lambda data: rankwise.metrics.mean_rank_loss(data.y, data.y[::-1])),
+    )
+    yield "auc_score", _two_classes("auc_score")
+    yield "auc_interval", _two_classes("auc_interval")
+    yield (
+        "leave_pair_out",
+        FirstCall(
+            ("magnitude", "model_selection"),
+            lambda data: (
+                rankwise.model_selection.leave_pair_out(
+                    rankwise.magnitude.MPRank(), data.X, data.y
+                ).msd
+            ),
+            reads_rows=True,
+        ),
+    )
+    yield (
+        "quicksort",
+        FirstCall(
+            ("preference",),
+            lambda data: (
+                rankwise.preference.quicksort(
+                    range(60), lambda u, v: float(data.s[u] > data.s[v]), random_state=0
+                ).positions
+            ),
+        ),
+    )
+    for name in ("kemeny", "kwiksort", "borda"):
+        yield name, _aggregate(name)
+    yield (
+        "concordance",
+        FirstCall(("aggregation",), lambda data: rankwise.aggregation.concordance(data.votes).tau),
+    )
+    yield "read_letor", _read("read_letor", "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n", ".txt", "X")
+    yield "read_movielens", _read("read_movielens", "1::7::4.5::97\n", ".dat", "rating")
+
+
+FIRST_CALLS: dict[str, FirstCall] = dict(_entries())

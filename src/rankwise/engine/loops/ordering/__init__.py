@@ -1,0 +1,1 @@
+"""Loops of orders and votes: sorting, counting, local search, triangle inequalities."""

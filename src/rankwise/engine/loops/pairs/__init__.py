@@ -1,0 +1,1 @@
+"""Loops over all pairs of rows, and over ranked lists."""

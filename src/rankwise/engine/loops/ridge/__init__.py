@@ -1,0 +1,1 @@
+"""Loops of the ridge: left-out pairs, and ascent in the dual."""

@@ -1,0 +1,16 @@
+"""Whether this machine and this llvmlite can build an intrinsic."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core.errors import NumbaError
+
+
+def can_be_built(function: Callable[..., Any], *kinds: Any) -> bool:
+    """Return whether a function that calls an intrinsic compiles for arguments of these types."""
+    try:
+        njit(function).compile(kinds)
+    except (NumbaError, RuntimeError):  # the latter is what LLVM refuses
+        return False
+    return True
