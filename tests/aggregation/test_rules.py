@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from rankwise.aggregation import (
     borda,
@@ -152,6 +153,7 @@ def test_kwiksort_is_at_most_twice_the_best_on_average():
         (kwiksort, {"repeats": True}, "repeats is True"),
         (markov_chain, {"teleport": True}, "teleport is True"),
         (markov_chain, {"teleport": 0}, "teleport is 0"),
+        (markov_chain, {"teleport": 1e-300}, "teleport is 1e-300"),
         (markov_chain, {"teleport": "a"}, "teleport is 'a'"),
         *((rule, {"unlisted": "x"}, "unlisted is 'x'") for rule in RULES),
         *((rule, {"weights": [1, 2]}, "weights has the shape") for rule in RULES),
@@ -161,3 +163,8 @@ def test_kwiksort_is_at_most_twice_the_best_on_average():
 def test_bad_input_is_refused(rule, options, message):
     with pytest.raises(ValueError, match=message):
         rule([["a", "b"]], **options)
+
+
+def test_a_sparse_matrix_is_no_ranking():
+    with pytest.raises(ValueError, match="give a list of"):
+        markov_chain([[0, 1], sparse.csr_array(np.eye(2))])

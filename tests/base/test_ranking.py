@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from rankwise.base import Ranking
 
@@ -21,4 +22,10 @@ def test_ranking_shows_what_it_knows():
 @pytest.mark.parametrize("scores", [[1.0, np.nan], [[1.0]]])
 def test_bad_scores_are_refused(scores):
     with pytest.raises(ValueError, match="scores"):
+        Ranking.from_scores(scores)
+
+
+@pytest.mark.parametrize("scores", [{1, 2}, ["a"], [1j], iter([1.0]), sparse.csr_array(np.eye(2))])
+def test_scores_that_are_no_numbers_are_named(scores):
+    with pytest.raises(ValueError, match=r"^scores must be numbers"):
         Ranking.from_scores(scores)

@@ -124,3 +124,12 @@ def test_bad_input_is_named(change, message):
     good = {"X": [[-1.0], [1.0]], "y": [1, 2], "coef": [1.0], "thresholds": [0.0], "margin": 0.1}
     with pytest.raises(ValueError, match=message):
         prank_regret_bound(**{**good, **change})
+
+
+def test_a_huge_margin_asks_as_much_as_there_is():
+    # With g beyond all margins, H is m (k - 1) g, and so is the bound over g.
+    X, y = np.array([[-2.0], [0.0], [2.0]]), [1, 2, 3]
+    for margin in (1e100, 1e308):
+        bound = prank_regret_bound(X, y, [1.0], [-1.0, 1.0], margin)
+        assert_allclose(bound.value, 6.0)
+    assert prank_regret_bound(X, y, [1.0], [-1.0, 1.0], 5e-324).value == math.inf

@@ -57,7 +57,10 @@ def test_radius():
     assert_allclose(kernel_radius(X, kernel=lambda A, B: A @ B.T), kernel_radius(X))
     with pytest.raises(ValueError, match="negative"):
         kernel_radius(X, kernel=lambda A, B: -(A @ B.T))
-    with pytest.raises(ValueError, match="kernel='sigmoid'"):
+    for name, value in {"gamma": {1}, "degree": b"", "coef0": [[1], [2, 3]], "kernel": X}.items():
+        with pytest.raises(ValueError, match=f"'{name}' parameter of kernel_radius"):
+            kernel_radius(X, **{"kernel": "poly", name: value})
+    with pytest.raises(ValueError, match=r"'kernel' .* Got 'sigmoid'"):
         kernel_radius(X, kernel="sigmoid")
 
 

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rankwise.datasets import _download, fetch_book_crossing, fetch_jester, fetch_movielens
@@ -255,7 +256,33 @@ def test_the_offline_folder_is_looked_into_and_never_written(samples, home, tmp_
 
 
 def test_unknown_releases_are_refused(home):
-    with pytest.raises(ValueError, match="release must be one of 100k, 1m, latest-small"):
+    with pytest.raises(ValueError, match="release='25m' must be '100k', '1m' or 'latest-small'"):
         fetch_movielens("25m", data_home=home)
-    with pytest.raises(ValueError, match="part must be 1, 2 or 3, not 4"):
+    with pytest.raises(ValueError, match="part=4 must be 1, 2 or 3"):
         fetch_jester(4, data_home=home)
+
+
+@pytest.mark.parametrize("fetch", [fetch_movielens, fetch_jester, fetch_book_crossing])
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("url", 2),
+        ("url", np.ones((2, 2))),
+        ("checksum", np.ones((2, 2))),
+        ("timeout", np.inf),
+        ("timeout", 0),
+        ("timeout", pd.NA),
+        ("on_bad_rows", "drop"),
+    ],
+)
+def test_odd_arguments_are_named(home, fetch, argument, value):
+    with pytest.raises(ValueError, match=rf"^{argument}="):
+        fetch(data_home=home, **{argument: value})
+    assert not home.exists()
+
+
+def test_an_array_is_no_release_and_no_part(home):
+    with pytest.raises(ValueError, match="release="):
+        fetch_movielens(np.ones(3), data_home=home)
+    with pytest.raises(ValueError, match="part="):
+        fetch_jester(np.ones(3), data_home=home)

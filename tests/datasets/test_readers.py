@@ -760,10 +760,10 @@ def test_unknown_options_are_refused(samples, collection, write, reader):
         read_ratings: samples.ratings(),
     }
     path = write("one.toi", single[reader]) if reader in single else collection
-    with pytest.raises(ValueError, match="on_bad_rows must be 'raise' or 'skip', not 'drop'"):
+    with pytest.raises(ValueError, match="on_bad_rows='drop' must be 'raise' or 'skip'"):
         reader(path, on_bad_rows="drop")
     if reader in {read_movielens, read_book_crossing}:
-        with pytest.raises(ValueError, match="table must be one of ratings"):
+        with pytest.raises(ValueError, match="table='genome' must be 'ratings', "):
             reader(path, table="genome")
 
 
@@ -781,3 +781,17 @@ def test_hard_numbers_are_pythons(write):
     )
     assert_array_equal(table.X, X)
     assert np.signbit(table.X[0, numbers.index("-0")])
+
+
+@pytest.mark.parametrize("value", [np.ones((2, 2)), pd.NA, 1 + 2j, [], "yes"])
+def test_odd_options_are_named(samples, write, value):
+    letor, ratings = write("one.txt", samples.LETOR), write("ratings.dat", samples.ratings())
+    preflib, ordinal = write("one.toi", samples.PREFLIB), write("one.csv", samples.ORDINAL)
+    calls = [(read_letor, letor, name) for name in ("n_features", "sparse", "zero_based")]
+    calls += [(read_preflib, preflib, name) for name in ("names", "return_counts")]
+    calls += [(read_ratings, ratings, name) for name in ("header", "encoding")]
+    calls += [(read_movielens, ratings, name) for name in ("table", "encoding", "on_bad_rows")]
+    calls += [(read_ordinal, ordinal, "target")] if not isinstance(value, str) else []
+    for read, path, name in calls:
+        with pytest.raises(ValueError, match=rf"^{name}="):
+            read(path, **{name: value})

@@ -3,8 +3,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
-from rankwise.engine.inputs import ratings_of, refuse_masked
+from rankwise.engine.inputs import as_floats, check_floats, ratings_of, refuse_masked, rows_of
 
 LEVELS = ["poor", "fair", "good", "superb"]
 
@@ -92,3 +93,50 @@ def test_words_without_an_order_are_refused(values):
 def test_polars_categorical_is_refused():
     with pytest.raises(ValueError, match=r"cast it to pl\.Enum"):
         ratings_of(pl.Series(["b", "a"], dtype=pl.Categorical), "y")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        1 + 2j,
+        [1, 2j],
+        [np.complex128(1)],
+        np.array([np.complex128(1)], dtype=object),
+        np.ones(2, dtype=complex),
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        ["a"],
+        [[1, 2], [3]],
+        {1, 2},
+        iter([1]),
+        sparse.csr_array(np.eye(2)),
+        np.ma.masked_equal([1, 2], 2),
+        [None],
+    ],
+)
+def test_what_is_no_number_is_named(values):
+    with pytest.raises(ValueError, match=r"^weight "):
+        check_floats(values, "weight")
+
+
+def test_floats():
+    assert_array_equal(check_floats([1, 2.5], "weight"), [1.0, 2.5])
+    assert_array_equal(check_floats([], "weight"), [])
+    assert as_floats([[1], [2]], "weight").shape == (2, 1)
+    assert as_floats([10**200, 1], "weight")[0] == 1e200
+    with pytest.raises(
+        ValueError, match=r"weight must be finite numbers, but contains nan \(row 1"
+    ):
+        check_floats([1.0, np.nan], "weight")
+    with pytest.raises(ValueError, match="weight must be 1-D"):
+        check_floats([[1.0]], "weight")
+    with pytest.raises(ValueError, match="weight must be 1-D"):
+        check_floats(1.0, "weight")
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(("part", "value"), [("indptr", -1), ("indptr", 99), ("indices", 99)])
+def test_broken_sparse_rows_are_refused_by_name(form, part, value):
+    rows = sparse.csr_array(np.arange(1.0, 7.0).reshape(3, 2)).asformat(form)
+    getattr(rows, part)[-1] = value
+    with pytest.raises(ValueError, match="X is a sparse matrix whose arrays contradict each other"):
+        rows_of(rows)

@@ -1,10 +1,20 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn.exceptions import DataConversionWarning
 
-from rankwise.engine.labels import found_labels, sorted_labels, to_ranks
+from rankwise.engine.labels import (
+    found_labels,
+    known_labels,
+    named_labels,
+    ordered_categories,
+    sorted_labels,
+    to_ranks,
+)
 
 
 @given(
@@ -58,3 +68,21 @@ def test_unsigned_labels_do_not_wrap():
 def test_many_labels_are_shortened():
     with pytest.raises(ValueError, match=r"\.\.\."):
         to_ranks(np.array([1000]), np.arange(100))
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_an_ordered_table_of_one_column_has_its_order(library):
+    names, values = ["low", "middle", "high"], ["high", "low", "high"]
+    if library is pd:
+        y = pd.DataFrame({"a": pd.Categorical(values, categories=names, ordered=True)})
+    else:
+        y = pl.DataFrame({"a": pl.Series(values, dtype=pl.Enum(names))})
+    assert ordered_categories(y).tolist() == names
+    with pytest.warns(DataConversionWarning):
+        labels, _ = known_labels(y, None)
+    assert labels.tolist() == names
+
+
+def test_ragged_labels_are_named():
+    with pytest.raises(ValueError, match="labels can't be made an array"):
+        named_labels([[1, 2], [3]], "labels")

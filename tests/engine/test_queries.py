@@ -77,3 +77,14 @@ def test_short_floats():
     codes, n = encode_queries(np.array([2, 1, 2], dtype=np.float16), 3)
     assert codes.tolist() == [1, 0, 1]
     assert n == 2
+
+
+@pytest.mark.parametrize("qid", [[1, "1"], ["1", 1.0], ["a", b"a"], ["a", True], ("1", 1)])
+def test_texts_and_other_names_do_not_mix(qid):
+    with pytest.raises(ValueError, match="qid mixes names"):
+        encode_queries(qid, 2)
+
+
+def test_a_ragged_qid_is_named():
+    with pytest.raises(ValueError, match="qid can't be made an array"):
+        encode_queries([[1, 2], [3]], 2)

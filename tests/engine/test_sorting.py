@@ -219,3 +219,12 @@ def test_levels_grow_like_the_logarithm():
             levels += 1
         assert_array_equal(sort.order, np.arange(n))
         assert levels < 5 * np.log(n)
+
+
+@pytest.mark.parametrize("k", [6, 2**63, 10**400])
+def test_more_than_all_are_all(k):
+    sort = QuickSort(6, np.arange(6), k=k)
+    assert sort.expected() == QuickSort(6, np.arange(6)).expected()
+    while len((pairs := sort.plan())[0]):
+        sort.take(pairs[0] < pairs[1])
+    assert sort.order.tolist() == [0, 1, 2, 3, 4, 5]

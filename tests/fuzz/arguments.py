@@ -15,6 +15,7 @@ from rankwise.magnitude import MPRank
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.reports import Report, Table
 from rankwise.testing.strategies import draw_rankings
 
 REQUIRED = Parameter.empty
@@ -126,6 +127,8 @@ GOOD = {
     **dict.fromkeys(["aquicksort.prefer", "asort_by_degree.prefer"], lambda w: by_mean_later),
     "log": lambda w: [],
     "progress": lambda w: lambda calls, expected: None,
+    "Report.save.self": lambda w: Report("A", "b", [Table("c", ["d"], [["1"]])], ["e"]),
+    "folder": lambda w: w.folder / "report",
     "coef": lambda w: w.real(w.d),
     "thresholds": lambda w: np.sort(w.real(2)),
     "complexity": lambda w: (0.1, Bound(0.2, 1.0, {})),

@@ -57,7 +57,9 @@ def run(start, stop):
 def _alone(folder):
     """Return an environment in which nothing is read from home or from the net."""
     nobody = dict.fromkeys(["http_proxy", "https_proxy"], "http://127.0.0.1:9")
-    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # A relative path would mean another folder there, and another rankwise might be attacked.
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    path = os.pathsep.join([str(HERE), *map(os.path.abspath, given)])
     return os.environ | nobody | {"TMPDIR": folder, "PYTHONPATH": path, "XDG_CACHE_HOME": folder}
 
 

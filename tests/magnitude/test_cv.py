@@ -107,7 +107,7 @@ def test_no_filters_are_shared_by_an_empty_spectrum():
     [
         ({"Cs": [1.0, 0.0]}, {}, "Cs="),
         ({"Cs": []}, {}, "Cs="),
-        ({"Cs": [np.inf]}, {}, "Cs="),
+        ({"Cs": [np.inf]}, {}, "Cs must be finite"),
         ({"gammas": [1.0]}, {}, "no meaning"),
         ({"kernel": "rbf", "gammas": [-1.0]}, {}, "gammas="),
         ({"scoring": "r2"}, {}, "'scoring'"),

@@ -258,3 +258,10 @@ def test_rows_may_be_sparse_in_one_place_and_dense_in_another(model, gamma, shif
         assert_allclose(model.predict(sparse.csr_array(X)), expected, atol=1e-6)
         assert_allclose(model.fit(sparse.csr_matrix(X), y).predict(X), expected, atol=1e-5)
         assert_allclose(model.predict(sparse.csr_matrix(X)), expected, atol=1e-5)
+
+
+def test_a_huge_epsilon_leaves_nothing_to_learn():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for power in (1, 2):
+        model = SVRank(epsilon=1e308, power=power).fit(X, [1, 2, 3] * 4)
+        assert_allclose(model.predict(X), 2.0)

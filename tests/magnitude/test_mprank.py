@@ -313,3 +313,25 @@ def test_bad_input_is_named(parameters, arguments, message):
 def test_unfitted():
     with pytest.raises(NotFittedError):
         MPRank().predict([[1.0]])
+
+
+@pytest.mark.parametrize("other", [None, 0, "model", Ridge()])
+def test_only_the_same_kind_can_be_merged(other):
+    model = MPRank().partial_fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match=r"other=.* must be an MPRank"):
+        model.merge(other)
+
+
+@pytest.mark.parametrize("weight", [-np.inf, np.nan, -1.0, 0.0, 1 + 2j, [1, 2j], "a"])
+def test_one_weight_for_all_rows_is_checked_as_an_array_is(weight):
+    X, y = [[0.0], [1.0]], [0, 1]
+    model = MPRank().partial_fit(X, y)
+    for learn in (model.fit, model.partial_fit, model.leave_pair_out):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+            learn(X, y, sample_weight=weight)
+
+
+def test_one_weight_for_all_rows():
+    X, y = [[0.0], [1.0], [3.0]], [0, 1, 1]
+    same = MPRank().fit(X, y, sample_weight=2.0), MPRank().fit(X, y, sample_weight=[2.0] * 3)
+    assert_allclose(same[0].predict(X), same[1].predict(X))

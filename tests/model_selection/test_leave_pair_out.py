@@ -415,3 +415,9 @@ def test_weights_for_a_model_without():
     X, y = rows(3)
     with pytest.raises(ValueError, match="whose fit takes none"):
         leave_pair_out(KNeighborsRegressor(), X, y, sample_weight=WEIGHT)
+
+
+@pytest.mark.parametrize("n_jobs", [np.inf, "", 0, 1.0, [1]])
+def test_odd_jobs_are_named(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs="):
+        leave_pair_out(Ridge(), np.eye(4), [1, 2, 3, 4], n_jobs=n_jobs)

@@ -115,3 +115,9 @@ def test_masked_entries_are_refused():
             progressive_validation(model, np.ma.masked_equal(X, 3), y)
         with pytest.raises(ValueError, match="y has a masked entry"):
             progressive_validation(model, X, np.ma.masked_array(y, mask=[0, 0, 1, 0]))
+
+
+def test_a_comparator_must_predict():
+    result = progressive_validation(PRank(), np.eye(3), [1, 2, 3])
+    with pytest.raises(TypeError, match="comparator=None must be a fitted model"):
+        result.regret(None)

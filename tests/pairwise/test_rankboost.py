@@ -329,8 +329,9 @@ def test_unfitted_and_unknown(graded_rows):
     with pytest.raises(NotFittedError):
         RankBoost().predict([[1.0]])
     X, y, _, _ = graded_rows(2)
-    with pytest.raises(ValueError, match="feature=4"):
-        RankBoost(2).fit(X, y).feature_score(4)
+    for feature in (4, -1, np.ones(3), 0.5):
+        with pytest.raises(ValueError, match="feature="):
+            RankBoost(2).fit(X, y).feature_score(feature)
 
 
 UNCOMPILED = """

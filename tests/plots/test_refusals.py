@@ -208,3 +208,40 @@ def test_projections_too_large_to_draw():
         ProjectionDisplay([1.7e308, 0.0], [1, 2], [0.0], [1, 2])
     with pytest.raises(ValueError, match=r"X must be .* below"):
         DecisionRegionDisplay.from_estimator(PRank().fit(X, Y), 1.7e308 * np.sign(X), Y)
+
+
+@pytest.mark.parametrize("axes", [{1, 2}, np.array(1.0), [1], [[1, 2], [3]]])
+def test_odd_axes_are_named(axes):
+    model = RankBoost(2).fit(X, Y)
+    with pytest.raises((TypeError, ValueError), match=r"^axes"):
+        FeatureScoreDisplay.from_estimator(model, features=[0], axes=axes)
+
+
+def test_scores_that_are_none_are_named():
+    with pytest.raises(TypeError, match=r"scores\['a'\] must be a FeatureScore, not 1"):
+        FeatureScoreDisplay({"a": 1})
+
+
+@pytest.mark.parametrize("streams", [[1], [(X, Y), None], [(X,)], {"a": 1}, [], [(X, Y), (X, [1])]])
+def test_odd_streams_are_named(streams):
+    with pytest.raises(ValueError, match="streams must be one or more"):
+        OnlineLossDisplay.from_estimators([PRank()], streams)
+
+
+def test_streams_may_be_made_on_the_way():
+    display = OnlineLossDisplay.from_estimators([PRank()], ((X, Y) for _ in range(2)))
+    assert display.curves["PRank"].shape == (2, 60)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["x1", "x2", "regions"])
+@pytest.mark.parametrize("value", ["", {"a": 1}, iter([1]), [[1, 2], True]])
+def test_odd_grids_are_named(name, value):
+    grid = {"x1": [0.0, 1.0], "x2": [0.0, 1.0], "regions": [[0, 1], [0, 1]]} | {name: value}
+    with pytest.raises(ValueError, match=rf"^{name} "):
+        DecisionRegionDisplay(**grid, X=X, y_true=Y, y_pred=Y, labels=[0, 1])
+
+
+def test_curves_that_no_axis_can_show_are_named():
+    with pytest.raises(ValueError, match="the curve of a must be finite numbers below"):
+        OnlineLossDisplay({"a": [[1e307, -1e307], [-1e307, 1e307]]})

@@ -228,7 +228,7 @@ FITTED = PreferenceRanker().fit(X, Y)
         (lambda: PreferenceRanker().fit(X, Y, qid=np.arange(20)), "one grade only"),
         (lambda: PreferenceRanker(features="both").fit(X, Y), "features"),
         (lambda: PreferenceRanker(max_pairs=0).fit(X, Y), "max_pairs"),
-        (lambda: PreferenceRanker(features=lambda U, _: U[:1]).fit(X, Y), "1 rows for"),
+        (lambda: PreferenceRanker(features=lambda U, _: U[:1]).fit(X, Y), r"shape \(1, 4\)"),
         (lambda: PreferenceRanker().fit_pairs(X, [(0, 20)]), r"pairs\[0\] is \[0, 20\]"),
         (lambda: PreferenceRanker().fit_pairs(X, [0, 1]), r"shape \(n_pairs, 2\)"),
         (lambda: PreferenceRanker().fit_pairs(X, [(0.5, 1)]), "whole numbers"),
@@ -255,3 +255,15 @@ def test_difference_and_regression_make_a_score():
     assert_array_equal(model.prefer(X[:-1], X[1:]) > 0.5, margin > 0)
     score = X @ model.estimator_.coef_[0]
     assert_array_equal(model.order(X).order, np.argsort(-score))
+
+
+@pytest.mark.parametrize("made", [None, 2.0, [0.5], {}, np.ones(3), np.ones((2, 2, 2))])
+def test_features_must_be_a_matrix(made):
+    with pytest.raises(ValueError, match="features must return a matrix with a row for each of"):
+        PreferenceRanker(features=lambda *_: made).fit(np.eye(4), [1, 2, 3, 4])
+
+
+def test_ragged_rows_are_named():
+    model = PreferenceRanker().fit(np.eye(2), [1, 2])
+    with pytest.raises(ValueError, match="V can't be made an array"):
+        model.prefer([[1, 2]], [[1, 2], [3]])

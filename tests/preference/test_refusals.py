@@ -153,6 +153,9 @@ def test_odd_arguments_are_taken_or_refused_by_name(name):
         (lambda: preference_loss(P, [0, 1], weight=("top", np.array([9, 2], "u1"))), "increasing"),
         (lambda: check_weight("kemeny", 0), "n=0 must be a whole number of 1 or more"),
         (lambda: check_weight(returns("1"), 2), r"weight\(1, 2\) is '1'"),
+        (lambda: preference_loss(P, [0, 1], weight=returns(1e308)), r"weight\(1, 2\) is 1e\+308"),
+        (lambda: quicksort([0, 1], one, repeats=10**400), "repeats=1000.* must be below"),
+        (lambda: quicksort([0, 1], one, repeats=2**62, symmetrise=True), "repeats=.* below"),
     ],
 )
 def test_refusals_say_what_is_wanted(call, message):

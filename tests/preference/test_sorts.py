@@ -614,3 +614,10 @@ def test_a_million_items_in_some_dozen_batches():
     assert_allclose(ranking.order, np.sort(value)[::-1])
     assert ranking.n_batches < 70
     assert ranking.certain.all()
+
+
+@pytest.mark.parametrize("k", [4, 2**63, 2**64, 10**400])
+def test_the_first_k_of_fewer_are_all(k):
+    found = quicksort([3, 1, 2], lambda u, v: float(u < v), k=k, random_state=0)
+    assert found.order == [1, 2, 3]
+    assert quicksort([], lambda *_: 1.0, k=k).order == []

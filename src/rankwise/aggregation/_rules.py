@@ -15,6 +15,9 @@ from rankwise.engine.loops.ordering.majority import order_cost
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
+# The least chance to start anew: with less, those who always lose are lost in rounding.
+_LEAST = 1e-6
+
 
 def borda(
     rankings: Iterable[Any],
@@ -150,7 +153,7 @@ def markov_chain(
     rankings, weights, candidates, unlisted
         As in `kemeny`.
     teleport : float, default=0.05
-        The chance to start anew, above 0 and at most 1.
+        The chance to start anew, from 1e-6 to 1.
 
     Returns
     -------
@@ -168,8 +171,8 @@ def markov_chain(
     >>> markov_chain([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).order
     ['a', 'b', 'c']
     """
-    if isinstance(teleport, bool) or not (isinstance(teleport, Real) and 0 < teleport <= 1):
-        raise ValueError(f"teleport is {teleport!r}: give a number above 0 and at most 1")
+    if isinstance(teleport, bool) or not (isinstance(teleport, Real) and _LEAST <= teleport <= 1):
+        raise ValueError(f"teleport is {teleport!r}: give a number from {_LEAST} to 1")
     votes = read_votes(rankings, weights, candidates, unlisted)
     wins = votes.wins()
     n = len(wins)

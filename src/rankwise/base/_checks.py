@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from rankwise.engine._sklearn import check_sample_weight
-from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
+from rankwise.engine.inputs import as_floats, ratings_of, refuse_masked, rows_of
 from rankwise.engine.queries import encode_queries
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -123,7 +123,7 @@ def check_ranked(
     missing: bool = False,
 ) -> Ranked:
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
-    refuse_masked(sample_weight, "sample_weight")
+    given = None if sample_weight is None else as_floats(sample_weight, "sample_weight")
     refuse_masked(y, "y")
     with np.errstate(over="ignore", invalid="ignore"):
         rows, ratings = validate_data(
@@ -137,8 +137,10 @@ def check_ranked(
             y_numeric=True,
             reset=reset,
         )
-    ratings = np.ascontiguousarray(ratings, dtype=np.float64)
-    weight, weight_unit = _scaled(check_sample_weight(sample_weight, rows, dtype=np.float64))
+    ratings = np.ascontiguousarray(as_floats(ratings, "y"))
+    if given is not None and given.ndim == 0:
+        given = np.full(len(ratings), float(given))
+    weight, weight_unit = _scaled(check_sample_weight(given, rows, dtype=np.float64))
     codes, n_queries = encode_queries(qid, len(ratings))
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise.engine.inputs import as_floats
+
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
@@ -49,7 +51,7 @@ class Ranking:
     @classmethod
     def from_scores(cls, scores: ArrayLike) -> Self:
         """Order the indices of ``scores`` from the highest to the lowest; ties as they come."""
-        values = np.asarray(scores, dtype=np.float64)
+        values = as_floats(scores, "scores")
         if values.ndim != 1 or np.isnan(values).any():
             raise ValueError("scores must be a 1-D array without NaN, one number an item")
         order = np.argsort(-values, kind="stable")

@@ -1,16 +1,15 @@
 """What the bounds take, and lengths of rows that a float can hold."""
 
 import math
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from rankwise.engine.inputs import refuse_masked
-from rankwise.engine.kernels import Kernel
-from rankwise.metrics._validation import as_floats
+from rankwise.engine.arguments import check_whole, is_finite_number
+from rankwise.engine.inputs import check_floats, rows_of
+from rankwise.engine.kernels import checked_kernel
 
 Floats = NDArray[np.float64]
 
@@ -20,11 +19,11 @@ _WIDE = 400
 
 def check_rows(X: Any, *, sparse: bool = True) -> Any:
     """Return rows of finite numbers, as an array or a CSR matrix."""
-    refuse_masked(X, "X")
+    rows = rows_of(X)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return check_array(
-                X, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name="X"
+                rows, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name="X"
             )
     except OverflowError as error:
         raise ValueError(f"X must be numbers that a float can hold: {error}") from error
@@ -32,32 +31,18 @@ def check_rows(X: Any, *, sparse: bool = True) -> Any:
 
 def check_list(values: Any, name: str) -> Floats:
     """Return a list of finite numbers, which may be empty."""
-    array = as_floats(values, name)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a list of finite numbers, but it is {values!r}")
-    return array
+    return check_floats(values, name)
 
 
 def check_count(n: Any, name: str) -> None:
     """Refuse what is no number of rows."""
-    if not (isinstance(n, Integral) and 0 < int(n) < 2**63):
-        raise ValueError(f"{name}={n!r} must be a whole number of rows, at least 1")
+    check_whole(n, name)
 
 
 def check_delta(delta: Any) -> None:
     """Refuse what is no probability to fail with."""
-    if not (is_number(delta) and 0 < delta < 1):
+    if not (is_finite_number(delta) and 0 < delta < 1):
         raise ValueError(f"delta={delta!r} must be between 0 and 1, such as 0.05")
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a number that a float can hold."""
-    if not isinstance(value, Real):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
 
 
 def product(*factors: float) -> float:
@@ -82,13 +67,12 @@ def shrink(rows: Any) -> tuple[Any, int]:
     return less, exponent
 
 
-def kernel_diagonal(rows: Any, kernel: Any, *options: Any) -> tuple[Floats, int]:
-    """Return K(x, x) / 4^e of the rows, and e."""
-    if not (callable(kernel) or kernel in ("linear", "poly", "rbf", "precomputed")):
-        raise ValueError(f"kernel={kernel!r} must be linear, poly, rbf, precomputed or callable")
+def kernel_diagonal(rows: Any, caller: str, kernel: Any, *options: Any) -> tuple[Floats, int]:
+    """Return K(x, x) / 4^e of the rows, and e; ``caller`` is who takes the kernel's parameters."""
+    chosen = checked_kernel(caller, kernel, *options)
     rows, exponent = shrink(rows) if kernel == "linear" else (rows, 0)
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.asarray(Kernel(kernel, *options).diagonal(rows), dtype=np.float64)
+        squares = np.asarray(chosen.diagonal(rows), dtype=np.float64)
     if not np.isfinite(squares).all():
         raise ValueError(
             f"kernel={kernel!r} has a K(x, x) that no float can hold: scale the features"

@@ -20,14 +20,13 @@ from rankwise.bounds._inputs import (
     check_list,
     check_rows,
     grow,
-    is_number,
     kernel_diagonal,
     product,
 )
 from rankwise.bounds._result import Bound
-from rankwise.engine.inputs import ratings_of
+from rankwise.engine.arguments import check_word, is_finite_number
+from rankwise.engine.inputs import as_floats, ratings_of
 from rankwise.engine.queries import encode_queries
-from rankwise.metrics._validation import as_floats
 
 _KINDS = ("linear", "kernel", "stumps")
 
@@ -115,7 +114,7 @@ def empirical_rademacher(
     Bound
         With the pieces ``radius``, ``m``, and ``kappa`` (root of the largest K(x, x)) or
         ``n_stumps`` (N). Vacuous at the largest score that a row can have: radius times kappa, or
-        half the radius.
+        half the radius. Infinite if no float can hold it.
 
     References
     ----------
@@ -128,9 +127,8 @@ def empirical_rademacher(
     >>> empirical_rademacher([[3.0, 4.0]] * 100).value
     0.5
     """
-    if kind not in _KINDS:
-        raise ValueError(f"kind={kind!r} must be one of {', '.join(_KINDS)}")
-    if not (is_number(radius) and radius > 0):
+    check_word(kind, "kind", _KINDS)
+    if not (is_finite_number(radius) and radius > 0):
         raise ValueError(f"radius={radius!r} must be a positive number")
     rows = check_rows(X, sparse=kind != "stumps")
     m = rows.shape[0]
@@ -140,7 +138,7 @@ def empirical_rademacher(
         value = radius * math.sqrt(math.log(2 * n_stumps) / (2 * m))
         return _bound(value, radius / 2, {"radius": radius, "m": m, "n_stumps": n_stumps})
     name = "linear" if kind == "linear" else kernel
-    squares, exponent = kernel_diagonal(rows, name, gamma, degree, coef0)
+    squares, exponent = kernel_diagonal(rows, "empirical_rademacher", name, gamma, degree, coef0)
     kappa = grow(math.sqrt(squares.max()), exponent)
     # the root of the mean square, which is no larger than kappa
     length = grow(math.sqrt((squares / m).sum()), exponent)

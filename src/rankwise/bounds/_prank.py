@@ -9,15 +9,15 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from rankwise.bounds._inputs import check_rows, grow, is_number, shrink
+from rankwise.bounds._inputs import check_rows, grow, shrink
 from rankwise.bounds._result import Bound
-from rankwise.engine.inputs import refuse_masked
+from rankwise.engine.arguments import is_finite_number
+from rankwise.engine.inputs import as_floats, refuse_masked
 from rankwise.engine.labels import found_labels, known_labels, to_ranks, warn_alphabetical
-from rankwise.metrics._validation import as_floats, exponent_of, scaled
+from rankwise.metrics._validation import exponent_of, scaled
 
 
 def ranking_margin(
@@ -137,7 +137,8 @@ def prank_regret_bound(
     -------
     Bound
         With the pieces ``margin``, ``hinge`` (H), ``radius``, ``n_ranks`` and ``n_rounds``. Vacuous
-        at m (k-1) or more, the largest rank loss there is.
+        at m (k-1) or more, the largest rank loss there is. It and H are infinite if no float can
+        hold them.
 
     References
     ----------
@@ -151,16 +152,19 @@ def prank_regret_bound(
     >>> print(f"{bound.value:.1f} of {bound.trivial:.0f}, H = {bound.pieces['hinge']:.2f}")
     44.2 of 122, H = 1.08
     """
-    if not (is_number(margin) and margin > 0):
+    if not (is_finite_number(margin) and margin > 0):
         raise ValueError(f"margin={margin!r} must be a positive number, such as 0.1")
     margins, radius = _margins(X, y, coef, thresholds, labels)
     n_rounds, cuts = margins.shape
-    hinge = float(np.maximum(0.0, margin - margins).sum())
-    reach = math.sqrt(cuts) * math.hypot(radius, 1)
-    longest = reach + math.hypot(reach, 2 * math.sqrt(margin) * math.sqrt(hinge))
-    value = _square(longest / 2 / float(margin))
+    g = float(margin)
+    with np.errstate(over="ignore"):
+        hinge = float(np.maximum(0.0, g - margins).sum())
+        # H / g, which a float can hold even if it can't hold H
+        misses = float(np.maximum(0.0, 1.0 - margins / g).sum())
+    reach = math.sqrt(cuts) * math.hypot(radius, 1) / 2 / g
+    value = _square(reach + math.hypot(reach, math.sqrt(misses)))
     pieces = {
-        "margin": float(margin),
+        "margin": g,
         "hinge": hinge,
         "radius": radius,
         "n_ranks": cuts + 1,
@@ -183,9 +187,6 @@ def _margins(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the unit-norm margins of shape (m, k-1), and the length of the longest row."""
     rows, exponent = shrink(check_rows(X))
-    if sparse.issparse(rows):
-        rows = rows.copy()
-        rows.sum_duplicates()
     w, b = as_floats(coef, "coef"), as_floats(thresholds, "thresholds")
     if w.shape != (rows.shape[1],):
         raise ValueError(

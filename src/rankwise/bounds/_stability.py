@@ -17,11 +17,11 @@ from rankwise.bounds._inputs import (
     check_delta,
     check_rows,
     grow,
-    is_number,
     kernel_diagonal,
     product,
 )
 from rankwise.bounds._result import Bound
+from rankwise.engine.arguments import check_word, is_finite_number
 
 _COVERED = ("magnitude", "epsilon_insensitive", "hinge_rank")
 
@@ -67,11 +67,12 @@ def stability_beta(
     4e-05
     """
     _check(C=C, kappa=kappa, M=M)
-    if cost not in _COVERED:
-        jumps = " (it jumps at a tie)" if cost == "hinge_magnitude" else ""
+    if isinstance(cost, str) and cost == "hinge_magnitude":
         raise ValueError(
-            f"cost={cost!r} is not covered by the theorem{jumps}: take one of {', '.join(_COVERED)}"
+            "cost='hinge_magnitude' is not covered by the theorem (it jumps at a tie): take one of "
+            f"{', '.join(_COVERED)}"
         )
+    check_word(cost, "cost", _COVERED)
     if not (isinstance(power, Integral) and power in (1, 2)):
         raise ValueError(f"power={power!r} must be 1 or 2")
     check_count(m, "m")
@@ -121,7 +122,8 @@ def stability_bound(
     -------
     Bound
         With the pieces of `stability_beta`, ``beta``, ``deviation`` (the last term), ``empirical``
-        and ``delta``. Vacuous at (2M)^power or more, the largest cost there is.
+        and ``delta``. Vacuous at (2M)^power or more, the largest cost there is. Infinite if no
+        float can hold it.
 
     References
     ----------
@@ -138,7 +140,7 @@ def stability_bound(
     0.165 of 2.0, beta = 4e-05
     """
     beta = stability_beta(C=C, kappa=kappa, m=m, power=power, M=M, cost=cost)
-    if not (is_number(empirical) and empirical >= 0):
+    if not (is_finite_number(empirical) and empirical >= 0):
         raise ValueError(f"empirical={empirical!r} must be a mean cost, a number of at least 0")
     check_delta(delta)
     doubt = math.log(2.0) - math.log(delta)
@@ -179,11 +181,13 @@ def kernel_radius(
     >>> kernel_radius([[3.0, 4.0], [1.0, 1.0]]), kernel_radius([[3.0, 4.0]], kernel="rbf")
     (5.0, 1.0)
     """
-    squares, exponent = kernel_diagonal(check_rows(X), kernel, gamma, degree, coef0)
+    squares, exponent = kernel_diagonal(
+        check_rows(X), "kernel_radius", kernel, gamma, degree, coef0
+    )
     return grow(math.sqrt(squares.max()), exponent)
 
 
 def _check(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not (is_number(value) and value > 0):
+        if not (is_finite_number(value) and value > 0):
             raise ValueError(f"{name}={value!r} must be a positive number")

@@ -11,12 +11,15 @@ from typing import Any
 
 from rankwise.datasets._files import PathLike, need
 from rankwise.datasets._registry import DatasetInfo
+from rankwise.engine.arguments import check_text, is_finite_number
 
 FOLDER, MIRROR = "RANKWISE_DATA", "RANKWISE_MIRROR"
 KNOWN = "registry"
 
 _ATTEMPTS = 3
 _PAUSE = 0.5
+# The longest timeout that may be asked for, in seconds.
+_LONGEST = 86400.0
 _HASHES = "checksums.json"
 
 
@@ -83,13 +86,18 @@ def locate(
     timeout: float,
 ) -> Path:
     """Return where a data set lies, after a download if it must be."""
+    for name, text in (("url", url), ("checksum", checksum)):
+        if text is not None:
+            check_text(text, name)
+    if not (is_finite_number(timeout) and 0 < timeout <= _LONGEST):
+        raise ValueError(f"timeout={timeout!r} must be a number of seconds above 0, at most a day")
     offline = os.environ.get(FOLDER)
     if data_home is None and offline:
         for pattern in info.offline:
             if found := sorted(Path(offline).glob(pattern)):
                 return found[0]
     pooch = need("pooch")
-    home = Path(data_home or pooch.os_cache("rankwise")).expanduser()
+    home = Path(pooch.os_cache("rankwise") if data_home is None else data_home).expanduser()
     home.mkdir(parents=True, exist_ok=True)
     name = info.urls[0].rpartition("/")[2]
     known = info.checksum if checksum == KNOWN else checksum

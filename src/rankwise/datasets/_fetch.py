@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING
 
 from rankwise.datasets._download import KNOWN, locate
-from rankwise.datasets._files import PathLike
+from rankwise.datasets._files import ON_BAD_ROWS, PathLike
+from rankwise.datasets._readers_book_crossing import FILES as BOOK_CROSSING
 from rankwise.datasets._readers_book_crossing import read_book_crossing
 from rankwise.datasets._readers_jester import read_jester
+from rankwise.datasets._readers_movielens import FILES as MOVIELENS
 from rankwise.datasets._readers_movielens import read_movielens
 from rankwise.datasets._registry import REGISTRY
+from rankwise.engine.arguments import check_whole, check_word
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -66,8 +69,8 @@ def fetch_movielens(
     >>> from rankwise.datasets import fetch_movielens
     >>> ratings = fetch_movielens("100k")  # doctest: +SKIP
     """
-    if release not in _RELEASES:
-        raise ValueError(f"release must be one of {', '.join(_RELEASES)}, not {release!r}")
+    check_word(release, "release", _RELEASES)
+    _check_reading(on_bad_rows, table, tuple(MOVIELENS))
     path = locate(
         REGISTRY[f"ml-{release}"], data_home=data_home, url=url, checksum=checksum, timeout=timeout
     )
@@ -110,10 +113,15 @@ def fetch_jester(
     >>> from rankwise.datasets import fetch_jester
     >>> ratings = fetch_jester(1)  # doctest: +SKIP
     """
-    if part not in (1, 2, 3):
-        raise ValueError(f"part must be 1, 2 or 3, not {part!r}")
+    _check_reading(on_bad_rows)
+    if check_whole(part, "part") > 3:
+        raise ValueError(f"part={part!r} must be 1, 2 or 3")
     path = locate(
-        REGISTRY[f"jester-{part}"], data_home=data_home, url=url, checksum=checksum, timeout=timeout
+        REGISTRY[f"jester-{int(part)}"],
+        data_home=data_home,
+        url=url,
+        checksum=checksum,
+        timeout=timeout,
     )
     return read_jester(path, on_bad_rows=on_bad_rows)
 
@@ -154,7 +162,15 @@ def fetch_book_crossing(
     >>> from rankwise.datasets import fetch_book_crossing
     >>> ratings = fetch_book_crossing(url="https://.../BX-CSV-Dump.zip")  # doctest: +SKIP
     """
+    _check_reading(on_bad_rows, table, tuple(BOOK_CROSSING))
     path = locate(
         REGISTRY["book-crossing"], data_home=data_home, url=url, checksum=checksum, timeout=timeout
     )
     return read_book_crossing(path, table=table, on_bad_rows=on_bad_rows)
+
+
+def _check_reading(on_bad_rows: str, table: str = "", tables: tuple[str, ...] = ()) -> None:
+    """Refuse what the reader would refuse, before anything is downloaded."""
+    check_word(on_bad_rows, "on_bad_rows", ON_BAD_ROWS)
+    if tables:
+        check_word(table, "table", tables)

@@ -12,11 +12,13 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
+from rankwise.engine.arguments import check_word
 from rankwise.engine.warn import warn_user
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
+ON_BAD_ROWS = ("raise", "skip")
 # An archive may unpack to so many bytes, or to so many times its size if that is more.
 UNPACKED_BYTES, UNPACKED_RATIO = 2**26, 100
 
@@ -46,8 +48,7 @@ class BadRows:
     """
 
     def __init__(self, source: Source, on_bad_rows: str) -> None:
-        if on_bad_rows not in {"raise", "skip"}:
-            raise ValueError(f"on_bad_rows must be 'raise' or 'skip', not {on_bad_rows!r}")
+        check_word(on_bad_rows, "on_bad_rows", ON_BAD_ROWS)
         self.label = source.label
         self.cut = source.cut
         self.stop = on_bad_rows == "raise"

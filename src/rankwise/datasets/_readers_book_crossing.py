@@ -8,6 +8,7 @@ import numpy as np
 
 from rankwise.datasets._files import BadRows, PathLike, clean, pandas, read_source
 from rankwise.datasets._table import Column, Layout, read_table
+from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.text import BACKSLASH, TEXT, WHOLE
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def read_book_crossing(
     0  276725  034545104X     NaN      True
     1  276726  0155061224     5.0     False
     """
-    if table not in FILES:
-        raise ValueError(f"table must be one of {', '.join(FILES)}, not {table!r}")
+    check_word(table, "table", tuple(FILES))
     source = clean(read_source(path, FILES[table]))
     bad = BadRows(source, on_bad_rows)
     columns, _ = read_table(source, _LAYOUTS[table], bad)

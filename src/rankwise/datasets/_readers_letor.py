@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from rankwise.datasets._files import BadRows, PathLike, Source, clean, read_source
 from rankwise.datasets._table import Array, Column, Layout, is_number, read_table
+from rankwise.engine.arguments import check_flag, check_whole
 from rankwise.engine.loops.text import WHOLE, scan_letor
 
 _DENSE, _SPARSE = 10_000, 2**31 - 1
@@ -98,6 +99,10 @@ def read_letor(
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("path is an empty sequence, wanted at least one file")
+    check_flag(sparse, "sparse")
+    check_flag(zero_based, "zero_based")
+    if n_features is not None:
+        check_whole(n_features, "n_features")
     if n_features is not None and not 1 <= n_features <= (_SPARSE if sparse else _DENSE):
         raise ValueError(f"n_features={n_features} must be 1 to 10,000, or pass sparse=True")
     limit = (n_features or (_SPARSE if sparse else _DENSE)) - zero_based

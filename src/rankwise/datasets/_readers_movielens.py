@@ -15,6 +15,7 @@ from rankwise.datasets._files import (
     read_source,
 )
 from rankwise.datasets._table import Array, Column, Layout, read_table, text_encoding
+from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.text import DOUBLED, REAL, TEXT, WHOLE
 
 if TYPE_CHECKING:
@@ -172,8 +173,7 @@ def read_movielens(
     0     1  1193     5.0  978300760
     1     1   661     3.0  978302109
     """
-    if table not in FILES:
-        raise ValueError(f"table must be one of {', '.join(FILES)}, not {table!r}")
+    check_word(table, "table", tuple(FILES))
     source = clean(read_source(path, FILES[table]))
     bad = BadRows(source, on_bad_rows)
     layout = _layout(source, table)

@@ -5,6 +5,7 @@ from sklearn.utils import Bunch
 
 from rankwise.datasets._files import BadRows, PathLike, clean, first_line, read_source
 from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
+from rankwise.engine.arguments import check_text
 from rankwise.engine.loops.text import DOUBLED, REAL
 
 
@@ -45,6 +46,8 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     (array([[ 7.4,  1.9],
            [11.2,  2. ]]), array([3, 4]), ['acid', 'sugar'])
     """
+    if target is not None:
+        check_text(target, "target")
     source = clean(read_source(path))
     bad = BadRows(source, on_bad_rows)
     head = first_line(source)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.datasets._files import BadRows, PathLike, clean, decode, read_source
+from rankwise.engine.arguments import check_flag
 
 TYPES = ("soc", "soi", "toc", "toi")
 
@@ -78,6 +79,8 @@ def read_preflib(
     [['elm', ('ash', 'oak')], ['elm', ('ash', 'oak')], ['ash', 'oak', 'elm']]
     ([[3, (1, 2)], [1, 2, 3]], array([2, 1]))
     """
+    check_flag(names, "names")
+    check_flag(return_counts, "return_counts")
     source = clean(read_source(path))
     bad = BadRows(source, on_bad_rows)
     lines = decode(source).rstrip("\n").split("\n")

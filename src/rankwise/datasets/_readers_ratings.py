@@ -27,6 +27,7 @@ from rankwise.datasets._table import (
     read_table,
     text_encoding,
 )
+from rankwise.engine.arguments import check_flag
 from rankwise.engine.loops.text import DOUBLED, ID, NONE, REAL, TEXT
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def read_ratings(
     """
     named = _check_columns(columns)
     bounds = _check_scale(scale)
+    if header is not None:
+        check_flag(header, "header")
     if separator is not None:
         _check_separator(separator)
     source = clean(read_source(path))

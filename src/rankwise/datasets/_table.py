@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.datasets._files import BadRows, Source
+from rankwise.engine.arguments import check_text
 from rankwise.engine.loops.text import (
     BACKSLASH,
     DOUBLED,
@@ -188,6 +189,8 @@ def _texts(raw: bytes, first: Array, past: Array, layout: Layout, encoding: str)
 
 def text_encoding(source: Source, encoding: str | None) -> str:
     """Check the encoding; without one, choose UTF-8 if the bytes are valid, else Latin-1."""
+    if encoding is not None:
+        check_text(encoding, "encoding")
     try:
         source.raw.decode(encoding or "utf-8")
     except LookupError as error:

@@ -8,8 +8,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise.engine.arguments import as_array, only_column
 from rankwise.engine.labels import any_missing, ordered_categories, to_ranks
 
 
@@ -36,6 +38,47 @@ def refuse_masked(values: Any, name: str) -> None:
             f"{name} has a masked entry ({where}), which has no value: drop the row, or fill it "
             f"with {name}.filled(...)"
         )
+
+
+def as_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Return an array of floats, of any shape; what no float can hold becomes infinite.
+
+    Raises
+    ------
+    ValueError
+        If something is no real number.
+    """
+    refuse_masked(values, name)
+    array = values if hasattr(values, "dtype") else as_array(values, name)
+    kind = getattr(array.dtype, "kind", "")
+    mixed = kind == "O" and any(isinstance(value, complex) for value in np.ravel(array))
+    if mixed or kind in {"c", "m", "M"}:
+        raise ValueError(f"{name} must be numbers on a line, but its type is {array.dtype}")
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from error
+
+
+def check_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Return a 1-D array of finite floats, which may be empty.
+
+    Raises
+    ------
+    ValueError
+        If it is not 1-D, or an entry is no finite number. The message names the first.
+    """
+    array = as_floats(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, a list of numbers, but its shape is {array.shape}")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(
+            f"{name} must be finite numbers, but contains {array[bad[0]]} (row {bad[0]}): drop it "
+            "or correct it"
+        )
+    return array
 
 
 def rows_of(X: Any, name: str = "X") -> Any:
@@ -85,6 +128,9 @@ def _checked(X: Any) -> Any:
     if X.format not in kinds:
         return X
     same = kinds[X.format]((X.data, X.indices, X.indptr), shape=X.shape)
+    # SciPy looks no further if the last number is negative.
+    if (np.diff(same.indptr) < 0).any():
+        raise ValueError("indptr must not fall")
     same.check_format(full_check=True)
     return same
 
@@ -112,7 +158,7 @@ def ratings_of(y: Any, name: str) -> Any:
     ValueError
         If a categorical has a missing value, or neither an order nor numbers.
     """
-    column = _only_column(y)
+    column = only_column(y)
     if not _is_categorical(column):
         return y
     values = np.asarray(column)
@@ -131,15 +177,6 @@ def ratings_of(y: Any, name: str) -> Any:
                 "ordered=True), polars: cast it to pl.Enum([...])), lowest first"
             )
     return np.array(labels)
-
-
-def _only_column(y: Any) -> Any:
-    """Return the column of a table of one column, and anything else unchanged."""
-    if getattr(y, "ndim", 2) != 2 or getattr(y, "shape", (0, 0))[1:] != (1,):
-        return y
-    if hasattr(y, "iloc"):
-        return y.iloc[:, 0]
-    return y.to_series(0) if hasattr(y, "to_series") else y
 
 
 def _is_categorical(y: Any) -> bool:

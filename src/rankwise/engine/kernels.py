@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from rankwise.engine.loops.online.kernel_values import monomials
@@ -85,7 +89,7 @@ class Kernel(NamedTuple):
         if callable(self.kernel):
             return np.array([self._called(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
         if self.kernel == "precomputed":
-            return np.array(np.diagonal(X), dtype=np.float64)
+            return np.array(X.diagonal(), dtype=np.float64)
         if self.kernel == "rbf":
             return np.ones(X.shape[0])
         squares = row_norms(X, squared=True)
@@ -109,6 +113,26 @@ class Kernel(NamedTuple):
                 * (values.dtype.kind == "f" and not numbers)
             )
         return np.array(values, dtype=np.float64, order="C")
+
+
+def checked_kernel(caller: str, kernel: Any, gamma: Any, degree: Any, coef0: Any) -> Kernel:
+    """Return a kernel whose parameters are as those of an estimator must be.
+
+    Parameters
+    ----------
+    caller : str
+        The function that takes them, for the message.
+    kernel, gamma, degree, coef0
+        As in `Kernel`.
+
+    Raises
+    ------
+    ValueError
+        If one is not. The message names it and what it may be.
+    """
+    found = Kernel(kernel, gamma, degree, coef0)
+    validate_parameter_constraints(KERNEL_CONSTRAINTS, found._asdict(), caller)
+    return found
 
 
 class Anchored(NamedTuple):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
+from rankwise.engine.arguments import as_array, only_column
 from rankwise.engine.warn import warn_user
 
 Labels = NDArray[np.generic]
@@ -65,8 +66,11 @@ def any_missing(values: Labels) -> bool:
 
 
 def ordered_categories(y: object) -> Labels | None:
-    """Return the categories of an ordered pandas categorical or a polars Enum, lowest first."""
-    dtype: Any = getattr(y, "dtype", None)
+    """Return the categories of an ordered pandas categorical or a polars Enum, lowest first.
+
+    It may be an array, a column or a table of one column. None: it is neither.
+    """
+    dtype: Any = getattr(only_column(y), "dtype", None)
     if not getattr(dtype, "ordered", False) and type(dtype).__name__ != "Enum":
         return None
     return np.asarray(dtype.categories)
@@ -82,7 +86,7 @@ def named_labels(order: Any, name: str) -> Labels:
     name : str
         The argument's name, for the message.
     """
-    labels = np.asarray(order)
+    labels = as_array(order, name)
     if labels.ndim != 1 or len(labels) < 2:
         raise ValueError(f"{name}={order!r} must be a list of at least two labels")
     if labels.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in order):

@@ -3,10 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise.engine.arguments import as_array
+from rankwise.engine.inputs import as_floats, refuse_masked
+
 
 def check_pairs(pairs: ArrayLike, n_rows: int, name: str = "pairs") -> NDArray[np.int64]:
     """Return pairs (worse, better) of rows below ``n_rows``, one or more, as whole numbers."""
-    given = np.asarray(pairs)
+    refuse_masked(pairs, name)
+    given = as_array(pairs, name)
     if given.ndim != 2 or given.shape[1] != 2 or not len(given) or given.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be whole numbers of shape (n_pairs, 2), the rows (worse, better) of one "
@@ -26,7 +30,7 @@ def check_weighted_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Return the pairs of two rows that weigh something, their weights, and how many do not."""
     given = check_pairs(pairs, n_rows)
-    weight = np.ones(len(given)) if pair_weight is None else np.asarray(pair_weight, dtype=float)
+    weight = np.ones(len(given)) if pair_weight is None else as_floats(pair_weight, "pair_weight")
     if weight.shape != (len(given),):
         raise ValueError(
             f"pair_weight has the shape {weight.shape} for {len(given)} pairs: give one a pair"

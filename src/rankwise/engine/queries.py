@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine.arguments import as_array
 from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import any_missing, sorted_labels, to_ranks
 from rankwise.engine.loops.keys import counting_sort
+
+_MIXED = "qid mixes names that can't be sorted: use integers or strings"
 
 
 def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
@@ -39,11 +42,13 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
     if qid is None:
         return np.zeros(n, dtype=np.int64), 1
     refuse_masked(qid, "qid")
-    values = np.asarray(qid)
+    values = as_array(qid, "qid")
     if values.ndim != 1:
         raise ValueError(f"qid must be 1-D, one name a row, but its shape is {values.shape}")
     if len(values) != n:
         raise ValueError(f"qid has {len(values)} entries for {n} rows: give each row its query")
+    if values.dtype.kind in "US" and not hasattr(qid, "dtype"):
+        _refuse_mixture(qid)
     if any_missing(values):
         raise ValueError("qid contains NaN: a row must belong to a query; drop it or name one")
     if values.dtype.kind in "biu":
@@ -63,9 +68,15 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
     try:
         code_of = {name: code for code, name in enumerate(sorted(set(listed)))}
     except TypeError as error:
-        raise ValueError("qid mixes names that can't be sorted: use integers or strings") from error
+        raise ValueError(_MIXED) from error
     codes = np.fromiter((code_of[name] for name in listed), dtype=np.int64, count=n)
     return codes, len(code_of)
+
+
+def _refuse_mixture(names: Any) -> None:
+    """Refuse a list of texts and other names, which NumPy makes texts of: 1 would become "1"."""
+    if not (all(isinstance(n, str) for n in names) or all(isinstance(n, bytes) for n in names)):
+        raise ValueError(_MIXED)
 
 
 def group_rows(

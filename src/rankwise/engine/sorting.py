@@ -73,7 +73,7 @@ class QuickSort:
         self.decided = np.ones(n, dtype=np.bool_)
         self._priority = np.array(priority, dtype=np.int64)
         self._known = np.empty((0, 2), dtype=np.int64) if known is None else np.asarray(known)
-        self._top = n if k is None else k
+        self._top = n if k is None else min(n, k)
         edges = np.array([0, n] if lists is None else lists, dtype=np.int64)
         self._blocks = np.column_stack([edges[:-1], edges[1:]])[np.diff(edges) > 1]
         if self._top == 0:

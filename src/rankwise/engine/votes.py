@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from rankwise.engine.loops.ordering.majority import count_wins
 from rankwise.engine.loops.pairs.inversions import count_inversions
@@ -141,7 +142,7 @@ def read_votes(
 
 
 def _iterable(value: Any) -> bool:
-    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0 and not issparse(value)
 
 
 def _short(value: Any) -> str:

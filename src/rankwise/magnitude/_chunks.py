@@ -108,6 +108,8 @@ class ChunkLearner(KernelRanker):
         -------
         self
         """
+        if not isinstance(other, ChunkLearner):
+            raise TypeError(f"other={other!r} must be an MPRank that has learned by partial_fit")
         return self._learned(self._known_statistics().merged(other._known_statistics()))
 
     def _known_statistics(self) -> Statistics:

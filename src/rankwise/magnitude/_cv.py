@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernel_ranker import KernelRanker
 from rankwise.base import check_rows, unchanged_on_error
+from rankwise.engine.inputs import check_floats
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.solvers.left_out import left_out_errors
 from rankwise.engine.solvers.ridge import Sample
@@ -170,8 +171,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
 
 
 def _positive(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    numbers = np.asarray(values, dtype=np.float64)
-    good = numbers.ndim == 1 and len(numbers) and (numbers > 0).all()
-    if not (good and np.isfinite(numbers).all()):
+    numbers = check_floats(values, name)
+    if not (len(numbers) and (numbers > 0).all()):
         raise ValueError(f"{name}={values!r} must be one or more positive numbers, in a list")
     return numbers

@@ -1,9 +1,12 @@
 """Where to end a ranked list."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from rankwise.engine.arguments import check_whole
+from rankwise.engine.inputs import check_floats
 
 
 def cut_at_gap(
@@ -39,19 +42,18 @@ def cut_at_gap(
     >>> cut_at_gap(scores, min_gap=3)
     6
     """
-    values = np.asarray(scores, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise ValueError("scores must be one or more finite numbers in a 1-D array")
+    values = check_floats(scores, "scores")
     n = len(values)
-    most = max(n, min_keep) if max_keep is None else max_keep
-    if not (isinstance(min_keep, Integral) and isinstance(most, Integral)):
-        raise TypeError(f"{min_keep=} and {max_keep=} must be whole numbers")
-    if not 1 <= min_keep <= most:
+    if not n:
+        raise ValueError("scores is empty: give one or more numbers in a 1-D array")
+    least = check_whole(min_keep, "min_keep")
+    most = max(n, least) if max_keep is None else check_whole(max_keep, "max_keep")
+    if least > most:
         raise ValueError(f"{min_keep=} must be 1 or more, and {max_keep=} not below it")
     if not (isinstance(min_gap, Real) and min_gap >= 0):
         raise ValueError(f"{min_gap=} must be a number, at least 0")
     ranked = -np.sort(-values)
-    gaps = (ranked[:-1] - ranked[1:])[min_keep - 1 : most]
+    gaps = (ranked[:-1] - ranked[1:])[least - 1 : most]
     if not len(gaps) or gaps.max() < min_gap or gaps.max() == 0:
         return int(min(most, n))
-    return int(min_keep + gaps.argmax())
+    return int(least + gaps.argmax())

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from rankwise.engine.arguments import check_word
 from rankwise.engine.pairs import Pairs, count_placements, row_counts
 from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
 from rankwise.metrics._validation import Floats, check_numbers
@@ -95,8 +96,7 @@ def auc_interval(
     (1.0, 1.0)
     """
     z = _quantile(level)
-    if method not in _METHODS:
-        raise ValueError(f"method={method!r} must be one of {', '.join(_METHODS)}")
+    check_word(method, "method", _METHODS)
     y = check_two_classes(y_true)
     s = check_numbers(y_score, "y_score", len(y))
     if qid is None:

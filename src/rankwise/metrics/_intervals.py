@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
-from rankwise.metrics._validation import as_floats, exponent_of, scaled
+from rankwise.engine.inputs import as_floats
+from rankwise.metrics._validation import exponent_of, scaled
 
 
 def mean_interval(

@@ -122,7 +122,7 @@ def neg_mean_rank_loss_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> flo
     >>> cross_val_score(PRank(), X, y, cv=3, scoring=neg_mean_rank_loss_scorer).shape
     (3,)
     """
-    if not hasattr(estimator, "classes_"):
+    if not (hasattr(estimator, "classes_") and hasattr(estimator, "predict")):
         raise ValueError(
             f"{type(estimator).__name__} has no classes_, which are the ranks: fit a classifier"
         )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.inputs import ratings_of, refuse_masked
+from rankwise.engine.inputs import as_floats, ratings_of
 
 Floats = NDArray[np.float64]
 
@@ -33,19 +33,6 @@ def check_numbers(values: Any, name: str, n: int | None = None) -> Floats:
         row = int(np.argmin(np.isfinite(array)))
         raise ValueError(f"{name} contains {array[row]} (row {row}): drop the row or correct it")
     return np.ascontiguousarray(array)
-
-
-def as_floats(values: Any, name: str) -> Floats:
-    """Return an array of floats, of any shape; what no float can hold becomes infinite."""
-    refuse_masked(values, name)
-    kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind in ("c", "m", "M"):
-        raise ValueError(f"{name} must be numbers on a line, but its type is {values.dtype}")
-    try:
-        with np.errstate(over="ignore"):
-            return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must be numbers: {error}") from error
 
 
 def check_weights(values: Any, n: int) -> Floats | None:

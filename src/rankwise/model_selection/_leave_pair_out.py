@@ -165,6 +165,8 @@ def leave_pair_out(
         raise TypeError(f"{type(estimator).__name__} has no fit: pass an estimator")
     if not (n_pairs is None or (isinstance(n_pairs, Integral) and n_pairs > 0)):
         raise ValueError(f"n_pairs={n_pairs!r} must be a positive whole number, or None for all")
+    if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0)):
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number other than 0, or None")
     refuse_masked(X, "X")
     X, y = indexable(X, ratings_of(y, "y"))
     check_consistent_length(X, y)

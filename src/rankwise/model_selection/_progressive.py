@@ -56,6 +56,8 @@ class ProgressiveResult:
         -------
         ndarray of shape (n_samples,)
         """
+        if not hasattr(comparator, "predict"):
+            raise TypeError(f"comparator={comparator!r} must be a fitted model, with predict")
         fixed = rank_losses(self.y, comparator.predict(self.X), labels=self.classes)
         return np.cumsum(self.losses - fixed)
 

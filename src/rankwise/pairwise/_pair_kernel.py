@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from rankwise.engine.inputs import rows_of
-from rankwise.engine.kernels import Kernel
+from rankwise.engine.kernels import checked_kernel
 from rankwise.engine.listed import check_pairs
 
 
@@ -60,15 +60,24 @@ def pair_kernel(
     array([[1., 2.],
            [2., 4.]])
     """
+    chosen = checked_kernel("pair_kernel", kernel, gamma, degree, coef0)
     rows = _check(X, "X")
     columns = rows if Y is None else _check(Y, "Y")
-    K = Kernel(kernel, gamma, degree, coef0).gram(rows, columns)
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = chosen.gram(rows, columns)
+    if not np.isfinite(K).all():
+        raise ValueError("the kernel's values are larger than a float can hold: scale the features")
     ours = check_pairs(pairs, K.shape[0])
     name, given = ("pairs", pairs) if other_pairs is None else ("other_pairs", other_pairs)
     others = check_pairs(given, K.shape[1], name)
-    differences = K[ours[:, 1]] - K[ours[:, 0]]
-    return differences[:, others[:, 1]] - differences[:, others[:, 0]]
+    with np.errstate(over="ignore"):
+        differences = K[ours[:, 1]] - K[ours[:, 0]]
+        values = differences[:, others[:, 1]] - differences[:, others[:, 0]]
+    if not np.isfinite(values).all():
+        raise ValueError("the kernel's values are larger than a float can hold: scale the features")
+    return values
 
 
 def _check(X: ArrayLike, name: str) -> Any:
-    return check_array(rows_of(X, name), accept_sparse="csr", dtype=np.float64, input_name=name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return check_array(rows_of(X, name), accept_sparse="csr", dtype=np.float64, input_name=name)

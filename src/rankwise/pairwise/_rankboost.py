@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranked, RankerMixin, check_ranked, check_rows, unchanged_on_error
+from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
@@ -348,7 +349,8 @@ class RankBoost(RankerMixin, BaseEstimator):
             Its column.
         """
         check_is_fitted(self)
-        if not 0 <= feature < self.n_features_in_:
+        check_whole(feature, "feature", 0)
+        if feature >= self.n_features_in_:
             raise ValueError(
                 f"feature={feature} is not a column: there are {self.n_features_in_}, from 0"
             )

@@ -5,8 +5,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from rankwise.engine.arguments import as_array, shortened
 from rankwise.engine.inputs import refuse_masked
 from rankwise.pairwise import FeatureScore
 from rankwise.plots._axes import check_drawable, new_grid
@@ -54,6 +55,9 @@ class FeatureScoreDisplay:
             raise TypeError(f"scores={scores!r} must be a dict of names and FeatureScore")
         if not scores:
             raise ValueError("scores is empty: there must be at least one feature")
+        for name, score in scores.items():
+            if not isinstance(score, FeatureScore):
+                raise TypeError(f"scores[{name!r}] must be a FeatureScore, not {shortened(score)}")
         self.scores = dict(scores)
         self.missing = set(missing)
 
@@ -107,9 +111,7 @@ class FeatureScoreDisplay:
             Where to draw, one a feature; None: a new figure.
         """
         n = len(self.scores)
-        self.axes_ = new_grid(n, size=(2.6, 2.3)) if axes is None else np.asarray(axes).ravel()
-        if len(self.axes_) != n:
-            raise ValueError(f"axes has {len(self.axes_)} panels for {n} features")
+        self.axes_ = new_grid(n, size=(2.6, 2.3)) if axes is None else _check_axes(axes, n)
         self.figure_ = self.axes_[0].figure
         for ax, (name, (cuts, values, missing)) in zip(
             self.axes_, self.scores.items(), strict=True
@@ -133,10 +135,20 @@ class FeatureScoreDisplay:
         return self
 
 
+def _check_axes(axes: Any, n: int) -> NDArray[Any]:
+    """Return the panels to draw in, one a feature."""
+    panels = as_array(axes, "axes").ravel()
+    if len(panels) != n:
+        raise ValueError(f"axes has {len(panels)} panels for {n} features")
+    if not all(hasattr(panel, "stairs") and hasattr(panel, "figure") for panel in panels):
+        raise TypeError(f"axes={shortened(axes)} must be Axes of matplotlib, one a feature")
+    return panels
+
+
 def _check_columns(features: ArrayLike, n_features: int) -> list[int]:
     """Return the columns to draw, each of them one of X."""
     refuse_masked(features, "features")
-    columns = np.atleast_1d(np.asarray(features))
+    columns = np.atleast_1d(as_array(features, "features"))
     if columns.ndim != 1 or not len(columns) or columns.dtype.kind not in "iu":
         raise ValueError(f"features={features!r} must be one or more numbers of columns")
     for f in columns.tolist():

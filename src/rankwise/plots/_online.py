@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise.engine.arguments import as_array
+from rankwise.engine.inputs import as_floats
 from rankwise.metrics import mean_interval, rank_losses
-from rankwise.metrics._validation import as_floats
 from rankwise.model_selection import progressive_validation
-from rankwise.plots._axes import axes_or_new
+from rankwise.plots._axes import LARGEST, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,8 +93,7 @@ class OnlineLossDisplay:
                     "{name: estimator}"
                 )
             estimators = dict(zip(names, estimators, strict=True))
-        if len({np.shape(y) for _, y in streams}) != 1:
-            raise ValueError("streams must be one or more (X, y) of the same length")
+        streams = _check_streams(streams)
         curves = {
             name: np.stack([progressive_validation(model, X, y).loss_curve for X, y in streams])
             for name, model in estimators.items()
@@ -162,13 +162,22 @@ class OnlineLossDisplay:
         return self
 
 
+def _check_streams(streams: Any) -> list[tuple[Any, Any]]:
+    """Return one or more (X, y) of the same length."""
+    listed = list(streams)
+    pairs = all(isinstance(stream, tuple | list) and len(stream) == 2 for stream in listed)
+    if not pairs or len({as_array(y, "y of a stream").shape for _, y in listed}) != 1:
+        raise ValueError("streams must be one or more (X, y) of the same length")
+    return listed
+
+
 def _check_curve(curve: Any, name: str) -> NDArray[np.float64]:
     """Return a curve as a matrix, a row a stream."""
     trials = np.atleast_2d(as_floats(curve, f"the curve of {name}"))
-    if trials.ndim != 2 or not trials.size or not np.isfinite(trials).all():
+    if trials.ndim != 2 or not trials.size or not (np.abs(trials) < LARGEST).all():
         raise ValueError(
-            f"the curve of {name} must be finite numbers, one a round or a row of them a stream, "
-            f"but its shape is {trials.shape}"
+            f"the curve of {name} must be finite numbers below {LARGEST:.0e}, one a round or a row "
+            f"of them a stream, but its shape is {trials.shape}"
         )
     return trials
 

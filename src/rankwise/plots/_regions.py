@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from rankwise.engine.inputs import refuse_masked
+from rankwise.engine.arguments import as_array
+from rankwise.engine.inputs import check_floats, refuse_masked
 from rankwise.engine.labels import as_labels, named_labels, to_ranks
 from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable, rank_colors
 
@@ -70,9 +71,9 @@ class DecisionRegionDisplay:
         labels: ArrayLike,
     ) -> None:
         self.labels = named_labels(labels, "labels")
-        self.x1 = np.asarray(x1, dtype=np.float64)
-        self.x2 = np.asarray(x2, dtype=np.float64)
-        grid = np.asarray(regions)
+        self.x1, self.x2 = check_floats(x1, "x1"), check_floats(x2, "x2")
+        refuse_masked(regions, "regions")
+        grid = as_array(regions, "regions")
         shape = (len(self.x2), len(self.x1))
         if grid.shape != shape:
             raise ValueError(f"regions has the shape {grid.shape}, but x2 and x1 make {shape}")

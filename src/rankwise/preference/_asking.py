@@ -29,6 +29,9 @@ Sort = Generator[tuple[Indices, Indices], Floats, T]
 
 _MEANING = "the probability that the first goes before the second"
 
+# So many questions about one pair are no longer counted.
+_MANY = 2**31
+
 
 class Desk:
     """Asks a comparator, and keeps and counts the answers."""
@@ -53,6 +56,8 @@ class Desk:
             )
         check_flags(batch=batch, symmetrise=symmetrise)
         check_whole(repeats=(repeats, 1))
+        if repeats >= _MANY:
+            raise ValueError(f"repeats={short(repeats)} must be below {_MANY:,}: ask less often")
         if max_calls is not None:
             check_whole(max_calls=(max_calls, 0))
         if log is not None and not isinstance(log, list):

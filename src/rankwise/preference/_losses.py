@@ -10,7 +10,6 @@ among them), bipartite (1 if one is among the first k and the other isn't), with
 your own. The guarantees of the sorts ask three things of it, which `check_weight` checks.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from reprlib import repr as short
@@ -28,7 +27,8 @@ from rankwise.preference._asking import check_whole, is_number, plain_number
 Floats = NDArray[np.float64]
 Weight = str | tuple[str, Any] | Callable[[int, int], float]
 
-_MOST = sys.float_info.max
+# The largest weight: sums over pairs must be finite.
+_MOST = 1e300
 _KINDS = '"kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or a callable(i, j)'
 
 
@@ -211,7 +211,9 @@ def _called(weight: Any, i: int, j: int) -> float:
         return float(value)
     number = plain_number(value)
     if not is_number(number, _MOST):
-        raise ValueError(f"weight({i}, {j}) is {short(value)}: it must be a finite number from 0")
+        raise ValueError(
+            f"weight({i}, {j}) is {short(value)}: it must be a number from 0 to {_MOST}"
+        )
     return float(number)
 
 

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error
+from rankwise.engine.arguments import as_array, check_word
 from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.queries import encode_queries, group_rows
@@ -241,7 +242,7 @@ class PreferenceRanker(BaseEstimator):
             ``prefer(U, V) + prefer(V, U)`` is 1 exactly.
         """
         check_is_fitted(self)
-        single = all(getattr(rows, "ndim", np.ndim(rows)) == 1 for rows in (U, V))
+        single = [_n_dimensions(U, "U"), _n_dimensions(V, "V")] == [1, 1]
         if single:
             U, V = np.reshape(U, (1, -1)), np.reshape(V, (1, -1))
         first, second = self._check(U), self._check(V)
@@ -276,8 +277,7 @@ class PreferenceRanker(BaseEstimator):
             ``order`` holds row numbers, best first.
         """
         check_is_fitted(self)
-        if method not in {"quicksort", "degree"}:
-            raise ValueError(f"method={method!r} must be 'quicksort' or 'degree'")
+        check_word(method, "method", ("quicksort", "degree"))
         if method == "degree" and k is not None:
             raise ValueError(f"k={k!r} goes with method='quicksort': sorting by degree orders all")
         return self._order(self._check(X), k, method, random_state)
@@ -376,9 +376,11 @@ class PreferenceRanker(BaseEstimator):
         if self.features == "concat":
             return sparse.hstack([U, V], format="csr") if sparse.issparse(U) else np.hstack([U, V])
         made = self.features(U, V)  # type: ignore[operator]
-        if made.shape[0] != U.shape[0]:
+        shape: tuple[int, ...] = getattr(made, "shape", ())
+        if len(shape) != 2 or shape[0] != U.shape[0]:
             raise ValueError(
-                f"features returned {made.shape[0]} rows for {U.shape[0]} pairs: one a pair"
+                f"features must return a matrix with a row for each of {U.shape[0]} pairs, but "
+                f"what it returned, a {type(made).__name__}, has the shape {shape}"
             )
         return made
 
@@ -419,3 +421,8 @@ class PreferenceRanker(BaseEstimator):
         if method == "degree":
             return sort_by_degree(numbers, prefer, batch=True)
         return quicksort(numbers, prefer, k=k, batch=True, random_state=random_state)
+
+
+def _n_dimensions(rows: Any, name: str) -> int:
+    """Return the number of dimensions of an array, a frame, a sparse matrix or a list."""
+    return int(rows.ndim if hasattr(rows, "ndim") else as_array(rows, name).ndim)

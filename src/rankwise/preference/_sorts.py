@@ -277,6 +277,7 @@ def _quicksort(
 ) -> Sort[Ranking]:
     if k is not None:
         check_whole(k=(k, 1))
+        k = min(k, max(desk.n, 1))
     check_flags(randomise=randomise)
     random = _as_random(random_state)
     seed = int(random.randint(2**31))

@@ -52,8 +52,10 @@ class ListedCosts:
     ) -> None:
         self.worse, self.better, self.gap, self.weight = worse, better, gap, weight
         self.m, self.power = m, power
-        mean = float(np.sum(weight * np.square(gap)) / np.sum(weight))
-        self.scale = float(np.sqrt(mean)) or 1.0
+        # The root of the mean square, of shares of the largest: squares might overflow.
+        largest = float(np.abs(gap).max(initial=0.0)) or 1.0
+        mean = float(np.sum(weight * np.square(gap / largest)) / np.sum(weight))
+        self.scale = largest * float(np.sqrt(mean)) or 1.0
 
     def evaluate(self, s: Floats, h: float) -> Evaluation:
         """Return value, slopes and slack."""

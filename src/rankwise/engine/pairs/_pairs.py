@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.keys import counting_sort
 from rankwise.engine.loops.pairs.dominance import comparable_weights, group_bounds
 from rankwise.engine.loops.pairs.grades import MOST, find_grades
@@ -55,8 +56,7 @@ class Pairs:
         sample_weight: Floats | None = None,
         pair_weight: str = "uniform",
     ) -> None:
-        if pair_weight not in ("uniform", "magnitude"):
-            raise ValueError(f"pair_weight={pair_weight!r} must be 'uniform' or 'magnitude'")
+        check_word(pair_weight, "pair_weight", ("uniform", "magnitude"))
         if len(y) >= 2**30:
             raise ValueError(f"y has {len(y)} rows, more than the 2^30 that pairs are made for")
         self.y = np.asarray(y, dtype=np.float64)

@@ -1,0 +1,109 @@
+"""Arguments that must be an array, numbers, one of some words or a flag.
+
+Each helper returns what it was given in that form, or raises a sentence that names the argument.
+An array or pandas' NA in the place of a word is refused before it is compared with anything: the
+comparison would be an array, which is neither true nor false.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def check_word(value: Any, name: str, words: Sequence[str]) -> str:
+    """Return a value that is one of some words.
+
+    Raises
+    ------
+    ValueError
+        If it is not. The message lists them.
+    """
+    if not (isinstance(value, str) and value in words):
+        listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])])
+        raise ValueError(f"{name}={shortened(value)} must be {listed}")
+    return value
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return a value that is True or False.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={shortened(value)} must be True or False")
+    return bool(value)
+
+
+def check_text(value: Any, name: str) -> str:
+    """Return a value that is a str and not empty.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if not (isinstance(value, str) and value):
+        raise ValueError(f"{name}={shortened(value)} must be a text that is not empty")
+    return value
+
+
+def check_whole(value: Any, name: str, low: int = 1) -> int:
+    """Return a value that is a whole number from ``low`` on, which an array can be as long as.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if not (isinstance(value, Integral) and low <= int(value) < 2**63):
+        raise ValueError(
+            f"{name}={shortened(value)} must be a whole number from {low} on, below 2^63"
+        )
+    return int(value)
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a value is a real number that a float can hold, other than NaN and infinity."""
+    if not isinstance(value, Real):
+        return False
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return values as an array of any type and shape.
+
+    Raises
+    ------
+    ValueError
+        If the rows of a list are not equally long.
+    """
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} can't be made an array ({error}): give a list of equal entries"
+        ) from error
+
+
+def only_column(y: Any) -> Any:
+    """Return the column of a table of one column, of pandas or polars, and anything else as is."""
+    if getattr(y, "ndim", 2) != 2 or getattr(y, "shape", (0, 0))[1:] != (1,):
+        return y
+    if hasattr(y, "iloc"):
+        return y.iloc[:, 0]
+    return y.to_series(0) if hasattr(y, "to_series") else y
+
+
+def shortened(value: Any) -> str:
+    """Return a value for a message, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
