@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from rankwise import metrics
-from rankwise.engine.pairs import _losses, _order
+from rankwise.engine.pairs import _misranked, _order
 from rankwise.testing.oracles import pair_costs, pair_loss, pair_weights
 from rankwise.testing.strategies import ScoredRows, scored_rows
 
@@ -101,8 +101,8 @@ def test_many_rows_against_the_definition(kind, n, levels, steps, queries, weigh
 @pytest.mark.parametrize("scores", ["apart", "tied", "equal", "far out", "tiny"])
 def test_rows_in_runs_against_the_definition(kind, scores, weighted, monkeypatch):
     """What a million rows are, as far as the code goes: too many for the cache."""
-    monkeypatch.setattr(_losses, "_MANY", 100)
-    monkeypatch.setattr(_losses, "_RUN", 20)
+    monkeypatch.setattr(_misranked, "_MANY", 100)
+    monkeypatch.setattr(_misranked, "_RUN", 20)
     monkeypatch.setattr(_order, "LONG", 10)
     random = np.random.default_rng(3)
     y, s = random.normal(size=(2, 1000))
