@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
+# A normal draw is far below 1e8.
+_LARGEST_NOISE = 1e300
 _CUTS = np.array([-1.0, -0.1, 0.25, 1.0])
 
 
 @validate_params(
     {
         "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "noise": [Interval(Real, 0, None, closed="left")],
+        "noise": [Interval(Real, 0, _LARGEST_NOISE, closed="both")],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
@@ -69,7 +71,7 @@ def make_herbrich(
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "n_ranks": [Interval(Integral, 2, None, closed="left")],
         "ratio": [Interval(Real, 0, 1, closed="right")],
-        "noise": [Interval(Real, 0, None, closed="left")],
+        "noise": [Interval(Real, 0, _LARGEST_NOISE, closed="both")],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
