@@ -1,0 +1,107 @@
+"""What a report holds, and how it is kept in a folder."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rankwise.engine.files import replacing
+from rankwise.reports._formats import FORMATS, png
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
+
+# Wraps a sequence to show progress while it is worked off.
+Track = Callable[[Sequence[T]], Iterable[T]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of strings.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    columns : list of str
+        The head of each column.
+    rows : list of list of str
+        The cells, as many in each row as there are columns.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {number} of the table {self.title!r} has {len(row)} cells for "
+                    f"{len(self.columns)} columns"
+                )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was done, and what came out.
+
+    Attributes
+    ----------
+    title, setting : str
+        What was done, and with which sizes and seeds.
+    tables : list of Table
+        The numbers.
+    findings : list of str
+        What they say.
+    figures : dict of str to Figure
+        The pictures, by the name of their file.
+
+    Examples
+    --------
+    >>> from rankwise.reports import FORMATS, Report, Table
+    >>> table = Table("Error of each model", ["model", "error"], [["a", "0.25"], ["b", "0.5"]])
+    >>> report = Report("A comparison", "two models", [table], ["a errs less often."])
+    >>> print(FORMATS["csv"](report))
+    table,model,error
+    Error of each model,a,0.25
+    Error of each model,b,0.5
+    >>> paths = report.save("/tmp/comparison", ["md", "html"])  # doctest: +SKIP
+    """
+
+    title: str
+    setting: str
+    tables: list[Table]
+    findings: list[str]
+    figures: "dict[str, Figure]" = field(default_factory=dict)
+
+    def save(
+        self, folder: str | Path, formats: Sequence[str] = ("csv", "json", "md", "html")
+    ) -> list[Path]:
+        """Write ``report.md`` and so on, and the figures as PNG; return the paths, HTML last.
+
+        Each file is complete or absent: it is written under another name and then renamed.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Is made if it does not exist.
+        formats : sequence of str
+            Names in `FORMATS`, which are also the endings of the files.
+        """
+        if unknown := set(formats) - FORMATS.keys():
+            raise ValueError(f"formats={sorted(unknown)} are not among {sorted(FORMATS)}")
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for name, figure in self.figures.items():
+            paths.append(folder / f"{name}.png")
+            with replacing(paths[-1]) as temporary:
+                temporary.write_bytes(png(figure))
+        for name in formats:
+            paths.append(folder / f"report.{name}")
+            with replacing(paths[-1]) as temporary:
+                temporary.write_text(FORMATS[name](self), encoding="utf-8")
+        return paths
