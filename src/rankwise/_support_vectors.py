@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, Options
-from sklearn.utils.validation import _num_samples
 
 from rankwise._kernel_ranker import (
     KernelRanker,
@@ -18,6 +16,7 @@ from rankwise._kernel_ranker import (
     check_size,
 )
 from rankwise.base import Ranked, check_ranked, unchanged_on_error
+from rankwise.engine._sklearn import Interval, Options, num_samples
 from rankwise.engine.kernels import (
     KERNEL_CONSTRAINTS,
     Anchored,
@@ -96,7 +95,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         """
         self._validate_params()
         data = check_ranked(self, X, y, qid, sample_weight)
-        n, n_queries = _num_samples(y), data.n_queries
+        n, n_queries = num_samples(y), data.n_queries
         rows = self._check_kernel(data.X, n, data.kept)
         check_ratings(data.y)
         check_size(rows, self._kernel(), data.kept)

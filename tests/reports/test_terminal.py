@@ -3,8 +3,8 @@ import io
 import pytest
 from rich.console import Console
 
-from rankwise.reports._terminal import grids, show
 from rankwise.reports import Report, Table
+from rankwise.reports._terminal import grids, show
 
 WIDE = Table(
     "Kemeny cost above the best, in percent",

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from rankwise.datasets._files import need
+from rankwise.engine._sklearn import Interval, StrOptions, validate_params
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,7 +5,8 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+
+from rankwise.engine._sklearn import Interval, validate_params
 
 # A normal draw is far below 1e8.
 _LARGEST_NOISE = 1e300

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import (
     Interval,
     Options,
     StrOptions,
+    validate_parameter_constraints,
     validate_params,
 )
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -23,5 +24,6 @@ __all__ = [
     "check_sample_weight",
     "num_samples",
     "safe_indexing",
+    "validate_parameter_constraints",
     "validate_params",
 ]

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
-from sklearn.utils._param_validation import (
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from rankwise.engine._sklearn import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
-
 from rankwise.engine.loops.online.kernel_values import monomials
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
-from sklearn.utils._param_validation import Interval
+
+from rankwise.engine._sklearn import Interval
 
 JOBS_CONSTRAINTS: list[Any] = [
     Interval(Integral, 1, None, closed="left"),

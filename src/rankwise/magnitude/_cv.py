@@ -5,11 +5,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernel_ranker import KernelRanker
 from rankwise.base import check_rows, unchanged_on_error
+from rankwise.engine._sklearn import StrOptions
 from rankwise.engine.inputs import check_floats
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS
 from rankwise.engine.solvers.left_out import left_out_errors

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
 
 from rankwise._kernel_ranker import (
     check_learned,
@@ -20,6 +18,7 @@ from rankwise._kernel_ranker import (
     check_size,
 )
 from rankwise.base import Ranked, check_ranked, unchanged_on_error
+from rankwise.engine._sklearn import Interval, StrOptions, num_samples
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
 from rankwise.engine.solvers.ascent import (
     Pass,
@@ -275,7 +274,7 @@ class MPRank(ChunkLearner, BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> Ranked:
         data = check_ranked(self, X, y, qid, sample_weight)
-        data = data._replace(X=self._check_kernel(data.X, _num_samples(y), data.kept))
+        data = data._replace(X=self._check_kernel(data.X, num_samples(y), data.kept))
         check_ratings(data.y)
         check_size(data.X, self._kernel(), data.kept)
         return data

@@ -3,11 +3,10 @@
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
 from rankwise._kernel_ranker import check_rows_of_queries
 from rankwise._support_vectors import SupportVectorRanker
 from rankwise.base import Ranked
+from rankwise.engine._sklearn import Interval
 from rankwise.engine.pairs import EpsilonInsensitiveLoss, PairLoss, Pairs
 
 

@@ -12,12 +12,12 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import (
-    _safe_indexing,
     check_consistent_length,
     check_random_state,
     indexable,
 )
 
+from rankwise.engine._sklearn import safe_indexing
 from rankwise.engine.inputs import ratings_of, refuse_masked
 from rankwise.engine.loops.ridge.left_out import errors_of
 from rankwise.engine.queries import encode_queries, group_rows
@@ -277,13 +277,13 @@ def _refit(
 ) -> float:
     kept = np.ones(len(y), dtype=bool)
     kept[pair] = False
-    rows = _safe_indexing(X, np.flatnonzero(kept))
+    rows = safe_indexing(X, np.flatnonzero(kept))
     model = clone(estimator)
     model.fit(rows, y[kept], **{name: values[kept] for name, values in given.items()})
     if not hasattr(model, "predict"):
         raise TypeError(f"{type(estimator).__name__} has no predict: pass an estimator of scores")
     scores = check_numbers(
-        model.predict(_safe_indexing(X, pair)), f"the prediction of {type(estimator).__name__}", 2
+        model.predict(safe_indexing(X, pair)), f"the prediction of {type(estimator).__name__}", 2
     )
     with np.errstate(over="ignore"):
         difference = float(scores[1] - scores[0])

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranked, RankerMixin, check_ranked, check_rows, unchanged_on_error
+from rankwise.engine._sklearn import Interval, StrOptions
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs

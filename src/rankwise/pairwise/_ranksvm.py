@@ -4,11 +4,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions
 
 from rankwise._kernel_ranker import check_size
 from rankwise._support_vectors import SupportVectorRanker
 from rankwise.base import Ranked, check_rows, unchanged_on_error
+from rankwise.engine._sklearn import StrOptions
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
 

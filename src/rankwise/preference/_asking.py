@@ -16,8 +16,8 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
 
+from rankwise.engine._sklearn import safe_indexing
 from rankwise.engine.loops.ordering.quicksort import turn_pairs
 
 Indices = NDArray[np.int64]
@@ -78,7 +78,7 @@ class Desk:
         if isinstance(self.items, np.ndarray):
             return self.items.take(places, axis=0)
         if not isinstance(self.items, list):
-            return _safe_indexing(self.items, places)
+            return safe_indexing(self.items, places)
         return [self.items[i] for i in places.tolist()]
 
     def spread_answers(self, first: Indices, second: Indices, seed: int) -> Sort[Floats]:
@@ -177,7 +177,7 @@ class Desk:
 
     def _one(self, i: int) -> Any:
         plain = isinstance(self.items, list | np.ndarray)
-        return self.items[i] if plain else _safe_indexing(self.items, [i])
+        return self.items[i] if plain else safe_indexing(self.items, [i])
 
     @staticmethod
     def _awaitable(answer: Any) -> Any:

@@ -11,10 +11,10 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error
+from rankwise.engine._sklearn import HasMethods, Interval, StrOptions
 from rankwise.engine.arguments import as_array, check_word
 from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.listed import check_weighted_pairs
