@@ -668,6 +668,7 @@ def test_a_header_in_another_order_is_not_guessed(write):
         ({"scale": (5, 1)}, "the lower one first"),
         ({"scale": (0, float("nan"))}, "two finite numbers"),
         ({"encoding": "no"}, "encoding='no' is not known"),
+        ({"encoding": "\0"}, "is not known to Python"),
     ],
 )
 def test_options_of_ratings(write, options, message):

@@ -335,3 +335,9 @@ def test_one_weight_for_all_rows():
     X, y = [[0.0], [1.0], [3.0]], [0, 1, 1]
     same = MPRank().fit(X, y, sample_weight=2.0), MPRank().fit(X, y, sample_weight=[2.0] * 3)
     assert_allclose(same[0].predict(X), same[1].predict(X))
+
+
+def test_closing_takes_names():
+    model = MPRank().partial_fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
+    with pytest.raises(TypeError, match="must be a list of the names of queries"):
+        model.close_queries(sparse.csr_array([[1]]))

@@ -146,3 +146,11 @@ def test_scores_of_features():
         FeatureScoreDisplay({})
     flat = FeatureScoreDisplay({"x": FeatureScore(np.empty(0), np.zeros(1), 0.0)}).plot()
     assert len(flat.axes_) == 1
+
+
+def test_models_may_come_from_a_generator():
+    X, y = make_herbrich(50, random_state=0)
+    models = (model for model in (PRank(), WidrowHoff()))
+    display = OnlineLossDisplay.from_estimators(models, [(X, y)])
+    assert list(display.curves) == ["PRank", "WidrowHoff"]
+    plt.close(display.figure_)

@@ -193,13 +193,13 @@ def text_encoding(source: Source, encoding: str | None) -> str:
         check_text(encoding, "encoding")
     try:
         source.raw.decode(encoding or "utf-8")
-    except LookupError as error:
-        raise ValueError(f"encoding={encoding!r} is not known to Python") from error
     except UnicodeDecodeError as error:
         if encoding is None:
             return "latin-1"
         line = 1 + source.raw.count(b"\n", 0, error.start)
         raise ValueError(f"{source.label}:{line}: not {encoding}: {error.reason}") from error
+    except (LookupError, ValueError) as error:  # the latter is for a name with a NUL in it
+        raise ValueError(f"encoding={encoding!r} is not known to Python") from error
     return encoding or "utf-8"
 
 

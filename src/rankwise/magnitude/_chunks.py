@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 
 from rankwise._kernel_ranker import KernelRanker, check_learned, check_ratings, check_size
@@ -87,6 +88,8 @@ class ChunkLearner(KernelRanker):
         self
         """
         statistics = self._known_statistics()
+        if issparse(qid):
+            raise TypeError(f"qid={type(qid).__name__} must be a list of the names of queries")
         names = list(statistics.queries) if qid is None else list(qid)
         self._statistics = statistics.without(names)
         return self

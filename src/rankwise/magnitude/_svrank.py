@@ -68,7 +68,7 @@ class SVRank(SupportVectorRanker):
     objective_ : float
         The value of the objective.
     duality_gap_ : float
-        How far that is above the smallest value at most.
+        How far that is above the smallest value at most; infinite where no float can hold it.
     n_iter_ : int
         How often the slopes of all pairs were computed for a step, or to stop.
     n_queries_ : int

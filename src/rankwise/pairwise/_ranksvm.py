@@ -73,7 +73,7 @@ class RankSVM(SupportVectorRanker):
     objective_ : float
         The value of the objective.
     duality_gap_ : float
-        How far that is above the smallest value at most.
+        How far that is above the smallest value at most; infinite where no float can hold it.
     n_iter_ : int
         How often the slopes of all pairs were computed for a step, or to stop.
     n_dropped_pairs_ : int

@@ -86,6 +86,7 @@ class OnlineLossDisplay:
             Where to draw; None: a new figure.
         """
         if not isinstance(estimators, Mapping):
+            estimators = list(estimators)
             names = [type(estimator).__name__ for estimator in estimators]
             if len(set(names)) < len(names):
                 raise ValueError(
