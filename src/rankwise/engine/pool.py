@@ -1,7 +1,8 @@
 """A pool of threads for passes of compiled code, which run without the GIL."""
 
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, Self
@@ -43,7 +44,7 @@ class Pool:
     the result does not depend on which thread takes which task. A pass that is too short to pay for
     the threads is run by the caller alone; with one thread all are.
 
-    If a task raises, tasks that have not begun are cancelled, and the exception is raised in the
+    If a task raises, tasks that have not begun are left out, and the exception is raised in the
     caller. So is KeyboardInterrupt. Leaving the ``with`` block waits for tasks that are running,
     and ends the threads. Between passes they sleep.
 
@@ -91,15 +92,25 @@ class Pool:
         """
         if self._executor is None or n == 1 or work < WORTH_SHARING:
             return [task(t) for t in range(n)]
-        futures = [self._executor.submit(task, t) for t in range(n)]
+        todo, results = deque(range(n)), [None] * n
+
+        def work_off() -> None:
+            try:
+                while (t := _take(todo)) is not None:
+                    results[t] = task(t)
+            except BaseException:
+                todo.clear()
+                raise
+
+        # Few submissions: an interrupt in one may leave a lock of the executor taken.
         try:
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            futures = [self._executor.submit(work_off) for _ in range(self.n_threads)]
+            wait(futures)
         finally:
-            for future in futures:
-                future.cancel()
-        for future in done:
+            todo.clear()
+        for future in futures:
             future.result()  # raises what a task has raised
-        return [future.result() for future in futures]
+        return results
 
     def run_ranges(self, task: Callable[[int, int], Any], n: int, *, work: float) -> list[Any]:
         """Return task(first, last) for consecutive ranges that cover 0 to n; one if run alone.
@@ -118,3 +129,11 @@ class Pool:
         n_ranges = min(n, RANGES_PER_THREAD * self.n_threads)
         ranges = list(pairwise(np.linspace(0, n, n_ranges + 1).astype(int).tolist()))
         return self.run(lambda t: task(*ranges[t]), n_ranges, work=work)
+
+
+def _take(todo: deque[int]) -> int | None:
+    """Return the next task; None if another thread took the last one."""
+    try:
+        return todo.popleft()
+    except IndexError:
+        return None
