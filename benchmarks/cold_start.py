@@ -1,7 +1,8 @@
 """First calls: every entry point in a fresh process, with an empty compile cache and a full one.
 
 ``python -m benchmarks cold_start [NAME ...]`` runs all entry points, or those whose names contain
-one of the words. Seconds are of one run each; what counts as "call" excludes the imports.
+one of the words. Seconds are of one run each, of the processor and not of the clock, so that other
+work on the machine hardly counts; the call excludes the imports.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from rankwise.cli._first_calls import FIRST_CALLS
 
@@ -48,7 +49,7 @@ PEERS: dict[str, tuple[str, str]] = {
 }
 CHILD = """
 import json, sys, time
-start = time.perf_counter()
+start = time.process_time()
 compiled = []
 {imports}
 try:
@@ -61,9 +62,9 @@ try:
     event.register("numba:compile", Note())
 except ImportError:
     pass
-imported = time.perf_counter()
+imported = time.process_time()
 {call}
-done = time.perf_counter()
+done = time.process_time()
 ours = sum(name.startswith("rankwise") for name in compiled)
 print(json.dumps(dict(imports=imported - start, call=done - imported, ours=ours,
                       numba=len(compiled) - ours)))
@@ -90,7 +91,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks cold_start", description=__doc__)
     parser.add_argument("names", nargs="*", help="words that the names of entry points contain")
     chosen = parser.parse_args(arguments).names
-    table = Table("first call", "imports s", "cold s", "cached s", "ours", "numba's own")
+    table = Table(
+        Column("first call", no_wrap=True), "imports s", "cold s", "cached s", "ours", "numba's own"
+    )
     table.caption = "cold and cached: beyond the imports; the last two: functions compiled"
     console = Console()
     ours = {name: (OURS.format(name=name), "first.call(data)") for name in FIRST_CALLS}

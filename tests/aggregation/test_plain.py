@@ -11,6 +11,7 @@ votes = [[2, 0, (1, 3)], [3, 1, 0, 2], [1, 2, 3, 0], [0, 3, 2]]
 circles = [np.random.default_rng(seed).permutation(12).tolist() for seed in range(3)]
 print(borda(votes), copeland(votes), footrule(votes), markov_chain(votes))
 print(kemeny(votes), kemeny(circles), kwiksort(circles, random_state=0), concordance(circles))
+print(kendall_distance([2, 0, 1, 3], [3, 1, 0, 2]), kendall_distance(*circles[:2]))
 """
 
 

@@ -11,6 +11,7 @@ h = lambda u, v: float((u * 7 + v * 3) % 5 < 2)
 print(quicksort(range(20), h, random_state=0), quicksort(range(9), h, k=3, random_state=1))
 print(sort_by_degree(range(9), h), ranking_regret("bac", ["abc", "cab", "bca"]))
 print(preference_loss([[0, 1, 0], [0, 0, 1], [1, 0, 0]], [0, 1, 2]))
+print(order_loss([3, 0, 1, 2], range(4)))
 print(check_weight(lambda i, j: 1.0, 5))
 """
 

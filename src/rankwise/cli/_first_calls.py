@@ -83,6 +83,16 @@ def _fit_queries(room: str, name: str) -> FirstCall:
     return FirstCall((room,), call, reads_rows=True)
 
 
+def _fit_ratings(room: str, name: str) -> FirstCall:
+    """Fit so many different ratings that pairs are swept and not listed."""
+
+    def call(_: Data) -> Any:
+        X = np.random.default_rng(0).normal(size=(1200, 4))
+        return getattr(getattr(rankwise, room), name)().fit(X, X @ [1.0, 2.0, -1.0, 0.0]).coef_
+
+    return FirstCall((room,), call)
+
+
 def _score(name: str, **options: str) -> FirstCall:
     def call(data: Data) -> Any:
         score = getattr(rankwise.metrics, name)
@@ -140,6 +150,8 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
             yield f"{name}({shown})", _fit(room, name, **options)
     for room, name in (("magnitude", "MPRank"), ("pairwise", "RankSVM"), ("pairwise", "RankBoost")):
         yield f"{name}() with qid", _fit_queries(room, name)
+    yield "RankSVM() on many ratings", _fit_ratings("pairwise", "RankSVM")
+    yield "SVRank() on many ratings", _fit_ratings("magnitude", "SVRank")
     for name in (
         "pairwise_misranking_loss",
         "magnitude_loss",

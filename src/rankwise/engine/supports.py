@@ -14,7 +14,7 @@ from scipy import sparse
 from rankwise.engine.kernels import Kernel
 from rankwise.engine.loops.online.kernel_rows import BudgetRows, KernelRows
 from rankwise.engine.loops.online.kernel_values import inner, minus_distances, pack, powers, squares
-from rankwise.engine.loops.shapes import check_shape
+from rankwise.engine.loops.shapes import FIT_ANEW, check_shape
 from rankwise.engine.machine.inner import ACROSS
 
 # Rows that are compared together, a multiple of the panels of `inner`.
@@ -202,10 +202,15 @@ class SparseSupports(Supports):
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         self.rows = sparse.csr_array((0, self.n_features))
         self.norms = state.get("norms", np.empty(0))
+        check_shape("norms", self.norms, None)
         if "supports" in state:
+            check_shape("supports", state["supports"], None)
             arrays = tuple(state[f"supports{part}"] for part in ("", "_indices", "_indptr"))
             self.rows = sparse.csr_array(arrays, shape=(len(self.norms), self.n_features))
             self.rows.check_format(full_check=True)
+            # which SciPy does not look at if the last one is 0
+            if (np.diff(self.rows.indptr) < 0).any():
+                raise ValueError(f"supports_indptr falls: {FIT_ANEW}")
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {

@@ -68,7 +68,7 @@ class Report:
     table,model,error
     Error of each model,a,0.25
     Error of each model,b,0.5
-    >>> paths = report.save("/tmp/comparison", ["md", "html"])  # doctest: +SKIP
+    >>> paths = report.save("comparison", ["md", "html"])  # doctest: +SKIP
     """
 
     title: str

@@ -52,6 +52,8 @@ calls = {
     "SVRank": lambda: magnitude.SVRank().fit(X, t, sample_weight=weight).coef_,
     "RankSVM": lambda: pairwise.RankSVM().fit(X, y, **few).coef_,
     "RankSVM, real": lambda: pairwise.RankSVM(power=2).fit(X, t).coef_,
+    "RankSVM, predicted": lambda: pairwise.RankSVM().fit(X, y).predict(X[:5]),
+    "MPRank, predicted": lambda: magnitude.MPRank().fit(X, t).predict(X[:5]),
     "RankSVM, rbf": lambda: pairwise.RankSVM(kernel="rbf").fit(X[:60], y[:60]).predict(X[:5]),
 }
 print(json.dumps({name: np.asarray(call()).tolist() for name, call in calls.items()}))

@@ -233,57 +233,16 @@ _arithmetic(operator.sub, "fsub")
 _arithmetic(operator.mul, "fmul")
 
 
-@overload(read_lanes)
-def _choose_read(array, at):
-    if has_instructions():
-        return lambda array, at: _read(array, at)
-    return read_lanes
+def _build(twin, instructions):
+    """Let compiled code call the instructions in place of the plain twin, if they can be built."""
+    overload(twin, strict=False)(lambda *kinds: instructions if has_instructions() else twin)
 
 
-@overload(write_lanes)
-def _choose_write(array, at, lanes):
-    return (
-        (lambda array, at, lanes: _write(array, at, lanes)) if has_instructions() else write_lanes
-    )
-
-
-@overload(read_halves)
-def _choose_halves(array, at):
-    if has_instructions():
-        return lambda array, at: _read_halves(array, at)
-    return read_halves
-
-
-@overload(spread)
-def _choose_spread(value):
-    if has_instructions():
-        return lambda value: _spread_value(value)
-    return spread
-
-
-@overload(where_above)
-def _choose_where(left, right, value):
-    if has_instructions():
-        return lambda left, right, value: _where_above(left, right, value)
-    return where_above
-
-
-@overload(count_at_most)
-def _choose_count(lanes, most):
-    return (
-        (lambda lanes, most: _count_at_most(lanes, most)) if has_instructions() else count_at_most
-    )
-
-
-@overload(one_lane)
-def _choose_one(lanes, at):
-    if has_instructions():
-        return lambda lanes, at: _one(lanes, at)
-    return one_lane
-
-
-@overload(sum_lanes)
-def _choose_sum(lanes):
-    if has_instructions():
-        return lambda lanes: _sum(lanes)
-    return sum_lanes
+_build(read_lanes, lambda array, at: _read(array, at))
+_build(write_lanes, lambda array, at, lanes: _write(array, at, lanes))
+_build(read_halves, lambda array, at: _read_halves(array, at))
+_build(spread, lambda value: _spread_value(value))
+_build(where_above, lambda left, right, value: _where_above(left, right, value))
+_build(count_at_most, lambda lanes, most: _count_at_most(lanes, most))
+_build(one_lane, lambda lanes, at: _one(lanes, at))
+_build(sum_lanes, lambda lanes: _sum(lanes))

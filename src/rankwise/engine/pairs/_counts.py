@@ -15,9 +15,9 @@ from rankwise.engine.loops.pairs.inversions import (
 )
 from rankwise.engine.loops.pairs.partners import (
     Band,
+    Sweep,
     better_partners,
     target_ranks,
-    worse_partners,
 )
 from rankwise.engine.loops.pairs.placements import placement_sums, row_placements, row_ties
 from rankwise.engine.pairs._misranked import by_score, misranked_total
@@ -132,10 +132,10 @@ def _misranked_partners(y: Floats, starts: NDArray[np.int64], rows: Rows, t: Flo
     Rows are sorted by query and target; ``rows`` and ``t`` are them sorted by score.
     """
     ranks, ones = np.empty(len(y), dtype=np.int32), np.ones((len(y), 1))
-    n_ranks = target_ranks(y, starts, ranks)
+    sweep = Sweep(rows, t, starts, ranks, target_ranks(y, starts, ranks))
     better, worse, band = np.empty_like(ones), np.empty_like(ones), Band(0.0, 0.0, np.inf)
-    better_partners(rows, t, starts, ranks, n_ranks, ones, band, better)
-    worse_partners(rows, t, starts, ranks, n_ranks, ones, band, worse)
+    better_partners(sweep, ones, band, better)
+    better_partners(sweep.turned(), ones, band, worse)
     return (better + worse)[:, 0]
 
 

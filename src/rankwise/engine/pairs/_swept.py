@@ -10,11 +10,11 @@ from rankwise.engine.loops.pairs.dominance import Cost, Targets, dominance, merg
 from rankwise.engine.loops.pairs.grades import Graded, grade_sums
 from rankwise.engine.loops.pairs.partners import (
     Band,
+    Sweep,
     better_partners,
-    higher_partners,
     lower_partners,
     target_ranks,
-    worse_partners,
+    turned,
 )
 from rankwise.engine.loops.pairs.windows import window_sums
 from rankwise.engine.pairs._costs import Curve, Evaluation
@@ -138,17 +138,18 @@ class DominanceCosts:
 class _DominanceCurve:
     def __init__(self, pairs: Pairs, t: Floats, band: Band, weight: float) -> None:
         layout = pairs.by_target
-        rows, self._t = sorted_rows(t[layout.rows], layout.starts)
-        self._pairs, self._layout, self._rows = pairs, layout, rows
-        self._band, self._weight = band, weight
-        self._ranks = np.empty(len(rows), dtype=np.int32)
-        self._n_ranks = target_ranks(layout.y, layout.starts, self._ranks)
+        rows, t = sorted_rows(t[layout.rows], layout.starts)
+        self._pairs, self._layout, self._band, self._weight = pairs, layout, band, weight
+        ranks = np.empty(len(rows), dtype=np.int32)
+        n_ranks = target_ranks(layout.y, layout.starts, ranks)
+        self._upwards = Sweep(rows, t, layout.starts, ranks, n_ranks)
+        self._downwards = self._upwards.turned()
         ones = np.ones((len(rows), 1))
         self._degree = (self._better(ones) + self._worse(ones))[:, 0]
         self.diagonal = np.empty(len(rows))
         self.diagonal[layout.rows] = self._degree
 
-    def _partners(self, loop: Any, V: Floats, sign: float) -> Floats:
+    def _partners(self, sweep: Sweep, V: Floats, sign: float) -> Floats:
         """Return a_i times the sum over the partners of a_j w_ij V_j, w being 1 or a difference."""
         a, y = self._layout.a[:, None], self._layout.y[:, None]
         if self._pairs.weighted:
@@ -157,26 +158,17 @@ class _DominanceCurve:
         if self._pairs.magnitude:
             V = np.hstack([V, y * V])
         out = np.empty_like(V)
-        loop(
-            self._rows,
-            self._t,
-            self._layout.starts,
-            self._ranks,
-            self._n_ranks,
-            V,
-            self._band,
-            out,
-        )
+        better_partners(sweep, V, self._band, out)
         if self._pairs.magnitude:
             out = sign * (out[:, n:] - y * out[:, :n])
         out *= a * self._weight if self._pairs.weighted else self._weight
         return out
 
     def _better(self, V: Floats) -> Floats:
-        return self._partners(better_partners, V, 1.0)
+        return self._partners(self._upwards, V, 1.0)
 
     def _worse(self, V: Floats) -> Floats:
-        return self._partners(worse_partners, V, -1.0)
+        return self._partners(self._downwards, V, -1.0)
 
     def product(self, v: Floats) -> Floats:
         V = v[self._layout.rows, None]
@@ -241,25 +233,29 @@ class _WindowCurve:
         self._rows, self._r, self._a = sorted_residuals(pairs, s)
         self._starts, self._band, self._weight = pairs.starts, band, weight
         ones = np.ones((len(s), 1))
-        degree = self._partners(lower_partners, ones) + self._partners(higher_partners, ones)
-        self._degree = degree[:, 0]
+        self._degree = (self._lower(ones) + self._higher(ones))[:, 0]
         self.diagonal = np.empty(len(s))
         self.diagonal[self._rows] = self._degree
 
-    def _partners(self, loop: Any, V: Floats) -> Floats:
-        V = self._a[:, None] * V
+    def _lower(self, V: Floats) -> Floats:
         out = np.empty_like(V)
-        loop(self._r, self._starts, V, self._band, out)
+        lower_partners(self._r, self._starts, self._a[:, None] * V, self._band, out)
         return out * (self._a * self._weight)[:, None]
+
+    def _higher(self, V: Floats) -> Floats:
+        out = np.empty_like(V)
+        V = np.ascontiguousarray((self._a[:, None] * V)[::-1])
+        r, starts = turned(self._r, self._starts)
+        lower_partners(r, starts, V, self._band, out)
+        return out[::-1] * (self._a * self._weight)[:, None]
 
     def product(self, v: Floats) -> Floats:
         V = v[self._rows, None]
-        cross = self._partners(lower_partners, V) + self._partners(higher_partners, V)
         out = np.empty(len(v))
-        out[self._rows] = self._degree * V[:, 0] - cross[:, 0]
+        out[self._rows] = self._degree * V[:, 0] - (self._lower(V) + self._higher(V))[:, 0]
         return out
 
     def gram(self, X: Floats) -> Floats:
         X = X[self._rows]
-        half = X.T @ (0.5 * self._degree[:, None] * X - self._partners(lower_partners, X))
+        half = X.T @ (0.5 * self._degree[:, None] * X - self._lower(X))
         return half + half.T

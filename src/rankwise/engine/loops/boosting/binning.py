@@ -6,14 +6,11 @@ import numpy as np
 
 from rankwise.engine.loops.boosting.bins import WIDTH
 from rankwise.engine.loops.compiled import compiled
-from rankwise.engine.machine.prefetch import ask_for
 
 # Equal parts of the range of a feature, which say where to begin to look for a value.
 CELLS = 1024
 # Values that are put into bins at a time: 256 KB, which stay in the cache.
 TILE = 1 << 15
-# Rows that are asked for before they are read.
-AHEAD = 32
 
 
 class Edges(NamedTuple):
@@ -36,7 +33,6 @@ class Edges(NamedTuple):
 def take_columns(X, rows, first, last, out):
     """Fill the columns first to last of ``out`` (d, n) with the given rows of X (m, d)."""
     for i in range(first, last):
-        ask_for(X, rows[min(i + AHEAD, last - 1)])
         for f in range(X.shape[1]):
             out[f, i] = X[rows[i], f]
 
@@ -63,7 +59,6 @@ def bin_rows(X, places, first, last, edges, codes, missing):
     for begin in range(first, last, few.shape[1]):
         n = min(few.shape[1], last - begin)
         for i in range(n):
-            ask_for(X, begin + i + AHEAD)
             for f in range(d):
                 few[f, i] = X[begin + i, f]
         for f in range(d):

@@ -132,7 +132,6 @@ def merge_events(rows, t, starts, margin, events, keys):
                 j += 1
 
 
-@compiled
 def dominance(events, keys, targets, cost, out, totals):
     """Add the sums of cost and cost^2 to ``totals``, and the derivatives by t to ``out``.
 
@@ -147,8 +146,7 @@ def dominance(events, keys, targets, cost, out, totals):
     out, totals : ndarrays of shapes (m,) and (2,)
         What is added to, in the order of the targets.
     """
-    y, last = targets.y, targets.last
-    n, each = events.shape[0], events.shape[0] // max(1, y.shape[0])
+    n = len(events)
     even = Depth(events, keys, np.zeros(n))
     odd = Depth(np.empty_like(events), np.empty_like(keys), np.empty(n))
     parts = Parts(
@@ -158,8 +156,15 @@ def dominance(events, keys, targets, cost, out, totals):
         np.empty(PARTS),
         np.empty((PARTS, 7)),
     )
-    cuts = parts.cuts
     todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
+    _dominance(even, odd, parts, todo, targets, cost, out, totals)
+
+
+@compiled
+def _dominance(even, odd, parts, todo, targets, cost, out, totals):
+    """Do it; the columns of ``todo`` are the rows and the depth of nodes that are not done yet."""
+    y, last, cuts = targets.y, targets.last, parts.cuts
+    each = even.events.shape[0] // max(1, y.shape[0])
     for q in range(targets.starts.shape[0] - 1):
         todo[0, 0], todo[0, 1], todo[0, 2] = targets.starts[q], targets.starts[q + 1], 0
         n_todo = 1

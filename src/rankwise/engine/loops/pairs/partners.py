@@ -35,15 +35,43 @@ def target_ranks(y, starts, ranks):
     return most
 
 
-@compiled
-def better_partners(rows, t, starts, ranks, n_ranks, V, band, out):
+class Sweep(NamedTuple):
+    """Rows sorted by (query, target), and the order in which they are swept.
+
+    ``rows`` and ``t`` of shape (m,) are the rows sorted by (query, t) and their t, ``starts`` of
+    shape (n_queries + 1,) is where each query begins, and m, ``ranks`` of shape (m,) and
+    ``n_ranks`` are from `target_ranks`.
+    """
+
+    rows: np.ndarray
+    t: np.ndarray
+    starts: np.ndarray
+    ranks: np.ndarray
+    n_ranks: int
+
+    def turned(self) -> "Sweep":
+        """Return the same rows with t and targets negated: the worse rows are now the better."""
+        t, starts = turned(self.t, self.starts)
+        rows = np.ascontiguousarray(self.rows[::-1])
+        return Sweep(rows, t, starts, self.n_ranks - 1 - self.ranks, self.n_ranks)
+
+
+def turned(t, starts):
+    """Return -t in rising order again, and where its queries, the last first, begin."""
+    return -t[::-1], t.shape[0] - starts[::-1]
+
+
+def better_partners(sweep, V, band, out):
     """Fill ``out[i]`` with the sum of V over the j above i with t_i - t_j + margin in a band.
 
-    Rows are sorted by (query, target). ``rows`` and ``t`` of shape (m,) are them sorted by (query,
-    t) and their t, ``ranks`` of shape (m,) is from `target_ranks`, V and ``out`` have the shape
-    (m, d).
+    V and ``out`` have the shape (m, d).
     """
-    tree = np.zeros((n_ranks + 1, V.shape[1]))
+    _better_partners(sweep, V, band, np.empty((sweep.n_ranks + 1, V.shape[1])), out)
+
+
+@compiled
+def _better_partners(sweep, V, band, tree, out):
+    rows, t, starts, ranks, n_ranks = sweep
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
         _clear(tree)
@@ -61,37 +89,16 @@ def better_partners(rows, t, starts, ranks, n_ranks, V, band, out):
             _sum(tree, n_ranks - ranks[p] - 1, out[p])
 
 
-@compiled
-def worse_partners(rows, t, starts, ranks, n_ranks, V, band, out):
-    """Fill ``out[j]`` with the sum of V over the i below j with t_i - t_j + margin in a band.
-
-    The arrays are those of `better_partners`.
-    """
-    tree = np.zeros((n_ranks + 1, V.shape[1]))
-    for q in range(starts.shape[0] - 1):
-        start, stop = starts[q], starts[q + 1]
-        _clear(tree)
-        inside, outside = stop - 1, stop - 1
-        for x in range(stop - 1, start - 1, -1):
-            while inside >= start and t[inside] - t[x] + band.margin > band.low:
-                p = rows[inside]
-                _add(tree, ranks[p] + 1, V[p], 1.0)
-                inside -= 1
-            while outside > inside and t[outside] - t[x] + band.margin >= band.high:
-                p = rows[outside]
-                _add(tree, ranks[p] + 1, V[p], -1.0)
-                outside -= 1
-            p = rows[x]
-            _sum(tree, ranks[p], out[p])
-
-
-@compiled
 def lower_partners(r, starts, V, band, out):
     """Fill ``out[i]`` with the sum of V over the j with r_i - r_j + margin in a band.
 
     ``r`` of shape (m,) is sorted within queries, V and ``out`` have the shape (m, d).
     """
-    total = np.empty((1, V.shape[1]))
+    _lower_partners(r, starts, V, band, np.empty((1, V.shape[1])), out)
+
+
+@compiled
+def _lower_partners(r, starts, V, band, total, out):
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
         _clear(total)
@@ -105,28 +112,6 @@ def lower_partners(r, starts, V, band, out):
                 outside += 1
             for c in range(V.shape[1]):
                 out[i, c] = total[0, c]
-
-
-@compiled
-def higher_partners(r, starts, V, band, out):
-    """Fill ``out[j]`` with the sum of V over the i with r_i - r_j + margin in a band.
-
-    The arrays are those of `lower_partners`.
-    """
-    total = np.empty((1, V.shape[1]))
-    for q in range(starts.shape[0] - 1):
-        start, stop = starts[q], starts[q + 1]
-        _clear(total)
-        inside, outside = stop - 1, stop - 1
-        for j in range(stop - 1, start - 1, -1):
-            while inside >= start and r[inside] - r[j] + band.margin > band.low:
-                _add(total, 0, V[inside], 1.0)
-                inside -= 1
-            while outside > inside and r[outside] - r[j] + band.margin >= band.high:
-                _add(total, 0, V[outside], -1.0)
-                outside -= 1
-            for c in range(V.shape[1]):
-                out[j, c] = total[0, c]
 
 
 @compiled
