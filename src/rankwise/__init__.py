@@ -6,13 +6,18 @@ Each kind of evidence has a room of its own:
 - `rankwise.magnitude` for ratings whose differences matter,
 - `rankwise.pairwise` for grades, pairs and queries,
 - `rankwise.preference` for a comparator that may contradict itself,
-- `rankwise.aggregation` for several complete or partial rankings.
+- `rankwise.aggregation` for several complete or partial rankings,
+- `rankwise.recommend` for a table of ratings of items by people.
+
+`rankwise.web` is a service in which people rate and see everything ranked for them.
+
+Models are kept as files that run nothing: `save` and `load`, see `rankwise.persistence`.
 
 Rooms are loaded when first used, so that ``import rankwise`` stays light.
 """
 
 import importlib
-from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0.dev0"
 
@@ -22,19 +27,26 @@ __all__ = [
     "bounds",
     "datasets",
     "experiments",
+    "load",
     "magnitude",
     "metrics",
     "model_selection",
     "ordinal",
     "pairwise",
+    "persistence",
     "plots",
     "preference",
+    "recommend",
     "reports",
+    "save",
     "testing",
+    "web",
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
+    if name in {"load", "save"}:
+        return getattr(importlib.import_module("rankwise.persistence"), name)
     if name in __all__:
         return importlib.import_module(f"rankwise.{name}")
     raise AttributeError(f"module 'rankwise' has no attribute {name!r}")

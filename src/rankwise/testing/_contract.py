@@ -30,6 +30,7 @@ from rankwise.testing._helpers import (
     stream,
 )
 from rankwise.testing._robustness import robustness_checks
+from rankwise.testing._saving import saving_checks
 
 
 def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
@@ -47,7 +48,7 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> for check in contract_checks(PRank()):
     ...     check()
     """
-    checks = robustness_checks(estimator)
+    checks = robustness_checks(estimator) + saving_checks(estimator)
     # Columns that are rows of the data are known to the checks of robustness only.
     if not is_precomputed(estimator):
         checks += _checks_of_meaning(estimator)

@@ -53,19 +53,19 @@ def robustness_checks(estimator: Any) -> list[Callable[[Any], None]]:
 def check_refused_call_changes_nothing(estimator: Any) -> None:
     """A fit, partial_fit or fit_pairs that raises leaves every attribute as it was."""
     X, y = stream()
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     model = clone(estimator).fit(rows, y)
-    before, said = joblib.hash(vars(model)), _say(model, rows)
+    before, said = joblib.hash(vars(model)), say(model, rows)
     for call in _bad_calls(model):
         assert refused(call), call
         assert joblib.hash(vars(model)) == before, call
-    assert_array_equal(_say(model, rows), said)
+    assert_array_equal(say(model, rows), said)
 
 
 def check_inputs_untouched(estimator: Any) -> None:
     """No method writes to what it is given, which may be read-only."""
     X, y = stream(real=True)
-    dense = _rows(estimator, X)
+    dense = rows_for(estimator, X)
     qid, weight = queries(len(y)), np.ones(len(y))
     for rows in (
         dense,
@@ -79,39 +79,39 @@ def check_inputs_untouched(estimator: Any) -> None:
         before = [array.tobytes() for array in frozen]
         model = clone(estimator)
         _fit(model, rows, y, qid, weight)
-        _say(model, rows)
+        say(model, rows)
         if hasattr(model, "partial_fit") and not is_precomputed(model):
-            model.partial_fit(rows, y, **_named(model.partial_fit, qid, weight))
+            model.partial_fit(rows, y, **named(model.partial_fit, qid, weight))
         for name in ("rank", "score", "decision_function", "predict_proba", "prefer"):
             if hasattr(model, name):
                 method = getattr(model, name)
                 given = {"score": (rows, y), "prefer": (rows, rows)}.get(name, (rows,))
-                method(*given, **_named(method, qid, weight))
+                method(*given, **named(method, qid, weight))
         assert [array.tobytes() for array in frozen] == before
 
 
 def check_later_changes_of_input(estimator: Any) -> None:
     """A model keeps no hold of the caller's arrays: what becomes of them later does not matter."""
     X, y = stream(real=True)
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     for given in (rows.copy(), sparse.csr_array(rows)):
         ratings = y.copy()
         model = clone(estimator).fit(given, ratings)
-        said = _say(model, rows)
+        said = say(model, rows)
         ratings[:] = 1
         (given if isinstance(given, np.ndarray) else given.data)[:] = 7.0
-        assert_array_equal(_say(model, rows), said)
+        assert_array_equal(say(model, rows), said)
 
 
 def check_threads_share_input(estimator: Any) -> None:
     """Threads that learn from one matrix at a time get the model that one alone gets."""
     X, y = stream(real=True)
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     shared = rows if is_precomputed(estimator) else _split_entries(rows)
-    said = _say(clone(estimator).fit(shared.copy(), y), rows)
+    said = say(clone(estimator).fit(shared.copy(), y), rows)
 
     def learn(_: int) -> Any:
-        return _say(clone(estimator).fit(shared, y), rows)
+        return say(clone(estimator).fit(shared, y), rows)
 
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(learn, range(4)):
@@ -121,13 +121,13 @@ def check_threads_share_input(estimator: Any) -> None:
 def check_masked_refused(estimator: Any) -> None:
     """A masked entry is no number."""
     X, y = stream()
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     model = clone(estimator).fit(rows, y)
     masked = np.ma.array(rows, mask=np.zeros(rows.shape, dtype=bool))
     masked[5, 1] = np.ma.masked
     hidden = np.ma.array(y, mask=np.arange(len(y)) == 3)
     assert_refused(partial(model.fit, masked, y), "masked")
-    assert_refused(partial(_say, model, masked), "masked")
+    assert_refused(partial(say, model, masked), "masked")
     assert_refused(partial(model.fit, rows, hidden), "masked")
     if "sample_weight" in signature(model.fit).parameters:
         weight = np.ma.array(np.ones(len(y)), mask=np.arange(len(y)) == 3)
@@ -137,7 +137,7 @@ def check_masked_refused(estimator: Any) -> None:
 def check_huge_numbers(estimator: Any) -> None:
     """Numbers near the largest float are refused, or what is learned from them is finite."""
     X, y = stream(real=True)
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     known = clone(estimator).fit(rows, y)
     one = rows.copy()
     one[7, 1] = one[1, 7 if is_precomputed(estimator) else 1] = 1.7e308
@@ -153,7 +153,7 @@ def check_huge_numbers(estimator: Any) -> None:
 def check_arrays_of_sparse_rows(estimator: Any) -> None:
     """Sparse rows whose indices lie outside of their shape are refused before they are read."""
     X, y = stream()
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     model = clone(estimator).fit(rows, y)
     for kind in (sparse.csr_array, sparse.csc_array):
         outside, falling = kind(rows), kind(rows)
@@ -171,8 +171,8 @@ def check_duplicate_entries(estimator: Any) -> None:
     twice = _split_entries(X)
     expected = clone(estimator).fit(X, y)
     model = clone(estimator).fit(twice, y)
-    wanted = _say(expected, X)
-    for found in (_say(expected, twice), _say(model, X), _say(model, twice)):
+    wanted = say(expected, X)
+    for found in (say(expected, twice), say(model, X), say(model, twice)):
         if isinstance(model, OrdinalMixin):
             assert_array_equal(found, wanted)
         else:
@@ -185,7 +185,7 @@ def check_ordered_categories(estimator: Any) -> None:
     import polars as pl  # noqa: PLC0415
 
     X, y = stream()
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     names = ["poor", "fair", "good", "fine"]
     words = np.array(names)[y - 1]
     expected = clone(estimator).fit(rows, y)
@@ -197,7 +197,7 @@ def check_ordered_categories(estimator: Any) -> None:
         if isinstance(model, RankerMixin):
             assert_same_preferences(model, expected, rows)
         else:
-            assert_array_equal(_say(model, rows), _say(expected, rows))
+            assert_array_equal(say(model, rows), say(expected, rows))
         assert model.score(rows, ratings) == expected.score(rows, y)
     assert_refused(partial(clone(estimator).fit, rows, pd.Categorical(words)), "order")
 
@@ -205,39 +205,39 @@ def check_ordered_categories(estimator: Any) -> None:
 def check_tiny_weights(estimator: Any) -> None:
     """Only the proportions of weights count, however small they are."""
     X, y = stream(real=True)
-    rows = _rows(estimator, X)
+    rows = rows_for(estimator, X)
     expected = clone(estimator).fit(rows, y, sample_weight=np.ones(len(y)))
     for size in (5e-324, 1e-308, 1e-200, 1e200, 1e308):
         model = clone(estimator).fit(rows, y, sample_weight=np.full(len(y), size))
         assert_same_preferences(model, expected, rows)
 
 
-def _rows(estimator: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def rows_for(estimator: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return X, or for a precomputed kernel a matrix of values between its rows."""
     return X @ X.T + np.eye(len(X)) if is_precomputed(estimator) else X
 
 
-def _say(model: Any, rows: Any) -> Any:
+def say(model: Any, rows: Any) -> Any:
     """Return predictions, or how a model without scores compares each row with the next."""
     if hasattr(model, "predict"):
         return model.predict(rows)
     return model.prefer(rows[:-1], rows[1:])
 
 
-def _named(method: Callable[..., Any], qid: Any, weight: Any) -> dict[str, Any]:
+def named(method: Callable[..., Any], qid: Any, weight: Any) -> dict[str, Any]:
     """Return those of qid and weight that a method takes."""
     given = {"qid": qid, "sample_weight": weight}
     return {name: value for name, value in given.items() if name in signature(method).parameters}
 
 
 def _fit(model: Any, rows: Any, y: Any, qid: Any, weight: Any) -> None:
-    model.fit(rows, y, **_named(model.fit, qid, weight))
+    model.fit(rows, y, **named(model.fit, qid, weight))
 
 
 def _bad_calls(model: Any) -> Iterator[Callable[[], Any]]:
     """Yield calls that must be refused, with more columns than the model knows."""
     X, y = stream()
-    rows = _rows(model, X[:50]) if is_precomputed(model) else np.hstack([X, X])
+    rows = rows_for(model, X[:50]) if is_precomputed(model) else np.hstack([X, X])
     y = y[: len(rows)]
     bad_rows, bad_target = rows.copy(), y.astype(float)
     bad_rows[-1, -1], bad_target[-1] = np.inf, np.nan
@@ -293,7 +293,7 @@ def _learn_finite(model: Any, rows: Any, y: Any, others: Any) -> None:
 
 
 def _assert_finite_scores(model: Any, rows: Any) -> None:
-    _assert_finite(_say(model, rows))
+    _assert_finite(say(model, rows))
 
 
 def _assert_finite(values: Any) -> None:

@@ -1,0 +1,9 @@
+"""Models one can keep and give away: saved as arrays and JSON, loaded without running anything.
+
+`save` and `load` are also `rankwise.save` and `rankwise.load`.
+``python -m rankwise.persistence show FILE`` tells what is in a file without loading it.
+"""
+
+from rankwise.persistence._models import load, save
+
+__all__ = ["load", "save"]
