@@ -46,11 +46,19 @@ from rankwise.testing.oracles._pairs import (
     pair_weights,
     rankboost,
 )
+from rankwise.testing.oracles._taste import (
+    TasteParts,
+    kernel_without,
+    rated_things,
+    taste_parts,
+    taste_scores,
+)
 
 __all__ = [
     "BoostingRound",
     "Kept",
     "Round",
+    "TasteParts",
     "adaboost",
     "average_precision",
     "averaged_prank",
@@ -62,6 +70,7 @@ __all__ = [
     "kernel_multiclass_perceptron",
     "kernel_prank",
     "kernel_widrow_hoff",
+    "kernel_without",
     "leave_pair_out",
     "list_measure",
     "mprank",
@@ -77,9 +86,12 @@ __all__ = [
     "prank",
     "quicksort",
     "rankboost",
+    "rated_things",
     "reciprocal_rank",
     "romma_prank",
     "stretched_ranks",
+    "taste_parts",
+    "taste_scores",
     "voted_prank",
     "votes_for",
     "widrow_hoff",

@@ -1,0 +1,325 @@
+"""Learns the taste kernel of a table of ratings, its noise and its spread."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rankwise.engine.pool import Pool
+from rankwise.engine.solvers.fold_in import Evidence, fold_in
+from rankwise.engine.solvers.taste import DenseKernel, Kernel, KernelWithout, Matrix, Taste, Vector
+from rankwise.engine.solvers.taste_parts import (
+    Ints,
+    Levels,
+    Parts,
+    Ratings,
+    find_levels,
+    find_parts,
+    multiply_items,
+)
+from rankwise.engine.solvers.taste_rounds import (
+    FIRST,
+    Group,
+    HeldOut,
+    Stage,
+    next_stage,
+    predict_held,
+    run_blocks,
+)
+
+NOISES = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+# Noise of the rounds, in units of that by which the first kernel predicts best: of 1 and 2 the
+# better for MovieLens-1M (.5 and 1) and the embedded films (4 and 8), MovieLens-100K is
+# indifferent.
+_OF_ROUNDS = 2.0
+# The prior of a person's level is PRIOR / noise: as if so many ratings had been of level 0.
+PRIOR = 3.0
+# If no rating can be held out.
+_NOISE = 1.0
+# Half of the people take part in rounds, but at least so many if there are.
+_LEAST = 3_000
+# Ratings that are held out: one in so many of a person's, of people with so many at least, and
+# about so many in all. If that is more than a share of all ratings, the kernel is learned again
+# with them.
+_ONE_IN, _ABLE, _HELD, _SHARE = 10, 3, 5_000, 0.01
+
+# The noise of the rounds is chosen by the ratings of one in so many of these people.
+_FIRST_ONE_IN = 3
+# People whose own ratings are left out one at a time, in the end.
+_HEARD = 100
+
+Say = Callable[[str], None]
+
+
+class Limits(NamedTuple):
+    """Who takes part in how many rounds.
+
+    Attributes
+    ----------
+    rounds : int
+        How many.
+    most : int
+        At most so many people.
+    longest : int
+        With at most so many ratings.
+    """
+
+    rounds: int
+    most: int
+    longest: int
+
+
+EXACT = Limits(rounds=3, most=10_000, longest=1_000)
+
+
+class Learned(NamedTuple):
+    """The kernel, what it was made of, and what was chosen by ratings held out."""
+
+    parts: Parts
+    K: Matrix
+    noise: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """What each person has added to the kernel directly, so that it can be taken away again.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_users + 1,)
+    items : ndarray of shape (n,)
+        Person u has added at ``items[starts[u]:starts[u + 1]]`` and, if anywhere, at all places.
+    a, b : ndarrays of shape (n,)
+        Two rows at the items.
+    places : ndarray of shape (n_users, n_places)
+        The first row at the places; the second is 0 there.
+    echo : float
+        `Taste.echo` for these people.
+    """
+
+    starts: Ints
+    items: Ints
+    a: Vector
+    b: Vector
+    places: Matrix
+    echo: float = 1.0
+
+    @classmethod
+    def of(cls, parts: Parts, items: Ints) -> "OwnRows":
+        """Gather the rows of all people of the parts, whose items are these."""
+        ratings, weight = parts.ratings, np.sqrt(FIRST)
+        named = ratings._replace(indices=items[ratings.indices].astype(np.int32))
+        entries = named.with_values(np.arange(len(ratings.values)))
+        entries.sort_indices()
+        a, b = weight * parts.a[entries.data], weight * parts.b[entries.data]
+        return cls(ratings.indptr, entries.indices, a, b, weight * parts.xa)
+
+    def for_users(self, users: Ints, n_users: int) -> "OwnRows":
+        """Return the rows if these people get new places among n_users."""
+        sizes, order = np.diff(self.starts), np.argsort(users)
+        moved = np.zeros(n_users, dtype=np.int64)
+        moved[users] = sizes
+        places = np.zeros((n_users, self.places.shape[1]))
+        places[users] = self.places
+        starts = np.concatenate([[0], np.cumsum(moved)])
+        shift = self.starts[:-1][order] - np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
+        entries = np.arange(starts[-1]) + np.repeat(shift, sizes[order])
+        a, b = self.a[entries], self.b[entries]
+        return OwnRows(starts, self.items[entries], a, b, places, self.echo)
+
+    def without(self, taste: Taste, user: int) -> Taste:
+        """Return a taste whose kernel is without the rows of a person."""
+        at = slice(self.starts[user], self.starts[user + 1])
+        if at.start == at.stop:
+            return taste
+        n_places = taste.n_places
+        things = np.concatenate([self.items[at], taste.n_items + np.arange(n_places)])
+        own = np.zeros((2, len(things)))
+        own[0] = np.concatenate([self.a[at], self.places[user]])
+        own[1, : at.stop - at.start] = self.b[at]
+        return replace(taste, kernel=KernelWithout(taste.kernel, things, own), echo=self.echo)
+
+
+def memory_of_exact(n_users: int, n_items: int, n_ratings: int, limits: Limits = EXACT) -> int:
+    """Return about how many bytes the exact form takes at most: C, K, F and the ratings."""
+    people = min(n_users, max(_LEAST, n_users // 2), limits.most)
+    return 8 * (2 * n_items * n_items + people * n_items + 8 * n_ratings)
+
+
+def learn_exact(
+    ratings: Ratings, *, side: Matrix | None, noise: float | None, pool: Pool, say: Say
+) -> tuple[Taste, OwnRows]:
+    """Return the taste of a table, with all similarities of items in one matrix.
+
+    ``side`` are standardised columns of what else is known of the items.
+    """
+    # Similarities of items that are rated much are read much: they lie side by side, and at the
+    # end, since those of an item with the items after it are read.
+    items = by_count(ratings)[::-1]
+    part, _ = ratings.only_items(items)
+    of_items = None if side is None else side[items]
+    learned = learn_kernel(
+        part, partial(find_levels, side=of_items), EXACT, noise=noise, pool=pool, say=say
+    )
+    parts, n = learned.parts, ratings.n_items
+    place = np.arange(parts.n)
+    place[items] = np.arange(n)
+    K = learned.K[np.ix_(place, place)]
+    own, place = OwnRows.of(parts, items), place[:n]
+    taste = make_taste(learned, DenseKernel(K), parts.means[place], parts.places[place])
+    return taste, replace(own, echo=find_echo(taste, own, ratings, pool))
+
+
+def find_echo(taste: Taste, own: OwnRows, ratings: Ratings, pool: Pool) -> float:
+    """Return the squared errors of ratings left out of known people, over what is stated."""
+    order = by_size(ratings)
+    several = order[(ratings.sizes[order] > 1) & (ratings.sizes[order] <= EXACT.longest)]
+    people = several[:: -(-len(several) // _HEARD) or 1]
+    sums = np.zeros((len(people), 2))
+
+    def leave_out(g: int, _: None) -> None:
+        u = int(people[g])
+        at = slice(ratings.indptr[u], ratings.indptr[u + 1])
+        items = ratings.indices[at].astype(np.int64)
+        evidence = Evidence.of(np.arange(len(items)), ratings.values[at])
+        errors, variances = fold_in(own.without(taste, u).only(items), evidence).left_out()
+        sums[g] = np.sum(errors * errors / variances), len(items)
+
+    with threadpool_limits(1, "blas"):
+        run_blocks(leave_out, len(people), pool, lambda: None)
+    stated = taste.spread * sums[:, 1].sum()
+    return float(sums[:, 0].sum() / stated) or 1.0 if stated > 0 else 1.0
+
+
+def make_taste(learned: Learned, kernel: Kernel, means: Vector, places: Matrix) -> Taste:
+    """Gather what was learned."""
+    y = learned.parts.ratings.values
+    return Taste(
+        means,
+        kernel,
+        places,
+        learned.noise,
+        PRIOR / learned.noise,
+        float(y.min()),
+        float(y.max()),
+        learned.parts.sigma,
+        learned.spread,
+    )
+
+
+def learn_kernel(
+    ratings: Ratings,
+    levels_of: Callable[[Ratings], Levels],
+    limits: Limits,
+    *,
+    noise: float | None,
+    pool: Pool,
+    say: Say,
+) -> Learned:
+    """Return the kernel of a table; noise, unless given, and spread by ratings held out."""
+    rest, judges, held = hold_out(ratings)
+    noises = NOISES if noise is None else np.array([noise])
+
+    def judge(stage: Stage, parts: Parts, one_in: int) -> tuple[float, float]:
+        group, judged = Group.of(parts, judges[::one_in]), held.of_people(one_in)
+        if len(judged.y) == 0:
+            return _NOISE if noise is None else noise, parts.sigma**2 or 1.0
+        errors, variances = predict_held(stage, parts, group, judged, noises, PRIOR / noises, pool)
+        squares = np.square(errors)
+        best = int(np.argmin(squares.mean(axis=1)))
+        return float(noises[best]), float(np.mean(squares[best] / variances[best])) or 1.0
+
+    with threadpool_limits(1, "blas"):
+        parts, C, stage = first_stage(rest, levels_of(rest), pool, say)
+        of_rounds = noise or _OF_ROUNDS * judge(stage, parts, _FIRST_ONE_IN)[0]
+        stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say)
+        used, spread = judge(stage, parts, 1)
+        if len(held.y) > _SHARE * len(ratings.values):
+            del C, stage
+            say(f"again with the {len(held.y)} ratings held out, noise {used:g}")
+            parts, C, stage = first_stage(ratings, levels_of(ratings), pool, say)
+            stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say)
+    return Learned(parts, stage.K, used, spread)
+
+
+def first_stage(
+    ratings: Ratings, levels: Levels, pool: Pool, say: Say
+) -> tuple[Parts, Matrix, Stage]:
+    """Return the kernel before the first round."""
+    parts = find_parts(ratings, levels)
+    say(f"products of {ratings.n_items} items over {ratings.n_users} people")
+    C = multiply_items(parts, pool)
+    rows = np.full(ratings.n_users, -1)
+    return parts, C, Stage(C, 1.0, 0.0, rows, np.zeros((0, len(C))))
+
+
+def run_rounds(
+    parts: Parts, C: Matrix, stage: Stage, limits: Limits, noise: float, pool: Pool, say: Say
+) -> Stage:
+    """Return the kernel after the last round."""
+    ratings = parts.ratings
+    group = Group.of(parts, chosen(ratings, limits))
+    for k in range(limits.rounds):
+        say(f"round {k + 1} of {limits.rounds} with {len(group.people)} people, noise {noise:g}")
+        stage = next_stage(C, stage, parts, group, noise, pool)
+    return stage
+
+
+def by_size(ratings: Ratings) -> Ints:
+    """Return the people by their number of ratings, most first, whatever they are called.
+
+    Of equal numbers, those of the more popular items come first.
+    """
+    counts = ratings.counts.astype(np.float64)[ratings.indices]
+    popular = np.add.reduceat(counts, ratings.indptr[:-1])
+    crowded = np.add.reduceat(counts * counts, ratings.indptr[:-1])
+    return np.lexsort((-crowded, -popular, -ratings.sizes))
+
+
+def by_count(ratings: Ratings) -> Ints:
+    """Return the items by their number of ratings, most first, whatever they are called.
+
+    Of equal numbers, those that the busier people have rated come first.
+    """
+    sizes = ratings.sizes.astype(np.float64)[ratings.people]
+    busy = np.bincount(ratings.indices, sizes, minlength=ratings.n_items)
+    busier = np.bincount(ratings.indices, sizes * sizes, minlength=ratings.n_items)
+    return np.lexsort((-busier, -busy, -ratings.counts))
+
+
+def chosen(ratings: Ratings, limits: Limits) -> Ints:
+    """Return who takes part in the rounds: those with most ratings, but for very many."""
+    order = by_size(ratings)
+    short = order[ratings.sizes[order] <= limits.longest]
+    return np.sort(short[: min(max(_LEAST, ratings.n_users // 2), limits.most)])
+
+
+def hold_out(ratings: Ratings) -> tuple[Ratings, Ints, HeldOut]:
+    """Return most of the ratings, some people, and ratings of theirs that were held out.
+
+    The people are of all sizes, but for the few with most ratings, and the ratings are of items of
+    all counts. Neither depends on the names of people and items.
+    """
+    order, sizes = by_size(ratings), ratings.sizes
+    able = order[(sizes[order] >= _ABLE) & (sizes[order] <= EXACT.longest)]
+    total = int(np.maximum(sizes[able] // _ONE_IN, 1).sum())
+    judges = able[:: max(1, -(-total // _HELD))]
+    position = np.empty(ratings.n_items, dtype=np.int64)
+    position[by_count(ratings)] = np.arange(ratings.n_items)
+    entries = []
+    for j, u in enumerate(judges.tolist()):
+        n = int(sizes[u])
+        taken = (j + _ONE_IN * np.arange(max(n // _ONE_IN, 1))) % n
+        own = np.argsort(position[ratings.indices[ratings.indptr[u] : ratings.indptr[u + 1]]])
+        entries.append(np.sort(ratings.indptr[u] + own[taken]))
+    counts = np.array([len(part) for part in entries], dtype=np.int64)
+    at = np.concatenate([np.zeros(0, dtype=np.int64), *entries])
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    held = HeldOut(starts, ratings.indices[at].astype(np.int64), ratings.values[at])
+    kept = np.ones(len(ratings.values), dtype=bool)
+    kept[at] = False
+    return ratings.only(kept)[0], judges, held

@@ -1,0 +1,164 @@
+"""From columns of ids, ratings and times to a CSR matrix of people by items."""
+
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.datasets._files import need
+from rankwise.engine.arguments import as_array, is_finite_number, shortened
+from rankwise.engine.inputs import as_floats, ratings_of, refuse_masked
+from rankwise.engine.labels import any_missing
+from rankwise.engine.loops.keys import counting_sort
+from rankwise.recommend._ids import Ids, Places
+
+Vector = NDArray[np.float64]
+
+# Squares of ratings of this size, and sums of them, still fit a float.
+_LARGEST = 1e100
+
+
+def columns_of(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
+    """Return some columns of a dataframe, by the argument that names each."""
+    nw = need("narwhals")
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(
+            f"frame has columns of one name: {' '.join(str(error).split())}"
+        ) from error
+    except TypeError as error:
+        lazy = hasattr(frame, "collect")
+        fix = "call its collect() first" if lazy else "arrays go to from_arrays"
+        raise ValueError(
+            f"frame={shortened(frame)} must be a dataframe of pandas, polars or pyarrow: {fix}"
+        ) from error
+    found = list(table.columns)
+    for key, name in named.items():
+        if not (isinstance(name, str | int) and name in found):
+            raise ValueError(
+                f"{key}={shortened(name)} must be a column of the frame, which has "
+                f"{shortened(found)}"
+            )
+    return {key: nw.to_native(table[name]) for key, name in named.items()}
+
+
+def as_ratings(ratings: Any, nan: str) -> Vector:
+    """Return ratings as finite numbers; with ``nan="drop"`` some may be NaN."""
+    values = as_floats(ratings_of(ratings, "ratings"), "ratings")
+    if values.ndim != 1:
+        raise ValueError(f"ratings must be 1-D, one a row, but its shape is {values.shape}")
+    large = np.flatnonzero(np.abs(values) > _LARGEST)
+    if len(large):
+        raise ValueError(
+            f"ratings holds {values[large[0]]:g} (row {large[0]}), which is no rating: correct it, "
+            "or drop the row"
+        )
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing) and nan == "refuse":
+        raise ValueError(
+            f"ratings holds NaN (row {missing[0]}, {len(missing)} in all): drop these rows, or say "
+            'nan="drop"'
+        )
+    return values
+
+
+def as_times(times: Any) -> Vector:
+    """Return times as finite numbers; dates become seconds since 1970, in UTC without a zone."""
+    refuse_masked(times, "times")
+    values = as_array(times, "times")
+    if values.ndim != 1:
+        raise ValueError(f"times must be 1-D, one a row, but its shape is {values.shape}")
+    if any_missing(values):
+        row = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
+        raise ValueError(f"times is missing in row {row}: drop the row, or leave times out")
+    if values.dtype.kind == "O" and all(isinstance(value, date) for value in values):
+        values = np.array([_in_utc(value) for value in values], dtype="M8[us]")
+    if values.dtype.kind == "M":
+        return values.astype("M8[us]").astype(np.int64) / 1e6
+    numbers = as_floats(values, "times")
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise ValueError(f"times holds {numbers[bad[0]]} (row {bad[0]}): drop the row")
+    return numbers
+
+
+def _in_utc(value: date) -> date:
+    """Return a date without a zone."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        offset = value.utcoffset()
+        return value.replace(tzinfo=None) - offset if offset is not None else value
+    return value
+
+
+def check_scale(scale: Any) -> tuple[float, float] | None:
+    """Return the two ends of a scale as floats."""
+    if scale is None:
+        return None
+    ends = list(scale) if isinstance(scale, tuple | list) else []
+    if len(ends) != 2 or not all(map(is_finite_number, ends)) or not ends[0] < ends[1]:
+        raise ValueError(
+            f"scale={shortened(scale)} must be the lowest and the highest rating: (1, 5)"
+        )
+    if max(map(abs, ends)) > _LARGEST:
+        raise ValueError(f"scale={shortened(scale)} is too large: at most {_LARGEST:g}")
+    return float(ends[0]), float(ends[1])
+
+
+def check_inside(ratings: Vector, scale: tuple[float, float]) -> None:
+    """Refuse ratings outside of the scale."""
+    outside = np.flatnonzero((ratings < scale[0]) | (ratings > scale[1]))
+    if len(outside):
+        raise ValueError(
+            f"ratings holds {ratings[outside[0]]:g} (row {outside[0]}), outside of scale={scale}: "
+            "correct it, or widen the scale"
+        )
+
+
+def build_matrix(
+    rows: Places,
+    columns: Places,
+    ratings: Vector,
+    times: Vector | None,
+    ids: tuple[Ids, Ids],
+    duplicates: str,
+) -> tuple[sparse.csr_array, Vector | None]:
+    """Return the ratings as CSR, and the times of its entries.
+
+    Two counting sorts, none if the entries come sorted by person and item: O(n).
+    """
+    users, items = ids
+    key = rows * len(items) + columns
+    if not (key[1:] > key[:-1]).all():
+        by_item, _ = counting_sort(columns, len(items))
+        order = by_item[counting_sort(rows[by_item], len(users))[0]]
+        again = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+        if len(again) and duplicates == "refuse":
+            first, second = order[again[0]], order[again[0] + 1]
+            user, item = users.show(rows[first]), items.show(columns[first])
+            raise ValueError(
+                f"user {user} rated item {item} twice (rows {first} and "
+                f'{second}; {len(again)} such rows in all): say duplicates="last" or "mean"'
+            )
+        if len(again) and times is not None:
+            order = np.lexsort((times, key))
+        key, ratings = key[order], ratings[order]
+        times = None if times is None else times[order]
+    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    if len(first) < len(key):
+        last = np.append(first[1:], len(key)) - 1
+        if duplicates == "mean":
+            ratings = np.add.reduceat(ratings, first) / (last - first + 1)
+        else:
+            ratings = ratings[last]
+        key, times = key[last], None if times is None else times[last]
+    rows, columns = np.divmod(key, len(items))
+    whole = np.int32 if max(len(key), len(items)) < 2**31 else np.int64
+    starts = np.zeros(len(users) + 1, dtype=whole)
+    np.cumsum(np.bincount(rows, minlength=len(users)), out=starts[1:])
+    # copies, since the table makes its arrays read-only
+    parts = np.array(ratings), columns.astype(whole), starts
+    matrix = sparse.csr_array(parts, shape=(len(users), len(items)))
+    return matrix, None if times is None else np.array(times)

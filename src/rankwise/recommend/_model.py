@@ -1,0 +1,483 @@
+"""What everyone's ratings teach about the items, and what anyone would give to them."""
+
+import sys
+from dataclasses import replace
+from numbers import Integral, Real
+from threading import Lock
+from time import perf_counter
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from rankwise.base._checks import unchanged_on_error
+from rankwise.engine._sklearn import Interval
+from rankwise.engine.arguments import shortened
+from rankwise.engine.inputs import as_floats
+from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
+from rankwise.engine.solvers.fold_in import Evidence, fold_in
+from rankwise.engine.solvers.taste import Taste
+from rankwise.engine.solvers.taste_fit import Say, learn_exact, memory_of_exact
+from rankwise.engine.solvers.taste_head import head_for, learn_factors
+from rankwise.engine.solvers.taste_parts import Ratings
+from rankwise.metrics import pairwise_misranking_loss
+from rankwise.recommend import _choice
+from rankwise.recommend._catalogue import Catalogue
+from rankwise.recommend._merge import add_ratings
+from rankwise.recommend._person import TasteRanker, person_of
+from rankwise.recommend._table import RatingTable
+
+Vector = NDArray[np.float64]
+
+_RANK = 100
+_GIGABYTE = 1e9
+# People whose ratings are predicted by one task.
+_PEOPLE = 16
+# A feature that varies by less, in units of its largest value, is constant.
+_CONSTANT = 1e-9
+# Held while a choice model is learned, so that no other thread learns it as well.
+_LEARNING = Lock()
+
+
+class TasteErrors(NamedTuple):
+    """How far predictions are from a table of ratings.
+
+    Attributes
+    ----------
+    rmse, mae : float
+        Root mean squared and mean absolute error of the scores, cut to the scale.
+    misranking : float
+        Share of the pairs of ratings of one person that are put in the wrong order, a tie half.
+    n_ratings : int
+        How many ratings were predicted.
+    """
+
+    rmse: float
+    mae: float
+    misranking: float
+    n_ratings: int
+
+
+class TasteModel(BaseEstimator):
+    r"""What everyone's ratings teach about items: a kernel for one ranking problem a person.
+
+    A person's scores minimise
+
+    .. math::
+
+        \|h\|_K^2 + \frac{1}{\lambda} \sum_{i \in o} (m_i + b + h_i - y_i)^2
+
+    over the rated items o: `rankwise.magnitude.MPRank` with the level b of the person, the means m
+    of the items, and a kernel K between items that is learned from all people. K is large for two
+    items if people who like one more than expected like the other more than expected, or if the
+    same people rate both. It is learned in rounds: everybody's ranking is predicted with the kernel
+    so far, without the part that the person has in it, and the products of these predictions,
+    which have no gaps, make the next kernel. A new person needs no training.
+
+    Which items were rated tells something, too: 20 pseudo-items, the places, say where in the map
+    of what is rated together a person's items lie.
+
+    Parameters
+    ----------
+    rank : int, default=None
+        Number of factors of an approximate kernel for tables with many items. None: the exact
+        kernel if ``max_memory`` allows, else 100 factors.
+    noise : float, default=None
+        The penalty lambda. None: 0.5, 1, 2 or 4, by ratings that are left out one at a time.
+    choice : bool, default=False
+        Whether ``fit`` also learns what people take next, for ``ranking(by="choice")``. If not, it
+        is learned when a live person first asks. From a table without ratings it is all that is
+        learned.
+    max_memory : float, default=4.0
+        Gigabytes that ``fit`` may take beside the table.
+    n_jobs : int, default=None
+        Threads of ``fit`` and ``predict``; -1 for all cores. The result is the same for any number.
+    verbose : bool, default=False
+        Whether ``fit`` says on standard error what it is doing.
+
+    Attributes
+    ----------
+    table_ : RatingTable
+        The ratings of the people that the model knows.
+    taste_ : Taste
+        Means, kernel, noise and spread; None for a table without ratings.
+    choice_ : ChoiceModel
+        What people take next; None until it is learned.
+    catalogue_ : Catalogue
+        What live people share beside that: ids, scale, how many people know an item.
+    own_ : OwnRows
+        What each person has added to the exact kernel; None for the other forms. It is taken away
+        when this person is predicted.
+    form_ : {"exact", "factors", "choice"}
+        Which form of the kernel was learned; "choice" if the table has no ratings.
+    rank_ : int
+        Number of factors; 0 for the exact form.
+    noise_ : float
+        The penalty lambda; None for a table without ratings.
+
+    See Also
+    --------
+    TasteRanker : One live person.
+    fit_many : The papers' personal models.
+
+    Notes
+    -----
+    With n items, N ratings and H people in the rounds (half of them, at least 3,000 and at most
+    10,000), the exact form takes :math:`O(\sum n_u^2 + H n^2)` time and 8 (2 n^2 + H n) bytes. The
+    other form does the same for the 8,000 items with most ratings, and takes O(N rank^2) for the
+    others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.recommend import RatingTable, TasteModel
+    >>> g = np.random.default_rng(0)
+    >>> likes = g.normal(size=(300, 2)) @ g.normal(size=(2, 40))
+    >>> user, item = np.nonzero(g.random(likes.shape) < 0.5)
+    >>> rating = np.clip(np.rint(3 + likes[user, item]), 1, 5)
+    >>> table = RatingTable.from_arrays(user, item, rating)
+    >>> train, test = table.split(0.2, random_state=0)
+    >>> model = TasteModel().fit(train)
+    >>> model.form_
+    'exact'
+    >>> round(model.score(test), 2)
+    0.98
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "noise": [Interval(Real, 0, None, closed="neither"), None],
+        "choice": ["boolean"],
+        "max_memory": [Interval(Real, 0, None, closed="neither")],
+        "n_jobs": JOBS_CONSTRAINTS,
+        "verbose": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        rank: int | None = None,
+        noise: float | None = None,
+        choice: bool = False,
+        max_memory: float = 4.0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.noise = noise
+        self.choice = choice
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @unchanged_on_error
+    def fit(self, table: RatingTable, *, item_features: ArrayLike | None = None) -> Self:
+        """Learn from a table of ratings.
+
+        A table without ratings teaches only what people take.
+
+        Parameters
+        ----------
+        table : RatingTable
+            The ratings.
+        item_features : array-like of shape (n_items, n_features), default=None
+            Numbers that are known of the items, in the order of ``table.items``: genres as 0 and 1,
+            years. An item with few ratings is then thought to be about as good as others with such
+            features, and not as good as all.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        check_table(table)
+        side = None if item_features is None else standardise(item_features, table)
+        say = self._say()
+        taste = own = None
+        form, rank = "choice", 0
+        if table.has_ratings:
+            ratings = Ratings.of(table.matrix)
+            form, rank, head = self._choose_form(table)
+            with Pool(self.n_jobs) as pool:
+                if form == "exact":
+                    taste, own = learn_exact(
+                        ratings, side=side, noise=self.noise, pool=pool, say=say
+                    )
+                    own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
+                else:
+                    taste = learn_factors(
+                        ratings,
+                        rank=rank,
+                        head=head,
+                        side=side,
+                        noise=self.noise,
+                        pool=pool,
+                        say=say,
+                    )
+            taste = replace(taste, low=table.scale[0], high=table.scale[1])
+        choice = None
+        if self.choice or taste is None:
+            say("what people take")
+            choice = _choice.learn(table.matrix)
+        say("done")
+        self.taste_, self.own_, self.choice_ = taste, own, choice
+        self.table_, self.catalogue_ = table, Catalogue.of(table, None, None)
+        self.form_, self.rank_ = form, rank
+        self.noise_ = None if taste is None else taste.noise
+        return self
+
+    def predict(self, users: ArrayLike, items: ArrayLike) -> Vector:
+        """Return what people would give to items.
+
+        The scores are not cut to the scale, so that the order stays.
+
+        Parameters
+        ----------
+        users, items : array-like of shape (n,)
+            Ids of the table: a person and an item for each score. Somebody who is not in the table
+            is a `person`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        self._need_ratings("predict")
+        rows, columns = self.table_.user_index(users), self.table_.item_index(items)
+        if len(rows) != len(columns):
+            raise ValueError(
+                f"users has {len(rows)} entries and items {len(columns)}: give one of each a score"
+            )
+        return self._scores(rows, columns)
+
+    def score(self, table: RatingTable) -> float:
+        """Return the share of the pairs of one person's ratings that are put in the right order.
+
+        Two ratings make a pair if they differ; a tie of scores counts half. Misranking is 1 minus
+        this.
+
+        Parameters
+        ----------
+        table : RatingTable
+            Ratings that the model has not learned from, of people and items that it knows.
+        """
+        return 1.0 - self.evaluate(table).misranking
+
+    def evaluate(self, table: RatingTable) -> TasteErrors:
+        """Return how far predictions are from ratings.
+
+        Parameters
+        ----------
+        table : RatingTable
+            Ratings that the model has not learned from, of people and items that it knows.
+
+        Examples
+        --------
+        >>> from rankwise.recommend import RatingTable, TasteModel
+        >>> users, items = [1, 1, 1, 2, 2, 3], [1, 2, 3, 1, 2, 1]
+        >>> table = RatingTable.from_arrays(users, items, [5, 3, 1, 4, 2, 3])
+        >>> model = TasteModel().fit(table)
+        >>> model.evaluate(table).misranking
+        0.0
+        """
+        check_is_fitted(self)
+        self._need_ratings("evaluate")
+        check_table(table)
+        if not table.has_ratings:
+            raise ValueError("table has no ratings to compare predictions with: who took what only")
+        matrix = table.matrix
+        rows = np.repeat(np.arange(table.n_users), np.diff(matrix.indptr))
+        if table.users is self.table_.users and table.items is self.table_.items:
+            users, items = rows, matrix.indices.astype(np.int64)
+        else:
+            known = np.unique(rows)
+            place = np.zeros(table.n_users, dtype=np.int64)
+            place[known] = self.table_.user_index(table.users[known])
+            used = np.unique(matrix.indices)
+            column = np.zeros(table.n_items, dtype=np.int64)
+            column[used] = self.table_.item_index(table.items[used])
+            users, items = place[rows], column[matrix.indices]
+        scores = self._scores(users, items)
+        errors = np.clip(scores, *self.table_.scale) - matrix.data
+        return TasteErrors(
+            float(np.sqrt(np.mean(errors * errors))),
+            float(np.mean(np.abs(errors))),
+            float(pairwise_misranking_loss(matrix.data, scores, qid=rows, ties="half")),
+            len(errors),
+        )
+
+    @unchanged_on_error
+    def partial_fit(self, table: RatingTable) -> Self:
+        """Add people, or more ratings of known people; what is known of the items stays.
+
+        Everyone added is predicted exactly as a live `person` with these ratings. A rating of an
+        item that the person has rated before takes its place. A table with other items is refused:
+        these need ``fit``.
+
+        Parameters
+        ----------
+        table : RatingTable
+            Ratings of known items, by anyone.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        check_table(table)
+        if table.has_ratings != self.table_.has_ratings:
+            raise ValueError(
+                "one table has ratings and the other none: give tables of the same kind, or fit"
+            )
+        merged, rows = add_ratings(self.table_, table)
+        if self.own_ is not None:
+            self.own_ = self.own_.for_users(rows, merged.n_users)
+        self.table_, self.catalogue_ = merged, Catalogue.of(merged, None, None)
+        return self
+
+    def person(self, user: Any = None, *, estimator: Any = None) -> TasteRanker:
+        """Return a live person: one of the table, or a new one without ratings.
+
+        Parameters
+        ----------
+        user : object, default=None
+            The id of a person of the table, whose ratings the live person starts with. What the
+            live person says then is not seen by the model.
+        estimator : estimator, default=None
+            A ranker for the papers' personal problem, instead of the kernel.
+
+        Returns
+        -------
+        TasteRanker
+        """
+        check_is_fitted(self)
+        choice = LateChoice(self) if self.choice_ is None else self.choice_
+        catalogue = replace(self.catalogue_, taste=self.taste_, choice=choice)
+        if user is not None and self.own_ is not None:
+            row = int(self.table_.user_index([user])[0])
+            catalogue = replace(catalogue, taste=self._taste_for(row))
+        return person_of(catalogue, self.table_, user, estimator)
+
+    def _taste_for(self, row: int) -> Taste | None:
+        """Return what a person is predicted by: the kernel without the part of this person."""
+        if self.taste_ is None or self.own_ is None:
+            return self.taste_
+        return self.own_.without(self.taste_, row)
+
+    def _scores(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Vector:
+        """Return the score of each pair of a person and an item, by their places in the table."""
+        matrix, scores = self.table_.matrix, np.empty(len(rows))
+        order = np.argsort(rows, kind="stable")
+        people, first = np.unique(rows[order], return_index=True)
+        ends = np.append(first, len(rows))
+
+        def predict(t: int) -> None:
+            for g in range(t * _PEOPLE, min((t + 1) * _PEOPLE, len(people))):
+                row, wanted = int(people[g]), order[ends[g] : ends[g + 1]]
+                own = slice(matrix.indptr[row], matrix.indptr[row + 1])
+                rated, asked = matrix.indices[own], columns[wanted]
+                items = np.union1d(rated, asked)
+                taste: Any = self._taste_for(row)
+                if len(items) ** 2 < len(rated) * self.table_.n_items:
+                    taste = taste.only(items)
+                    rated, asked = (np.searchsorted(items, index) for index in (rated, asked))
+                fold = fold_in(taste, Evidence.of(rated, matrix.data[own]))
+                scores[wanted] = fold.scores(asked)
+
+        with threadpool_limits(1, "blas"), Pool(self.n_jobs) as pool:
+            pool.run(predict, -(-len(people) // _PEOPLE), work=1e6 * len(people))
+        return scores
+
+    def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
+        """Return the form of the kernel, its rank and the items of its head."""
+        memory = self.max_memory * _GIGABYTE
+        sizes = table.n_users, table.n_items, table.n_ratings
+        if self.rank is None and memory_of_exact(*sizes) <= memory:
+            return "exact", 0, table.n_items
+        return "factors", self.rank or _RANK, head_for(*sizes, memory)
+
+    def _check_loaded(self) -> None:
+        """Refuse parts from a file that do not belong together."""
+        if not hasattr(self, "table_"):
+            return
+        n_users, n_items = self.table_.n_users, self.table_.n_items
+        taste, own, choice = self.taste_, self.own_, self.choice_
+        sizes: list[tuple[Any, int]] = [
+            (self.catalogue_.known, n_items),
+            (self.catalogue_.ids, n_items),
+        ]
+        if taste is not None:
+            sizes += [(taste.means, n_items), (taste.places, n_items)]
+            sizes += [(taste.kernel.diagonal, n_items + taste.n_places)]
+        if own is not None:
+            sizes += [(own.starts, n_users + 1), (own.places, n_users)]
+        if choice is not None:
+            sizes += [(choice.popularity, n_items)]
+        if any(len(part) != size for part, size in sizes):
+            raise ValueError("the parts of a TasteModel are of tables of different sizes")
+
+    def _need_ratings(self, method: str) -> None:
+        if self.taste_ is None:
+            raise ValueError(
+                f"{method} needs ratings, and the table of this model has none: who took what "
+                'only. person(...).ranking(by="choice") ranks what a person may take next'
+            )
+
+    def _say(self) -> Say:
+        """Return what is called with a sentence whenever a step of ``fit`` begins."""
+        start = perf_counter()
+
+        def say(what: str) -> None:
+            if self.verbose:
+                print(f"[TasteModel] {perf_counter() - start:6.1f} s  {what}", file=sys.stderr)
+
+        return say
+
+
+class LateChoice:
+    """What people take next, learned when it is first asked for."""
+
+    def __init__(self, model: TasteModel) -> None:
+        self._model = model
+
+    def scores(self, own: NDArray[np.int64]) -> Vector:
+        """Return a score of each item for someone who has taken some."""
+        with _LEARNING:
+            if self._model.choice_ is None:
+                self._model.choice_ = _choice.learn(self._model.table_.matrix)
+        return self._model.choice_.scores(own)
+
+
+def standardise(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
+    """Return features of the items with mean 0 and deviation 1, without those that are constant."""
+    X = as_floats(item_features, "item_features")
+    if X.ndim != 2 or len(X) != table.n_items:
+        raise ValueError(
+            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
+            "items of the table, in the order of table.items"
+        )
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise ValueError(
+            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = np.abs(X).max(axis=0, initial=0.0)
+        X = X / np.where(scale > 0, scale, 1.0)
+        X = X - X.mean(axis=0)
+        deviation = X.std(axis=0)
+    useful = deviation > _CONSTANT
+    return X[:, useful] / deviation[useful]
+
+
+def check_table(table: Any) -> None:
+    """Refuse all but a table of ratings."""
+    if not isinstance(table, RatingTable):
+        raise ValueError(
+            f"table={shortened(table)} must be a RatingTable: make one with "
+            "RatingTable.from_frame or RatingTable.from_arrays"
+        )

@@ -1,0 +1,555 @@
+"""A table of ratings: who rated what, and how.
+
+Ids of any kind are places 0..n-1 inside; the ratings are one CSR matrix, people by items. Nothing
+of a table changes after it is made, so that models and threads share it.
+"""
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from rankwise.engine.arguments import check_whole, check_word
+from rankwise.recommend._build import (
+    Vector,
+    as_ratings,
+    as_times,
+    build_matrix,
+    check_inside,
+    check_scale,
+    columns_of,
+)
+from rankwise.recommend._ids import Ids, Places
+from rankwise.recommend._problems import (
+    Features,
+    Matrix,
+    check_options,
+    choose_raters,
+    features_of,
+    middle,
+    row_means,
+    row_medians,
+)
+from rankwise.recommend._split import tested_entries
+from rankwise.recommend._summary import TableSummary, summarise
+
+_DUPLICATES = ("refuse", "last", "mean")
+_NAN = ("refuse", "drop")
+
+
+class RatingTable:
+    """Ratings of items by people, or who took what.
+
+    Make one with `from_frame` or `from_arrays`. It can't be changed.
+
+    Attributes
+    ----------
+    n_users, n_items, n_ratings : int
+        How many there are.
+    users, items : ndarray
+        The ids, sorted where they have an order: the rows and the columns of ``matrix``.
+    matrix : scipy.sparse.csr_array of shape (n_users, n_items)
+        The ratings in float64, read-only, each row in the order of the items. What is not rated is
+        not stored, so that a rating of 0 is an entry like any other. Without ratings all are 1.
+    times : ndarray of shape (n_ratings,) or None
+        When each entry of ``matrix.data`` was rated, in the unit that was given; dates are in
+        seconds since 1970.
+    has_ratings : bool
+        Whether people graded what they took.
+    scale : tuple of two floats
+        The lowest and the highest rating.
+    by_item : scipy.sparse.csr_array of shape (n_items, n_users)
+        The matrix with a row for each item, made when first asked for.
+
+    See Also
+    --------
+    rankwise.datasets.read_ratings : From a file to a frame.
+
+    Notes
+    -----
+    An entry takes 12 bytes, 20 with a time, and 16 in tables of more than 2^31 entries.
+
+    Examples
+    --------
+    >>> from rankwise.recommend import RatingTable
+    >>> table = RatingTable.from_arrays(
+    ...     users=["ann", "ann", "bob", "bob", "cid"],
+    ...     items=["tea", "milk", "tea", "rum", "rum"],
+    ...     ratings=[5, 2, 4, 1, 3],
+    ... )
+    >>> table
+    RatingTable(3 users, 3 items, 5 ratings from 1 to 5)
+    >>> table.items
+    array(['milk', 'rum', 'tea'], dtype=object)
+    >>> table.matrix.toarray()
+    array([[2., 0., 5.],
+           [0., 1., 4.],
+           [0., 3., 0.]])
+    """
+
+    matrix: sparse.csr_array
+    times: Vector | None
+    has_ratings: bool
+    scale: tuple[float, float]
+    _user_ids: Ids
+    _item_ids: Ids
+
+    def __init__(self) -> None:
+        raise TypeError("make a table with RatingTable.from_frame or RatingTable.from_arrays")
+
+    @classmethod
+    def _of(
+        cls,
+        matrix: sparse.csr_array,
+        users: Ids,
+        items: Ids,
+        *,
+        times: Vector | None,
+        has_ratings: bool,
+        scale: tuple[float, float],
+    ) -> Self:
+        """Return a table of parts that fit together."""
+        self = object.__new__(cls)
+        self.__setstate__(
+            {
+                "matrix": matrix,
+                "times": times,
+                "has_ratings": has_ratings,
+                "scale": scale,
+                "_user_ids": users,
+                "_item_ids": items,
+            }
+        )
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a RatingTable can't be changed: {name!r} is read-only")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("matrix", "times", "has_ratings", "scale", "_user_ids", "_item_ids")
+        return {name: self.__dict__[name] for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        matrix = state["matrix"]
+        for array in (matrix.data, matrix.indices, matrix.indptr, state["times"]):
+            if array is not None:
+                array.flags.writeable = False
+        # else scipy looks, and would sort in place
+        matrix.has_sorted_indices = matrix.has_canonical_format = True
+        self.__dict__.update(state)
+
+    def _check_loaded(self) -> None:
+        """Refuse parts from a file that do not belong together: compiled code trusts them."""
+        X = self.matrix
+        ends = X.indptr
+        whole = len(ends) == self.n_users + 1 and ends[0] == 0 and ends[-1] == len(X.indices)
+        if not (
+            isinstance(X, sparse.csr_array)
+            and X.shape == (self.n_users, self.n_items)
+            and (X.data.dtype, X.data.shape) == (np.float64, X.indices.shape)
+            and whole
+            and (np.diff(ends) >= 0).all()
+            and (len(X.indices) == 0 or (X.indices.min() >= 0 and X.indices.max() < self.n_items))
+            and (self.times is None or self.times.shape == X.data.shape)
+        ):
+            raise ValueError("the parts of a RatingTable do not fit together")
+        rises = np.diff(X.indices) > 0
+        rises[ends[(ends > 0) & (ends < len(X.indices))] - 1] = True
+        if not (rises.all() and np.isfinite(X.data).all()):
+            raise ValueError("the entries of a RatingTable are not in order, or not numbers")
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str = "user",
+        item: str = "item",
+        rating: str | None = "rating",
+        time: str | None = None,
+        duplicates: str = "refuse",
+        nan: str = "refuse",
+        scale: tuple[float, float] | None = None,
+    ) -> Self:
+        """Make a table of a dataframe with a row for each rating.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of pandas, polars, pyarrow or any other library that narwhals reads.
+        user, item : str
+            The columns of ids: numbers, texts or anything that can be a key of a dict.
+        rating : str or None, default="rating"
+            The column of ratings, numbers or an ordered categorical. None: people took items, and
+            did not grade them.
+        time : str, default=None
+            The column of times, numbers or dates.
+        duplicates, nan, scale
+            As for `from_arrays`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from rankwise.recommend import RatingTable
+        >>> frame = pd.DataFrame({"user": [1, 1, 2], "film": ["A", "B", "A"], "stars": [4, 2, 5]})
+        >>> RatingTable.from_frame(frame, item="film", rating="stars")
+        RatingTable(2 users, 2 items, 3 ratings from 2 to 5)
+        """
+        named: dict[str, Any] = {"user": user, "item": item}
+        if rating is not None:
+            named["rating"] = rating
+        if time is not None:
+            named["time"] = time
+        columns = columns_of(frame, named)
+        return cls.from_arrays(
+            columns["user"],
+            columns["item"],
+            columns.get("rating"),
+            times=columns.get("time"),
+            duplicates=duplicates,
+            nan=nan,
+            scale=scale,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: ArrayLike,
+        items: ArrayLike,
+        ratings: ArrayLike | None = None,
+        *,
+        times: ArrayLike | None = None,
+        duplicates: str = "refuse",
+        nan: str = "refuse",
+        scale: tuple[float, float] | None = None,
+    ) -> Self:
+        """Make a table of arrays with an entry for each rating.
+
+        Parameters
+        ----------
+        users, items : array-like of shape (n,)
+            Ids: numbers, texts or anything that can be a key of a dict.
+        ratings : array-like of shape (n,), default=None
+            Numbers, higher is better. None: people took items, and did not grade them.
+        times : array-like of shape (n,), default=None
+            When each was rated, numbers or dates.
+        duplicates : {"refuse", "last", "mean"}, default="refuse"
+            What to do with several ratings of an item by a person: an error, the last one (by time
+            if there is a time, and the last row among equal times), or their mean at the last time.
+        nan : {"refuse", "drop"}, default="refuse"
+            Whether a rating that is NaN is an error, or its row is left out.
+        scale : tuple of two numbers, default=None
+            The lowest and the highest rating that can be given; by default those that were.
+
+        Raises
+        ------
+        ValueError
+            If there is no row, the lengths differ, an id is missing, or a rating or time is no
+            finite number. The message names the row.
+        """
+        check_word(duplicates, "duplicates", _DUPLICATES)
+        check_word(nan, "nan", _NAN)
+        bounds = check_scale(scale)
+        user_ids, rows = Ids.encode(users, "users")
+        item_ids, columns = Ids.encode(items, "items")
+        n = len(rows)
+        moments = None if times is None else as_times(times)
+        values = np.ones(n) if ratings is None else as_ratings(ratings, nan)
+        for name, given in (("items", columns), ("ratings", values), ("times", moments)):
+            if given is not None and len(given) != n:
+                raise ValueError(
+                    f"{name} has {len(given)} entries for {n} rows of users: give one a row"
+                )
+        if n == 0:
+            raise ValueError("users, items and ratings are empty: a table needs a row at least")
+        kept = ~np.isnan(values)
+        if not kept.all():
+            if not kept.any():
+                raise ValueError("ratings are all NaN: nothing is left to learn from")
+            user_ids, rows = user_ids.only(rows[kept])
+            item_ids, columns = item_ids.only(columns[kept])
+            values, moments = values[kept], None if moments is None else moments[kept]
+        if bounds is not None:
+            check_inside(values, bounds)
+        ids = user_ids, item_ids
+        matrix, moments = build_matrix(rows, columns, values, moments, ids, duplicates)
+        return cls._of(
+            matrix,
+            user_ids,
+            item_ids,
+            times=moments,
+            has_ratings=ratings is not None,
+            scale=bounds or (float(values.min()), float(values.max())),
+        )
+
+    @property
+    def n_users(self) -> int:
+        """The number of people."""
+        return len(self._user_ids)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self._item_ids)
+
+    @property
+    def n_ratings(self) -> int:
+        """The number of ratings."""
+        return len(self.matrix.data)
+
+    @property
+    def users(self) -> NDArray[Any]:
+        """The ids of the people, in the order of the rows."""
+        return self._user_ids.values
+
+    @property
+    def items(self) -> NDArray[Any]:
+        """The ids of the items, in the order of the columns."""
+        return self._item_ids.values
+
+    def user_index(self, users: ArrayLike) -> Places:
+        """Return the row of each of these people; unknown ids are a ValueError that names them."""
+        return self._user_ids.find(users, "users")
+
+    def item_index(self, items: ArrayLike) -> Places:
+        """Return the column of each of these items; unknown ids are a ValueError."""
+        return self._item_ids.find(items, "items")
+
+    @cached_property
+    def by_item(self) -> sparse.csr_array:
+        """The ratings as a matrix of items by people."""
+        matrix = sparse.csr_array(self.matrix.T)
+        for array in (matrix.data, matrix.indices, matrix.indptr):
+            array.flags.writeable = False
+        return matrix
+
+    def problem_for(
+        self,
+        user: Any,
+        *,
+        raters: Any = None,
+        missing: str = "median",
+        center: str | None = None,
+    ) -> tuple[Matrix, Vector, NDArray[Any]]:
+        """Return what a ranker of one person learns from: the papers' problem.
+
+        A row is an item that the person rated, a column another person, an entry the rating that
+        this one gave to the item. The person's own ratings are never a column.
+
+        Parameters
+        ----------
+        user : id
+            The person.
+        raters : list of ids, int or None, default=None
+            The people whose ratings are the columns, without the person: these, in this order; or
+            as many of those who rated most of the person's items; or all others who rated anything.
+        missing : {"median", "mean", "zero", "nan"}, default="median"
+            What stands for an item that a rater did not rate: the median or the mean of all
+            that this rater gave, 0 (after centring), or NaN.
+        center : {"scale", "user"} or None, default=None
+            What is subtracted from the columns: the middle of the scale, each rater's mean, or
+            nothing.
+
+        Returns
+        -------
+        X : ndarray of shape (n_rated, n_raters)
+        y : ndarray of shape (n_rated,)
+            The person's ratings, as they were given.
+        items : ndarray of shape (n_rated,)
+            The ids of the items.
+
+        See Also
+        --------
+        features_for : Rows of other items, to rank them by what was learned.
+        fit_many : One model for each of many people.
+
+        Notes
+        -----
+        Crammer and Singer (2001) subtract the middle of the scale and set 0 for what is not rated:
+        ``missing="zero", center="scale"``. Cortes, Mohri and Rastogi (2007) set the median of the
+        rater: the defaults.
+
+        Cost: X has 8 bytes for each item and rater.
+
+        Examples
+        --------
+        >>> from rankwise.recommend import RatingTable
+        >>> table = RatingTable.from_arrays(
+        ...     users=["ann", "ann", "bob", "bob", "bob", "cid"],
+        ...     items=["tea", "milk", "tea", "rum", "milk", "rum"],
+        ...     ratings=[5, 2, 4, 1, 2, 3],
+        ... )
+        >>> X, y, items = table.problem_for("ann")
+        >>> X, y, items
+        (array([[2., 3.], [4., 3.]]), array([2., 5.]), array(['milk', 'tea'], dtype=object))
+        >>> table.features_for("ann")
+        (array([[1., 3.]]), array(['rum'], dtype=object))
+        """
+        self._check_graded("problem_for")
+        person = self._user_ids.find_one(user, "user")
+        own = slice(*self.matrix.indptr[person : person + 2].tolist())
+        if own.start == own.stop:
+            raise ValueError(f"user={self._user_ids.show(person)} has no ratings in this table")
+        items = self.matrix.indices[own]
+        X = self._features(person, raters, missing, center).rows(self.by_item, items)
+        return X, self.matrix.data[own].copy(), self.items[items]
+
+    def features_for(
+        self,
+        user: Any,
+        items: ArrayLike | None = None,
+        *,
+        raters: Any = None,
+        missing: str = "median",
+        center: str | None = None,
+    ) -> tuple[Matrix, NDArray[Any]]:
+        """Return rows of any items, with the columns of a person's problem.
+
+        Parameters
+        ----------
+        user : id or None
+            The person, who is no column. None: somebody who is not in the table.
+        items : list of ids, default=None
+            The items; by default all that the person has not rated.
+        raters, missing, center
+            As they were given to `problem_for`.
+
+        Returns
+        -------
+        X : ndarray of shape (n, n_raters)
+        items : ndarray of shape (n,)
+        """
+        self._check_graded("features_for")
+        person = None if user is None else self._user_ids.find_one(user, "user")
+        if items is not None:
+            chosen = self.item_index(items)
+        else:
+            unrated = np.ones(self.n_items, dtype=bool)
+            if person is not None:
+                unrated[self.matrix[[person]].indices] = False
+            chosen = np.flatnonzero(unrated)
+        X = self._features(person, raters, missing, center).rows(self.by_item, chosen)
+        return X, self.items[chosen]
+
+    def _features(self, person: int | None, raters: Any, missing: Any, center: Any) -> Features:
+        check_options(missing, center)
+        chosen = choose_raters(self.matrix, self.by_item, person, raters, self._user_ids)
+        return features_of(chosen, self, missing, center)
+
+    # Somebody without ratings counts as one who gave the middle of the scale.
+    @cached_property
+    def _means(self) -> Vector:
+        return row_means(self.matrix, middle(self.scale))
+
+    @cached_property
+    def _medians(self) -> Vector:
+        return row_medians(self.matrix, middle(self.scale))
+
+    @cached_property
+    def _sd(self) -> float:
+        """The standard deviation of all ratings."""
+        return float(self.matrix.data.std())
+
+    def _check_graded(self, method: str) -> None:
+        if not self.has_ratings:
+            raise ValueError(f"{method} needs ratings, and this table has none: who took what only")
+
+    def split(
+        self, test_size: float = 0.2, *, by: str = "rating", random_state: Any = None
+    ) -> tuple[Self, Self]:
+        """Return two tables, one to learn from and one to test on, with the same ids.
+
+        Parameters
+        ----------
+        test_size : float or int, default=0.2
+            The share of what is split that goes to the second table, or how many.
+        by : {"rating", "user", "time"}, default="rating"
+            ``"rating"``: single ratings at random. ``"user"``: whole people at random, so that the
+            first table knows nothing of those in the second. ``"time"``: the last ratings.
+        random_state : int, Generator, RandomState or None, default=None
+            What is drawn from.
+
+        Returns
+        -------
+        train, test : RatingTable
+            Both have all users and items of this table at the same places, with ratings or not.
+
+        Notes
+        -----
+        An integer draws one permutation of ``numpy.random.default_rng``, of the ratings in the
+        order of ``matrix.data`` or of the people; its first part is learned from. Ratings of one
+        time are in the order of ``matrix.data``.
+
+        Examples
+        --------
+        >>> from rankwise.recommend import RatingTable
+        >>> table = RatingTable.from_arrays([1, 1, 2, 3], [7, 8, 7, 8], [5, 3, 4, 1])
+        >>> table.split(0.25, random_state=0)
+        (RatingTable(3 users, 2 items, 3 ratings from 1 to 5),
+         RatingTable(3 users, 2 items, 1 ratings from 1 to 5))
+        """
+        tested = tested_entries(self.matrix, self.times, test_size, by, random_state)
+        return self._entries(~tested), self._entries(tested)
+
+    def people(self, start: int, stop: int) -> Self:
+        """Return the table of the people from one place up to another, with all items.
+
+        It shares the ratings of this table. Places are those of ``users``, as in a slice.
+
+        Examples
+        --------
+        >>> from rankwise.recommend import RatingTable
+        >>> table = RatingTable.from_arrays([1, 1, 2, 3], [7, 8, 7, 8], [5, 3, 4, 1])
+        >>> table.people(1, 3)
+        RatingTable(2 users, 2 items, 2 ratings from 1 to 5)
+        """
+        first = min(check_whole(start, "start", 0), self.n_users)
+        past = max(min(check_whole(stop, "stop", 0), self.n_users), first)
+        if first == past:
+            raise ValueError(f"{start=} and {stop=} leave nobody of {self.n_users} people")
+        starts = self.matrix.indptr[first : past + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        matrix = sparse.csr_array((past - first, self.n_items), dtype=np.float64)
+        # set one by one: given together, scipy may copy them
+        matrix.data, matrix.indices = self.matrix.data[entries], self.matrix.indices[entries]
+        matrix.indptr = starts - starts[0]
+        return self._of(
+            matrix,
+            self._user_ids.slice(first, past),
+            self._item_ids,
+            times=None if self.times is None else self.times[entries],
+            has_ratings=self.has_ratings,
+            scale=self.scale,
+        )
+
+    def _entries(self, kept: NDArray[np.bool_]) -> Self:
+        """Return the table of some entries, with all people and items."""
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.matrix.indptr]
+        parts = self.matrix.data[kept], self.matrix.indices[kept], starts
+        matrix = sparse.csr_array(parts, shape=self.matrix.shape)
+        times = None if self.times is None else self.times[kept]
+        ids = self._user_ids, self._item_ids
+        return self._of(matrix, *ids, times=times, has_ratings=self.has_ratings, scale=self.scale)
+
+    def describe(self) -> TableSummary:
+        """Return what is in the table, in numbers: sizes, scale, who can be learned from.
+
+        Examples
+        --------
+        >>> from rankwise.recommend import RatingTable
+        >>> table = RatingTable.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 8, 8], [5, 3, 4, 4, 1])
+        >>> print(table.describe())
+        3 users, 2 items, 5 ratings: 83.33% of all pairs
+        scale from 1 to 5, mean 3.40, sd 1.36
+        ratings of a user  from 1 to 2, median 2, half of them 1.5 to 2
+        ratings of an item from 2 to 3, median 2.5, half of them 2.25 to 2.75
+        1 users can be learned from; 1 give one rating to all, 0 have none
+        """
+        return summarise(self.matrix, has_ratings=self.has_ratings, scale=self.scale)
+
+    def __repr__(self) -> str:
+        low, high = self.scale
+        graded = f"ratings from {low:g} to {high:g}" if self.has_ratings else "taken, not graded"
+        return f"RatingTable({self.n_users} users, {self.n_items} items, {self.n_ratings} {graded})"

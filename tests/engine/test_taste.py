@@ -1,0 +1,117 @@
+"""The taste kernel against its literal form, person by person."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rankwise.engine.pool import Pool
+from rankwise.engine.solvers.taste import DenseKernel, FactorKernel
+from rankwise.engine.solvers.taste_parts import Ratings, find_levels, find_parts, multiply_items
+from rankwise.engine.solvers.taste_rounds import (
+    Group,
+    HeldOut,
+    Stage,
+    next_stage,
+    predict_held,
+)
+from rankwise.testing.oracles import rated_things, taste_parts
+
+
+def draw_table(n_users=60, n_items=40, seed=0, density=0.4):
+    """Ratings from 1 to 5 of three tastes; NaN where there is none."""
+    g = np.random.default_rng(seed)
+    tastes = g.normal(size=(n_users, 3)) @ g.normal(size=(3, n_items))
+    Y = 3 + 0.5 * g.normal(size=(n_users, 1)) + 0.5 * g.normal(size=n_items) + 0.6 * tastes
+    known = g.random(Y.shape) < density * (0.3 + 1.4 * g.random((n_users, 1)))
+    known[np.arange(n_users), g.integers(0, n_items, n_users)] = True
+    return np.where(known, np.clip(np.rint(Y), 1, 5), np.nan)
+
+
+def as_csr(Y):
+    u, i = np.nonzero(~np.isnan(Y))
+    return sparse.coo_array((Y[u, i], (u, i)), shape=Y.shape).tocsr()
+
+
+def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1):
+    ratings = Ratings.of(as_csr(Y))
+    with Pool(n_jobs) as pool:
+        parts = find_parts(ratings, find_levels(ratings), n_places)
+        C = multiply_items(parts, pool)
+        group = Group.of(parts, np.arange(ratings.n_users))
+        stage = Stage(C, 1.0, 0.0, np.full(ratings.n_users, -1), np.zeros((0, len(C))))
+        for _ in range(n_rounds):
+            stage = next_stage(C, stage, parts, group, noise, pool)
+    return parts, group, stage
+
+
+def signs_of(parts, literal):
+    """Singular vectors are known up to a sign."""
+    return np.sign((parts.x * literal.x).sum(axis=0))
+
+
+@pytest.mark.parametrize("n_places", [0, 1, 6])
+@pytest.mark.parametrize("n_rounds", [0, 1, 3])
+@pytest.mark.parametrize("noise", [0.5, 2.0])
+def test_kernel_is_that_of_a_loop_over_people(n_places, n_rounds, noise):
+    Y = draw_table()
+    literal = taste_parts(Y, n_places=n_places, noise=noise, n_rounds=n_rounds)
+    parts, _, stage = run_rounds(Y, n_places, noise, n_rounds)
+    signs = np.concatenate([np.ones(Y.shape[1]), signs_of(parts, literal)])
+    np.testing.assert_allclose(stage.K * signs * signs[:, None], literal.K, atol=1e-8)
+    np.testing.assert_allclose(parts.means, literal.means, atol=1e-10)
+    np.testing.assert_allclose(parts.places * signs[Y.shape[1] :], literal.places, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_rounds", [0, 1])
+def test_held_out_ratings_are_predicted_without_their_person(n_rounds):
+    Y, noise, prior = draw_table(25, 15), 1.5, 2.0
+    literal = taste_parts(Y, n_places=3, noise=noise, n_rounds=n_rounds)
+    parts, group, stage = run_rounds(Y, 3, noise, n_rounds)
+    g = np.random.default_rng(0)
+    items = [np.flatnonzero(np.isnan(y))[: g.integers(0, 3)] for y in Y]
+    held = HeldOut(
+        np.concatenate([[0], np.cumsum([len(own) for own in items])]),
+        np.concatenate(items),
+        g.normal(size=sum(map(len, items))),
+    )
+    noises, priors = np.array([9.0, noise]), np.array([1.0, prior])
+    with Pool(2) as pool:
+        found = predict_held(stage, parts, group, held, noises, priors, pool)
+    errors, variances = [], []
+    for u in range(len(Y)):
+        o, t, e = rated_things(literal, Y[u], literal.x[u])
+        own = (0.3 if n_rounds else 1.0) ** 0.5 * np.array([literal.A[u], literal.B[u]])
+        K = literal.K - own.T @ own
+        inverse = np.linalg.inv(K[np.ix_(o, o)] + noise * np.eye(len(o)))
+        level = e @ inverse @ t / (e @ inverse @ e)
+        shown = level * e.sum() / (e.sum() + noise * prior)
+        for i, y in zip(items[u], held.y[len(errors) :], strict=False):
+            k = K[o, i]
+            errors.append(y - literal.means[i] - shown - k @ inverse @ (t - level * e))
+            free = (1 - e @ inverse @ k) ** 2 / (e @ inverse @ e + prior)
+            variances.append(K[i, i] - k @ inverse @ k + free + noise)
+    np.testing.assert_allclose(found[0][1], errors, atol=1e-8)
+    np.testing.assert_allclose(found[1][1], variances, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_same_bits_for_any_number_of_threads(n_jobs):
+    Y = draw_table(150, 90)
+    alone, shared = (run_rounds(Y, 6, 1.0, 2, jobs)[2] for jobs in (1, n_jobs))
+    np.testing.assert_array_equal(alone.K, shared.K)
+    np.testing.assert_array_equal(alone.F, shared.F)
+
+
+def test_kernels_agree():
+    g = np.random.default_rng(0)
+    V, extra = g.normal(size=(12, 3)), g.random(12)
+    matrix = V @ V.T + np.diag(extra)
+    dense, factors = DenseKernel(matrix), FactorKernel(V, extra)
+    some, others = np.array([3, 7, 0]), np.array([7, 5])
+    for kernel in (dense, factors):
+        np.testing.assert_allclose(kernel.diagonal, np.diag(matrix))
+        np.testing.assert_allclose(kernel.rows(some), matrix[some])
+        np.testing.assert_allclose(kernel.near(some).block(), matrix[np.ix_(some, some)])
+        np.testing.assert_allclose(kernel.between(some, others), matrix[np.ix_(some, others)])
+        np.testing.assert_allclose(kernel.near(some).between(others), matrix[np.ix_(some, others)])
+        np.testing.assert_allclose(kernel.near(some).combine(g_ := np.ones(3)), g_ @ matrix[some])
