@@ -12,6 +12,7 @@ from rich.progress import track
 
 from rankwise import __version__
 from rankwise.cli._order import order
+from rankwise.cli._serve import serve
 from rankwise.engine.terminal import degrade_output, sentence
 from rankwise.reports._terminal import show
 
@@ -146,3 +147,4 @@ def doctor(no_test: bool) -> None:
 
 
 rankwise.add_command(order)
+rankwise.add_command(serve)

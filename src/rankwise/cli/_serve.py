@@ -1,0 +1,100 @@
+"""The command that serves the page."""
+
+import click
+
+_EXTRA = {
+    "alembic",
+    "fastapi",
+    "prometheus_client",
+    "psycopg",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+}
+
+
+@click.command()
+@click.option(
+    "--data",
+    default="movies",
+    show_default=True,
+    metavar="FILE|movies",
+    help="A file of ratings, or the embedded films.",
+)
+@click.option(
+    "--database",
+    metavar="URL",
+    envvar="RANKWISE_DATABASE",
+    help="An SQLite file, or postgresql://...  [default: a file in your data folder]",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(1, 65_535), default=8000, show_default=True)
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes."
+)
+@click.option(
+    "--root-path", default="", metavar="PATH", help="The path that a proxy serves it under."
+)
+@click.option(
+    "--proxies",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESSES",
+    help="Proxies whose word about addresses and https is believed.",
+)
+@click.option(
+    "--rate-visitor",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Requests a second of one visitor; 0 for any number.",
+)
+@click.option(
+    "--rate-address",
+    type=click.FloatRange(0),
+    default=200.0,
+    show_default=True,
+    help="Requests a second of one address; 0 for any number.",
+)
+@click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
+def serve(
+    data: str,
+    database: str | None,
+    host: str,
+    port: int,
+    workers: int,
+    root_path: str,
+    proxies: str,
+    rate_visitor: float,
+    rate_address: float,
+    show: bool,
+) -> None:
+    """Serve a page where people rate, learn, and see everything ranked for them.
+
+    What they say is kept in a database. Ctrl+C, or the signal TERM, ends it gracefully.
+    """
+    try:
+        from rankwise.web import Settings  # noqa: PLC0415
+        from rankwise.web._serve import serve as run  # noqa: PLC0415
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in _EXTRA:
+            raise
+        raise click.ClickException(
+            f"{error.name} is not installed: pip install 'rankwise[cli,data,web]'"
+        ) from error
+    settings = Settings(
+        data=data,
+        database=database,
+        rate_visitor=rate_visitor,
+        rate_address=rate_address,
+    )
+    run(
+        settings,
+        host=host,
+        port=port,
+        workers=workers,
+        root_path=root_path.rstrip("/"),
+        proxies=proxies,
+        show=show,
+        say=click.echo,
+    )

@@ -1,0 +1,20 @@
+"""How Alembic runs the migrations: in the transaction of the connection that it is given."""
+
+from alembic import context
+
+from rankwise.web._tables import metadata
+
+
+def run() -> None:
+    """Run the migrations."""
+    context.configure(
+        connection=context.config.attributes["connection"],
+        target_metadata=metadata,
+        transactional_ddl=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if __name__ == "env_py":  # the name under which Alembic runs this file
+    run()

@@ -1,0 +1,107 @@
+/** Two films, which is better? The taste learns from the answer too. */
+
+import { byId, h, write } from "./dom.js";
+import { named } from "./films.js";
+import { compare, ratingOf, state } from "./store.js";
+
+/** @typedef {import("./api.js").Item} Item */
+
+let turn = 0;
+let drawn = "";
+/** @type {Set<string>} */
+const asked = new Set();
+
+/** @returns {Item[]} films that may be compared: those rated, and the first of the others */
+function candidates() {
+  const rated = [...state.ratings.values()].map(({ item }) => item);
+  const unseen = state.lists.unseen?.entries.slice(0, 10).map(({ item }) => item) ?? [];
+  return [...rated, ...unseen.filter((item) => ratingOf(item.id) === null)];
+}
+
+/** Pairs of rated films, those of equal rating first: there an answer tells most. */
+function pairs() {
+  const rated = [...state.ratings.values()];
+  const all = rated.flatMap((a, i) =>
+    rated.slice(i + 1).map((b) => ({ a, b, apart: Math.abs(a.rating - b.rating) })),
+  );
+  return all
+    .sort((p, q) => p.apart - q.apart)
+    .filter(({ a, b }) => !asked.has(keyOf(a.item.id, b.item.id)));
+}
+
+/** @param {string} a @param {string} b */
+const keyOf = (a, b) => [a, b].sort().join(" ");
+
+function draw() {
+  const films = candidates();
+  const all = pairs();
+  const box = byId("pair");
+  const pair = all.length ? all[turn % all.length] : null;
+  box.hidden = films.length < 2;
+  write(
+    byId("compare-text"),
+    films.length < 2
+      ? "Rate two films, and you can say which of them is better."
+      : "An answer sharpens the order where your ratings are equal.",
+  );
+  const key = [pair?.a.item.id, pair?.b.item.id, ...films.map(({ id }) => id)].join(" ");
+  if (films.length < 2 || key === drawn || box.contains(document.activeElement)) return;
+  drawn = key;
+  const first = pair?.a.item ?? films[0];
+  const second = pair?.b.item ?? films[1];
+  const left = choice("First film", films, first);
+  const right = choice("Second film", films, second);
+  box.replaceChildren(
+    left.node,
+    right.node,
+    h(
+      "button",
+      { type: "button", class: "primary", click: () => answer(left.select, right.select) },
+      "The first is better",
+    ),
+    h(
+      "button",
+      { type: "button", class: "primary", click: () => answer(right.select, left.select) },
+      "The second is better",
+    ),
+    h("button", { type: "button", class: "quiet", click: another }, "Another pair"),
+  );
+}
+
+/** @param {string} label @param {Item[]} films @param {Item} chosen */
+function choice(label, films, chosen) {
+  const select = h(
+    "select",
+    {},
+    ...films.map((item) =>
+      h("option", { value: item.id, selected: item.id === chosen.id }, named(item)),
+    ),
+  );
+  return { select, node: h("label", {}, h("span", {}, label), select) };
+}
+
+/** @param {HTMLSelectElement} better @param {HTMLSelectElement} worse */
+function answer(better, worse) {
+  if (better.value === worse.value)
+    return write(byId("compare-text"), "Choose two different films.");
+  asked.add(keyOf(better.value, worse.value));
+  compare(better.value, worse.value);
+  return redraw();
+}
+
+function another() {
+  turn += 1;
+  redraw();
+}
+
+/** Draw anew though a button has the focus, and give the focus to the same button. */
+function redraw() {
+  const box = byId("pair");
+  const at = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+  /** @type {any} */ (document.activeElement)?.blur();
+  drawn = "";
+  draw();
+  if (at >= 0) box.querySelectorAll("button")[at]?.focus({ preventScroll: true });
+}
+
+export const startCompare = () => draw;

@@ -1,0 +1,340 @@
+"""Migrations that are interrupted, databases that go away, disks that are full."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from alembic import op
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import event, inspect, select, text, update
+from sqlalchemy.exc import DisconnectionError
+
+from rankwise.web import Settings
+from rankwise.web._database import database_url
+from rankwise.web._store import ForgottenError, Store
+from rankwise.web._tables import metadata, visitors
+
+WHO = "0" * 32
+
+
+@pytest.fixture
+def store(database):
+    """A database without tables."""
+    found = Store(Settings(database=database))
+    if found.path:
+        found.path.touch()
+    yield found
+    found.close()
+
+
+def tables(store):
+    with store.engine.connect() as connection:
+        return set(inspect(connection).get_table_names())
+
+
+def test_migrations_make_the_tables_that_are_used(store):
+    store.migrate()
+    with store.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    store.migrate()
+    assert tables(store) == {*metadata.tables, "alembic_version"}
+
+
+def test_a_migration_that_fails_leaves_nothing(store, monkeypatch):
+    make = op.create_table
+
+    def fail(name, *columns):
+        if name == "comparisons":
+            raise OSError("no more")
+        return make(name, *columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(op, "create_table", fail)
+        with pytest.raises(OSError, match="no more"):
+            store.migrate()
+    assert tables(store) == set()
+    store.migrate()
+    store.add_visitor(WHO, "taste")
+
+
+KILLED = """
+import os, signal, sys
+from alembic import op
+from rankwise.web import Settings
+from rankwise.web._store import Store
+make = op.create_table
+def end(name, *columns):
+    if name == "comparisons":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return make(name, *columns)
+op.create_table = end
+Store(Settings(database=sys.argv[1])).migrate()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_migration_that_is_killed_leaves_nothing(store, database):
+    ended = subprocess.run([sys.executable, "-c", KILLED, database], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert tables(store) == set()
+    store.migrate()
+    store.add_visitor(WHO, "taste")
+
+
+def test_several_processes_may_migrate_at_once(store, database):
+    several = [Store(Settings(database=database)) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(Store.migrate, several))
+    store.add_visitor(WHO, "taste")
+    for one in several:
+        one.close()
+
+
+def test_a_newer_database_is_refused(store):
+    store.migrate()
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(ValueError, match=r"'9999'.*newer"):
+        store.migrate()
+
+
+def test_tables_of_somebody_else_are_refused(store):
+    with store.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE ratings (x INTEGER)"))
+    with pytest.raises(ValueError, match="another program"):
+        store.migrate()
+
+
+def test_a_visitor_who_is_not_there(store):
+    store.migrate()
+    for call in (
+        lambda: store.visitor(WHO),
+        lambda: store.said(WHO),
+        lambda: store.created(WHO),
+        lambda: store.rate(WHO, "1", 3.0, None),
+        lambda: store.unrate(WHO, "1"),
+        lambda: store.compare(WHO, "1", "2"),
+        lambda: store.learn(WHO, "taste"),
+        lambda: store.forget(WHO),
+    ):
+        with pytest.raises(ForgottenError):
+            call()
+
+
+def test_who_came_long_ago_and_said_nothing_is_removed(store):
+    store.migrate()
+    for n in range(4):
+        store.add_visitor(f"{n:032d}", "taste")
+    store.rate(f"{1:032d}", "1", 3.0, None)
+    with store.engine.begin() as connection:
+        old = visitors.c.id.in_([f"{n:032d}" for n in range(2)])
+        long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+        connection.execute(update(visitors).where(old).values(created=long_ago))
+    store.tidy()
+    with store.engine.connect() as connection:
+        left = connection.execute(select(visitors.c.id).order_by(visitors.c.id)).scalars().all()
+    assert left == [f"{n:032d}" for n in (1, 2, 3)]
+
+
+def test_writers_of_one_visitor_queue(store):
+    store.migrate()
+    store.add_visitor(WHO, "taste")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: store.rate(WHO, str(n % 20), 3.0, None)[0], range(100)))
+    assert sorted(found) == list(range(1, 101))
+    assert len(store.said(WHO).ratings) == 20
+
+
+def test_writes_that_come_at_once_share_a_commit_and_no_fate(store):
+    store.migrate()
+    several = [f"{n:032d}" for n in range(20)]
+    for who in several[::2]:
+        store.add_visitor(who, "taste")
+    commits = []
+    event.listen(store.engine, "commit", commits.append)
+
+    def rate(who):
+        try:
+            return store.rate(who, "1", 3.0, None)[0]
+        except ForgottenError:
+            return None
+
+    with ThreadPoolExecutor(20) as pool:
+        if store.path:  # all of them queue while somebody else has the turn
+            with store._writer._turn:
+                found = [pool.submit(rate, who) for who in several]
+                while len(store._writer._queue) < len(several):
+                    time.sleep(0.01)
+        else:
+            found = [pool.submit(rate, who) for who in several]
+    assert [future.result() for future in found] == [1, None] * 10
+    if store.path:
+        assert len(commits) == 1
+    assert all(store.said(who).ratings == {"1": (3.0, None)} for who in several[::2])
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_commit_that_fails_is_the_error_of_all(store):
+    store.migrate()
+    several = [f"{n:032d}" for n in range(5)]
+    for who in several:
+        store.add_visitor(who, "taste")
+
+    def fail(_):
+        raise DisconnectionError("the disk is gone")
+
+    event.listen(store.engine, "commit", fail)
+    with ThreadPoolExecutor(5) as pool:
+        with store._writer._turn:
+            found = [pool.submit(store.rate, who, "1", 3.0, None) for who in several]
+            while len(store._writer._queue) < len(several):
+                time.sleep(0.01)
+        for future in found:
+            with pytest.raises(DisconnectionError):
+                future.result()
+    event.remove(store.engine, "commit", fail)
+    assert all(store.said(who).ratings == {} for who in several)
+    store.rate(several[0], "1", 3.0, None)
+
+
+@pytest.mark.parametrize(
+    "database", ["mysql://host/name", "sqlite://", "sqlite:///:memory:", "://", "x://y z"]
+)
+def test_other_databases_are_refused(database):
+    with pytest.raises(ValueError, match="database"):
+        database_url(database, Path())
+
+
+# Away, and back
+
+
+@contextmanager
+def away(store, request):
+    """Take a database away for some time."""
+    if store.path:
+        aside = store.path.with_name("aside")
+        store.path.rename(aside)
+        yield
+        aside.rename(store.path)
+        return
+    server, name = request.getfixturevalue("postgresql"), store.url.database
+    server.psql(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false;")
+    query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
+    server.psql(f"{query} '{name}';")
+    yield
+    server.psql(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true;")
+
+
+def test_a_database_that_goes_away_and_comes_back(client, request):
+    assert client.put("/api/ratings/1", json={"rating": 4}).status_code == 200
+    store = client.app.state.service.store
+    with away(store, request):
+        for method, path, body in (
+            ("GET", "/readyz", None),
+            ("GET", "/api/me", None),
+            ("GET", "/api/ranking", None),
+            ("PUT", "/api/ratings/2", {"rating": 3}),
+            ("DELETE", "/api/me", None),
+        ):
+            answer = client.request(method, path, json=body)
+            assert answer.status_code == 503, answer.text
+            assert answer.headers["retry-after"]
+            assert "database" in answer.json()["detail"]
+        assert client.get("/healthz").status_code == 200
+        if store.path:
+            assert not store.path.exists()
+    assert client.get("/readyz").status_code == 200
+    assert [r["item"]["id"] for r in client.get("/api/me").json()["ratings"]] == ["1"]
+    assert client.put("/api/ratings/2", json={"rating": 3}).status_code == 200
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_file_that_was_replaced(client):
+    client.put("/api/ratings/1", json={"rating": 4})
+    path = client.app.state.service.store.path
+    backup = path.with_name("backup")
+    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(backup)) as new:
+        old.backup(new)
+
+    def put(source):
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            path.with_name(name).unlink(missing_ok=True)
+        shutil.copy(source, path)
+
+    for content in (b"", b"not a database" * 1_000):
+        other = path.with_name("other")
+        other.write_bytes(content)
+        put(other)
+        assert client.get("/api/me").status_code == 503
+        assert client.put("/api/ratings/2", json={"rating": 3}).status_code == 503
+    put(backup)
+    assert [r["item"]["id"] for r in client.get("/api/me").json()["ratings"]] == ["1"]
+    assert client.put("/api/ratings/2", json={"rating": 3}).status_code == 200
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_full_disk(client):
+    assert client.get("/api/me").status_code == 200
+    store = client.app.state.service.store
+    with closing(sqlite3.connect(store.path)) as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    full = [True]
+
+    @event.listens_for(store.engine, "begin", insert=True)
+    def limit(connection):
+        most = pages if full[0] else 1_000_000
+        connection.exec_driver_sql(f"PRAGMA max_page_count={most}")
+
+    kept = {}
+    for item in range(1, 121):
+        answer = client.put(f"/api/ratings/{item}", json={"rating": 3})
+        assert answer.status_code in {200, 503}
+        if answer.status_code == 503:
+            break
+        kept[str(item)] = 3.0
+    assert answer.status_code == 503
+    found = client.get("/api/export").json()["ratings"]
+    assert {r["item"]: r["rating"] for r in found} == kept
+    full[0] = False
+    assert client.put(f"/api/ratings/{item}", json={"rating": 3}).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_server_that_only_reads(client, postgresql):
+    client.put("/api/ratings/1", json={"rating": 3})
+    name = client.app.state.service.store.url.database
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
+    for only, status in (("on", 503), ("off", 200)):
+        postgresql.psql(f"ALTER DATABASE {name} SET default_transaction_read_only = {only};")
+        postgresql.psql(f"{end} '{name}';")
+        assert client.put("/api/ratings/2", json={"rating": 3}).status_code == status
+        assert client.get("/api/me").status_code == 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of the size of files")
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_files_that_may_not_grow(client):
+    import resource
+
+    client.put("/api/ratings/1", json={"rating": 3})
+    wal = Path(f"{client.app.state.service.store.path}-wal").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (wal, before[1]))
+    try:
+        assert client.put("/api/ratings/2", json={"rating": 3}).status_code == 503
+        assert client.get("/api/me").status_code == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert client.put("/api/ratings/2", json={"rating": 3}).status_code == 200
+    assert len(client.get("/api/me").json()["ratings"]) == 2
