@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -q
 # What is run with every index checked; BOUNDS=tests takes all, which is slow.
-BOUNDS ?= tests/engine tests/test_tampered.py tests/pairwise tests/datasets/test_fuzz.py tests/preference/test_sorts.py
+BOUNDS ?= tests/engine tests/test_tampered.py tests/persistence/test_hostile.py tests/pairwise tests/datasets/test_fuzz.py tests/preference/test_sorts.py
 
-.PHONY: help setup demo test test-all test-bounds lint format bench experiments docs clean
+.PHONY: help setup demo serve test test-all test-bounds lint format bench experiments docs clean
 .DELETE_ON_ERROR:
 
 help:  ## Show the targets.
@@ -25,6 +25,9 @@ setup: $(VENV)/stamp-dev  ## Create .venv with all that development needs.
 
 demo: $(VENV)/stamp-all  ## Learn from a stream, compare the models, write figures to demo/.
 	$(BIN)/rankwise experiment synthetic --out demo
+
+serve: $(VENV)/stamp-all  ## Rate films and see all others ranked for you, in a browser.
+	$(BIN)/rankwise serve --open
 
 lint: $(VENV)/stamp-dev  ## Style, types and layers.
 	$(BIN)/ruff check .

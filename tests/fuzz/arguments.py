@@ -2,19 +2,26 @@
 
 import asyncio
 import tempfile
+from functools import cache
 from inspect import Parameter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from rankwise import save
 from rankwise.bounds import Bound
 from rankwise.magnitude import MPRank
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.recommend import RatingTable, TasteModel
 from rankwise.reports import Report, Table
 from rankwise.testing.strategies import draw_rankings
 
@@ -68,9 +75,41 @@ class World:
         model = self.choose(MPRank(), RankSVM(max_iter=20), RankBoost(5))
         return model.fit(self.real(self.n, self.d), self.grades())
 
+    def saved(self):
+        path = self.folder / "saved"
+        save(self.choose(self.ordinal(), self.ranker()), path)
+        return path
+
+    def table(self):
+        """Six people and five items; the first people rate all of them."""
+        user, item = np.divmod(np.arange(30), 5)
+        kept = (user < 4) | (self.random.random(30) < 0.5)
+        ratings = self.random.integers(1, 6, 30)
+        ratings[:5] = [1, 2, 3, 4, 5]
+        given = user[kept], item[kept], ratings[kept]
+        table = RatingTable.from_arrays(*given, times=np.arange(30)[kept])
+        # what a table computes when it is first asked for is no change
+        for missing in ("mean", "median"):
+            table.features_for(table.users[0], table.items / 1.0, missing=missing)
+        assert table._sd > 0
+        return table
+
+    def person(self):
+        """A live person who has said something."""
+        return taste_model().person().rate("a", 4).rate("b", 2).prefer("c", "d")
+
     def weight_of_places(self):
         kinds = ("top", 1), ("bipartite", 1), ("partite", [1, 2]), lambda i, j: 1.0
         return self.choose("kemeny", *kinds)
+
+
+@cache
+def taste_model():
+    """A model of six people and five items, the same for all cases."""
+    user, item = np.divmod(np.arange(30), 5)
+    ratings = np.random.default_rng(0).integers(1, 6, 30)
+    names = np.array(list("abcde"), dtype=object)[item]
+    return TasteModel(noise=1.0).fit(RatingTable.from_arrays(user, names, ratings))
 
 
 def by_mean(u, v):
@@ -191,6 +230,81 @@ GOOD = {
     "FeatureScoreDisplay.scores": lambda w: {
         "a": RankBoost(5).fit(w.real(w.n, 1), w.grades()).feature_score(0)
     },
+    **dict.fromkeys(
+        [
+            f"RatingTable.{name}.self"
+            for name in (
+                "describe",
+                "features_for",
+                "item_index",
+                "people",
+                "problem_for",
+                "split",
+                "user_index",
+            )
+        ],
+        World.table,
+    ),
+    "table": World.table,
+    **dict.fromkeys(
+        [
+            f"TasteRanker.{name}.self"
+            for name in ("rate", "forget", "prefer", "predict", "ranking", "explain", "suggest")
+        ],
+        World.person,
+    ),
+    **dict.fromkeys(["rate.item", "forget.item", "explain.item"], lambda w: w.choose("a", "b")),
+    "rate.rating": lambda w: w.choose(1, 2.5, 5),
+    **dict.fromkeys(
+        [
+            f"TasteModel.{name}.self"
+            for name in ("evaluate", "partial_fit", "person", "predict", "score")
+        ],
+        lambda w: TasteModel(noise=1.0).fit(w.table()),
+    ),
+    "item_features": lambda w: w.choose(None, w.real(5, 2)),
+    "TasteModel.predict.users": lambda w: [0, 3],
+    "TasteModel.predict.items": lambda w: [4, 0],
+    "TasteModel.person.user": lambda w: w.choose(None, 0, 3),
+    "TasteModel.person.estimator": lambda w: w.choose(None, MPRank()),
+    "TasteRanker.prefer.better": lambda w: w.choose("a", "c"),
+    "TasteRanker.prefer.worse": lambda w: w.choose("b", "d"),
+    "TasteRanker.predict.items": lambda w: w.choose(None, ["a", "e", "a"], []),
+    "TasteRanker.ranking.k": lambda w: w.choose(None, 1, 9),
+    "TasteRanker.ranking.by": lambda w: w.choose("rating", "choice"),
+    "TasteRanker.suggest.n": lambda w: w.choose(1, 9),
+    "TasteRanker.suggest.skip": lambda w: w.choose([], ["c"]),
+    "from_arrays.users": lambda w: w.choose([1, 1, 2, 3], list("aabc"), np.array([4, 4, 2, 0])),
+    "from_arrays.items": lambda w: w.choose([1, 2, 1, 2], list("xyxy"), np.array([7, 8, 8, 7])),
+    "from_arrays.ratings": lambda w: w.choose([1, 2, 3, 4], np.array([0.0, 5, 2.5, 2.5])),
+    "from_arrays.times": lambda w: w.choose([1, 2, 3, 4], np.arange(4).astype("M8[s]")),
+    "from_arrays.scale": lambda w: (0, 5),
+    "duplicates": lambda w: w.choose("refuse", "last", "mean"),
+    "nan": lambda w: w.choose("refuse", "drop"),
+    "from_frame.frame": lambda w: w.choose(pd.DataFrame, pl.DataFrame)(
+        {"user": [1, 1, 2], "item": ["x", "y", "x"], "rating": [3.0, 1.0, 5.0], "t": [1, 2, 3]}
+    ),
+    "from_frame.user": lambda w: "user",
+    "from_frame.item": lambda w: "item",
+    "from_frame.rating": lambda w: w.choose("rating", None),
+    "from_frame.time": lambda w: w.choose("t", None),
+    "RatingTable.item_index.items": lambda w: [4, 0, 4],
+    "RatingTable.user_index.users": lambda w: [0, 3],
+    "RatingTable.features_for.items": lambda w: w.choose(None, [0, 3]),
+    **dict.fromkeys(["problem_for.user", "features_for.user"], lambda w: w.choose(0, 3)),
+    "raters": lambda w: w.choose(None, 2, [1, 2, 0]),
+    **dict.fromkeys(
+        ["problem_for.missing", "features_for.missing"],
+        lambda w: w.choose("median", "mean", "zero", "nan"),
+    ),
+    "center": lambda w: w.choose("scale", "user", None),
+    "split.test_size": lambda w: w.choose(0.25, 1),
+    "split.by": lambda w: w.choose("rating", "user", "time"),
+    "people.start": lambda w: 1,
+    "people.stop": lambda w: w.choose(3, 99),
+    "fit_many.users": lambda w: w.choose(None, [0]),
+    "fit_many.estimator": lambda w: w.choose(MPRank(), RankBoost(3)),
+    "fit_many.missing": lambda w: w.choose("median", "mean", "zero"),
     "missing": lambda w: ["a"],
     "curves": lambda w: {"a": w.real(2, w.n)},
     "predictions": lambda w: {"a": w.grades()},
@@ -216,6 +330,12 @@ GOOD = {
         "x.soc",
     ),
     "read_cystic_fibrosis.path": _cystic_fibrosis,
+    "save.model": lambda w: w.choose(
+        w.ordinal(), w.ranker(), make_pipeline(MinMaxScaler(), PRank())
+    ),
+    "save.path": lambda w: w.folder / "model",
+    "load.path": lambda w: w.saved(),
+    "max_bytes": lambda w: 2**30,
     "on_bad_rows": lambda w: w.choose("raise", "skip"),
     "encoding": lambda w: "utf-8",
     "read_ordinal.target": lambda w: "acid",

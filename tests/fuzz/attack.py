@@ -13,12 +13,14 @@ import signal
 import traceback
 import typing
 import warnings
+from functools import cached_property
 from pathlib import Path
 from types import GeneratorType
 
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
+from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, clone
 
 import rankwise
@@ -31,10 +33,15 @@ OTHER_ROOMS = {
     "engine": "not public",
     "experiments": "minutes each, and their arguments are sizes",
     "testing": "checks that fail on purpose",
+    "web": "a service, attacked by requests in tests/web",
 }
 # Functions make these; their methods are attacked.
 RECORDS = {"Ranking", "Bound", "Concordance", "ComparablePairs", "DatasetInfo", "FeatureScore"}
 RECORDS |= {"AlternativesGap", "LeavePairOutResult", "ProgressiveResult", "Report", "Table"}
+RECORDS |= {"RatingTable", "TableSummary"}
+RECORDS |= {"TasteRanker", "TasteRanking", "Explanation", "Reason", "TasteErrors"}
+# What these are called for is to change a live person.
+CHANGES = {"TasteRanker.rate", "TasteRanker.prefer", "TasteRanker.forget"}
 MIXINS = {"OnlineMixin", "OrdinalMixin", "RankerMixin"}  # attacked through the estimators
 # Results that may hold NaN or infinity, by the docstring that says so.
 NOT_FINITE = {
@@ -52,6 +59,8 @@ NOT_FINITE = {
     "mean_interval": "with a single trial the half-width is infinite",
     "pairwise_wins": "a candidate may be called infinity",
     "read_": "a rating that is not there is NaN",
+    "problem_for": "missing='nan' asks for NaN",
+    "features_for": "missing='nan' asks for NaN",
     "Display": "holds what it was given",
 }
 ALLOWED = (ValueError, TypeError, OSError, ImportError)
@@ -188,7 +197,8 @@ class Case:
         """Call methods in any order, in worlds of several sizes."""
         model, done = self.function(), []
         for _ in range(int(self.w.random.integers(3, 9))):
-            step = self.w.choose("set_params", "pickle", "clone", *2 * methods(self.function))
+            kept = ("pickle", "save", "clone")
+            step = self.w.choose("set_params", *kept, *2 * methods(self.function))
             if step == "set_params":
                 parameter = self.w.choose(*parameters(self.function))
                 drawn, _ = arguments(name, self.function, self.w, n_damaged=0)
@@ -197,9 +207,10 @@ class Case:
                     value, _ = damage(f"{name}.{parameter}", value, self.w)
                 done.append(f"set_params({parameter}={short(value)})")
                 model.set_params(**{parameter: value})
-            elif step == "pickle":
+            elif step in ("pickle", "save"):
                 if all("function" not in type(v).__name__ for v in vars(model).values()):
-                    copy = self._call(f"{name}.pickle", _pickled, {"model": model}, done)
+                    there = _pickled if step == "pickle" else _saved
+                    copy = self._call(f"{name}.{step}", there, {"model": model}, done)
                     model = model if copy is None else copy
             elif step == "clone":
                 copy = self._call(f"{name}.clone", clone, {"estimator": model}, done)
@@ -250,6 +261,8 @@ class Case:
                 warnings.simplefilter("ignore")
                 for category in (RuntimeWarning, DeprecationWarning, np.exceptions.ComplexWarning):
                     warnings.simplefilter("error", category)
+                # scikit-learn's models may say so of huge or dependent features
+                warnings.simplefilter("ignore", LinAlgWarning)
                 result = function(**drawn)
                 if inspect.iscoroutine(result):
                     result = asyncio.run(result)
@@ -270,6 +283,8 @@ class Case:
         else:
             self._check_finite(name, result, done, drawn)
         changed = [k for k, old in before.items() if old != snapshot(drawn[k])]
+        if failure is None and name in CHANGES:
+            changed = [k for k in changed if k != "self"]
         if changed:
             self._report(name, "input", f"{changed} changed", "", done, drawn)
         return (failure or False) if tell else result
@@ -287,6 +302,12 @@ class Case:
 
 def _pickled(model):
     return pickle.loads(pickle.dumps(model))
+
+
+def _saved(model):
+    path = Path("lives")  # in the folder of this process
+    rankwise.save(model, path)
+    return rankwise.load(path)
 
 
 def _verdict(error):
@@ -341,7 +362,13 @@ def snapshot(value, depth=0):
     if isinstance(value, (str, bytes, numbers.Number, set, range, type(None))):
         return repr(value)
     inside = vars(value) if hasattr(value, "__dict__") and depth < 6 else {}
-    return type(value).__name__, {k: snapshot(v, depth + 1) for k, v in inside.items()}
+    # What is computed from the rest when it is first asked for is no change.
+    kept = {
+        k: snapshot(v, depth + 1)
+        for k, v in inside.items()
+        if not isinstance(inspect.getattr_static(type(value), k, None), cached_property)
+    }
+    return type(value).__name__, kept
 
 
 def not_finite(value, place="result"):
