@@ -51,7 +51,8 @@ def test_offline_and_back(page, watch):
     expect(page.locator("#picture .dot.own")).to_have_count(7)
 
 
-def test_what_waits_survives_the_page(page, watch):
+@pytest.mark.parametrize("leave", [lambda page: page.goto("about:blank"), lambda page: None])
+def test_what_waits_survives_the_page(page, watch, leave):
     watch.allowed = FAILED
     context = page.context
     rate_some(page, 2)
@@ -60,7 +61,7 @@ def test_what_waits_survives_the_page(page, watch):
     title = titles(page)[5]
     stars(page, title).focus()
     page.keyboard.press("3")  # does not count yet, and the page is closed at once
-    page.goto("about:blank")
+    leave(page)
     page.close()
     context.set_offline(False)
     again = context.new_page()

@@ -2,7 +2,7 @@
 
 import { byId, h, keyed, set, write } from "./dom.js";
 import { ratingControl } from "./stars.js";
-import { isSent, look, rate, ratingOf, skip, state } from "./store.js";
+import { draft, isSent, look, rate, ratingOf, skip, state } from "./store.js";
 
 /** @typedef {import("./api.js").Item} Item */
 
@@ -19,7 +19,7 @@ export const genresOf = (item) => item.genres.join(", ");
  * @param {Item} item
  */
 export function ratingOfFilm(item) {
-  const control = ratingControl(item, state.scale, rate);
+  const control = ratingControl(item, state.scale, rate, draft);
   return {
     node: control.node,
     update: () => control.update(ratingOf(item.id), isSent(item.id)),

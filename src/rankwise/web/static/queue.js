@@ -9,6 +9,8 @@
 
 const BASE = `rankwise:${new URL(".", document.baseURI).pathname}:`;
 const PREFIX = `${BASE}said:`;
+const DRAFT = `${BASE}draft:`;
+const ABANDONED = 1_500; // milliseconds after which the page that was choosing must be gone
 const CHANGED = `${BASE}changed`;
 
 /** @type {Map<string, string>} */
@@ -20,26 +22,32 @@ export const isKept = () => memory.size === 0;
 
 /** @returns {Said[]} oldest first */
 export function waiting() {
+  const texts = stored(PREFIX);
+  for (const [key, text] of memory) texts.set(key, text);
+  const said = [...texts].flatMap(([key, text]) => parse(PREFIX, key, text));
+  return said.sort((a, b) => a.at - b.at);
+}
+
+/** @param {string} prefix @returns {Map<string, string>} what is stored under keys that begin so */
+function stored(prefix) {
   const texts = new Map();
   try {
     for (let i = 0; i < localStorage.length; i++) {
       const key = localStorage.key(i) ?? "";
-      if (key.startsWith(PREFIX)) texts.set(key, localStorage.getItem(key));
+      if (key.startsWith(prefix)) texts.set(key, localStorage.getItem(key));
     }
   } catch {
     // storage is refused: only memory has something
   }
-  for (const [key, text] of memory) texts.set(key, text);
-  const said = [...texts].flatMap(([key, text]) => parse(key, text));
-  return said.sort((a, b) => a.at - b.at);
+  return texts;
 }
 
-/** @param {string} key @param {string} text @returns {Said[]} */
-function parse(key, text) {
+/** @param {string} prefix @param {string} key @param {string} text @returns {Said[]} */
+function parse(prefix, key, text) {
   try {
     const said = JSON.parse(text);
     const isWhole = said.kind !== "rate" || typeof said.item.id === "string";
-    if (key === PREFIX + said.key && Number.isFinite(said.at) && isWhole) return [said];
+    if (key === prefix + said.key && Number.isFinite(said.at) && isWhole) return [said];
   } catch {
     // not ours
   }
@@ -78,6 +86,45 @@ export function heard(said) {
 /** Forget all that waits. */
 export function clear() {
   for (const said of waiting()) heard(said);
+}
+
+/**
+ * Keep what is being chosen, in case the page is closed before it counts.
+ * @param {Omit<Said, "at">} said
+ */
+export function keepDraft(said) {
+  try {
+    localStorage.setItem(DRAFT + said.key, JSON.stringify({ ...said, at: Date.now() }));
+  } catch {
+    // it will count in a moment
+  }
+}
+
+/** @param {string} key of what was chosen, or given up */
+export function dropDraft(key) {
+  try {
+    localStorage.removeItem(DRAFT + key);
+  } catch {
+    // nothing is stored
+  }
+}
+
+/**
+ * Say what pages that are gone were choosing.
+ * @returns {number} milliseconds until there may be more, 0 if no draft is left
+ */
+export function adoptDrafts() {
+  let wait = 0;
+  for (const [key, text] of stored(DRAFT)) {
+    const [said] = parse(DRAFT, key, text);
+    const left = said ? said.at + ABANDONED - Date.now() : 0;
+    if (left > 0) wait = Math.max(wait, Math.min(left, ABANDONED));
+    else {
+      if (said) say(said);
+      dropDraft(key.slice(DRAFT.length));
+    }
+  }
+  return wait;
 }
 
 /** Tell the other tabs that the server knows something new. */

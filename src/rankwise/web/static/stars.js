@@ -4,10 +4,6 @@ import { h, set } from "./dom.js";
 
 const THINKING = 700; // milliseconds without a key until a rating given by keys counts
 
-/** @type {Set<() => void>} ratings chosen by keys that do not count yet */
-const drafts = new Set();
-addEventListener("pagehide", () => drafts.forEach((commit) => commit()));
-
 /** @param {number} value */
 export const number = (value) => String(Math.round(100 * value) / 100);
 
@@ -27,9 +23,11 @@ export function inWords(value, scale) {
  * @param {import("./api.js").Item} item
  * @param {import("./api.js").Scale} scale
  * @param {(item: import("./api.js").Item, rating: number|null) => void} onRate
+ * @param {(item: import("./api.js").Item, rating: number|null|undefined) => void} onDraft what is being
+ *   chosen by keys and does not count yet; undefined when that is over
  * @returns {{node: HTMLElement, update: (rating: number|null, isSent: boolean) => void}}
  */
-export function ratingControl(item, scale, onRate) {
+export function ratingControl(item, scale, onRate, onDraft) {
   const { low, high } = scale;
   const step = scale.step || (high - low) / 20;
   const stars = inStars(scale);
@@ -96,7 +94,7 @@ export function ratingControl(item, scale, onRate) {
   /** @param {number|null} shown */
   function settle(shown) {
     clearTimeout(timer);
-    drafts.delete(commit);
+    if (draft !== undefined) onDraft(item, undefined);
     draft = undefined;
     show(shown);
   }
@@ -116,7 +114,7 @@ export function ratingControl(item, scale, onRate) {
   /** @param {number|null} chosen */
   function choose(chosen) {
     draft = chosen;
-    drafts.add(commit);
+    onDraft(item, chosen);
     show(chosen);
     clearTimeout(timer);
     timer = setTimeout(commit, THINKING);

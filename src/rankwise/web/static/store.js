@@ -102,6 +102,21 @@ function say(said) {
 /** @param {Item} item @param {number|null} rating */
 export const rate = (item, rating) => say({ key: `rate:${item.id}`, kind: "rate", item, rating });
 
+/** @param {Item} item @param {number|null|undefined} rating being chosen; undefined when that is over */
+export function draft(item, rating) {
+  const key = `rate:${item.id}`;
+  if (rating === undefined) queue.dropDraft(key);
+  else queue.keepDraft({ key, kind: "rate", item, rating });
+}
+
+/** Say what pages that are gone were choosing, now and as long as there are drafts. */
+function adoptDrafts() {
+  const wait = queue.adoptDrafts();
+  if (wait) setTimeout(adoptDrafts, wait);
+  changed();
+  if (queue.waiting().length) void send();
+}
+
 /** @param {string} better @param {string} worse */
 export const compare = (better, worse) =>
   say({ key: `compare:${[better, worse].sort().join(":")}`, kind: "compare", better, worse });
@@ -400,4 +415,5 @@ export async function start() {
   });
   changed();
   await sync();
+  adoptDrafts();
 }
