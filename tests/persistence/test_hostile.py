@@ -224,10 +224,9 @@ def test_altered_models_are_refused_or_answer(tmp_path, number):
         assert attack(model, 0, 15, tmp_path / "m", sparse_rows=True) > 0
 
 
-# Model 19, with monomials, may take minutes to answer when it is altered: it has the test above.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("number", [*range(19), 20, 21])
+@pytest.mark.parametrize("number", range(len(MODELS)))
 def test_many_altered_models(tmp_path, number):
     assert attack(MODELS[number], 1, 500, tmp_path / "m", sparse_rows=False) > 50
 
@@ -346,6 +345,31 @@ class TestNamed:
             save(make_pipeline(encoder, PRank()), tmp_path / "m")
         with pytest.raises(ValueError, match="OneHotEncoder"):
             load(tmp_path / "m")
+
+    @pytest.mark.parametrize(
+        ("attribute", "value"),
+        [
+            ("_max_degree", 2**63),
+            ("_max_degree", 3),
+            ("_min_degree", 1),
+            ("_n_out_full", 9),
+            ("n_output_features_", 10**12),
+            ("n_features_in_", 10**9),
+            ("n_features_in_", 2),
+            ("n_features_in_", 3.0),
+            ("degree", 10**6),
+            ("degree", (0, 10**6)),
+        ],
+        ids=str,
+    )
+    def test_monomials_without_end(self, tmp_path, attribute, value):
+        facts, arrays = parts(make_pipeline(PolynomialFeatures(2), PRank()))
+        step = facts["model"]["params"]["steps"][0]["tuple"][1]["estimator"]
+        step["params" if attribute == "degree" else "learned"][attribute] = (
+            {"tuple": list(value)} if isinstance(value, tuple) else value
+        )
+        with pytest.raises(ValueError, match="PolynomialFeatures"):
+            load(forged(tmp_path, facts, arrays))
 
     def test_more_workers_than_any_machine_has(self, tmp_path):
         facts, arrays = parts(OAPRank(2, random_state=0))

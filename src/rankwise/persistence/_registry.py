@@ -24,7 +24,13 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from rankwise.persistence._steps import check_columns, check_encoder, check_jobs, check_pipeline
+from rankwise.persistence._steps import (
+    check_columns,
+    check_encoder,
+    check_jobs,
+    check_monomials,
+    check_pipeline,
+)
 
 # Rooms whose exported estimators can be saved.
 _ROOMS = ("ordinal", "magnitude", "pairwise", "preference", "recommend")
@@ -66,6 +72,7 @@ _LOOKS = {
     "ColumnTransformer": check_columns,
     "OneHotEncoder": check_encoder,
     "Pipeline": check_pipeline,
+    "PolynomialFeatures": check_monomials,
 }
 # What our own code raises if it is given something that it never was made for.
 _STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError)

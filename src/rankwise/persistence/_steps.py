@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 # Workers are started by their number, whether there is work for them or not.
 _MOST_JOBS = 512
+# Monomials are counted again when they come out of a file, which takes time and memory.
+_MOST_DEGREE, _MOST_COLUMNS = 255, 10**6
 
 
 def check_jobs(model: Any) -> None:
@@ -68,6 +70,24 @@ def check_encoder(encoder: Any) -> None:
     columns = [size - (place is not None) for size, place in zip(sizes, left, strict=True)]
     if encoder._n_features_outs != columns:
         raise ValueError("a OneHotEncoder has other numbers of columns than of categories")
+
+
+def check_monomials(step: Any) -> None:
+    """Refuse PolynomialFeatures whose counts are not those that follow from its parameters."""
+    learned = ("_min_degree", "_max_degree", "_n_out_full", "n_output_features_")
+    if not any(hasattr(step, name) for name in learned):
+        return
+    n = step.n_features_in_
+    degrees = step.degree if isinstance(step.degree, list | tuple) else [step.degree]
+    small = all(type(degree) is int and degree <= _MOST_DEGREE for degree in degrees)
+    if not (small and type(n) is int and 1 <= n <= _MOST_COLUMNS):
+        raise ValueError(
+            f"PolynomialFeatures of degree {str(step.degree)[:80]} on {str(n)[:80]} columns can't "
+            f"be in a file: {_MOST_DEGREE} and {_MOST_COLUMNS:,} are the most"
+        )
+    again = clone(step).fit(np.zeros((1, n)))
+    if any(getattr(step, name) != getattr(again, name) for name in learned):
+        raise ValueError("PolynomialFeatures has other numbers of columns than its degree gives")
 
 
 def _check_steps(name: str, steps: Any, width: int) -> None:

@@ -51,8 +51,8 @@ def test_offline_and_back(page, watch):
     expect(page.locator("#picture .dot.own")).to_have_count(7)
 
 
-@pytest.mark.parametrize("leave", [lambda page: page.goto("about:blank"), lambda page: None])
-def test_what_waits_survives_the_page(page, watch, leave):
+@pytest.mark.parametrize("elsewhere_first", [True, False])
+def test_what_waits_survives_the_page(page, watch, elsewhere_first):
     watch.allowed = FAILED
     context = page.context
     rate_some(page, 2)
@@ -61,7 +61,8 @@ def test_what_waits_survives_the_page(page, watch, leave):
     title = titles(page)[5]
     stars(page, title).focus()
     page.keyboard.press("3")  # does not count yet, and the page is closed at once
-    leave(page)
+    if elsewhere_first:
+        page.goto("about:blank")
     page.close()
     context.set_offline(False)
     again = context.new_page()
