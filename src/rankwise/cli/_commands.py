@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise import __version__
+from rankwise.cli._export import export
 from rankwise.cli._order import order
 from rankwise.cli._serve import serve
 from rankwise.engine.terminal import degrade_output, sentence
@@ -147,4 +148,5 @@ def doctor(no_test: bool) -> None:
 
 
 rankwise.add_command(order)
+rankwise.add_command(export)
 rankwise.add_command(serve)

@@ -1,9 +1,11 @@
 """Models one can keep and give away: saved as arrays and JSON, loaded without running anything.
 
 `save` and `load` are also `rankwise.save` and `rankwise.load`.
+`export` writes a model for a search engine, or as a plain program.
 ``python -m rankwise.persistence show FILE`` tells what is in a file without loading it.
 """
 
+from rankwise.persistence._export import export
 from rankwise.persistence._models import load, save
 
-__all__ = ["load", "save"]
+__all__ = ["export", "load", "save"]
