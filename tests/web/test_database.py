@@ -6,9 +6,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import event, inspect, select, text, update
 from sqlalchemy.exc import DisconnectionError
+from starlette.testclient import TestClient
 
-from rankwise.web import Settings
+from rankwise.web import Settings, create_app
 from rankwise.web._database import database_url
 from rankwise.web._store import ForgottenError, Store
 from rankwise.web._tables import metadata, visitors
@@ -70,7 +72,7 @@ def test_a_migration_that_fails_leaves_nothing(store, monkeypatch):
 KILLED = """
 import os, signal, sys
 from alembic import op
-from rankwise.web import Settings
+from rankwise.web import Settings, create_app
 from rankwise.web._store import Store
 make = op.create_table
 def end(name, *columns):
@@ -307,6 +309,58 @@ def test_a_full_disk(client):
     assert {r["item"]: r["rating"] for r in found} == kept
     full[0] = False
     assert client.put(f"/api/ratings/{item}", json={"rating": 3}).status_code == 200
+
+
+@pytest.fixture
+def small_disk():
+    """A disk of 24 MB in memory, where the server's user can find it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        command = ["/bin/mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", name]
+        mounted = subprocess.run(command, check=False, capture_output=True, text=True)
+        if mounted.returncode:
+            pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+        yield folder
+        subprocess.run(["/bin/umount", "--lazy", name], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is of Linux")
+def test_a_full_disk_of_a_server(postgresql, small_disk, films, folder):
+    place = small_disk / "space"
+    place.mkdir()
+    owner = Path(postgresql.pgdata).stat()
+    os.chown(place, owner.st_uid, owner.st_gid)
+    postgresql.psql(f"CREATE TABLESPACE small LOCATION '{place}';")
+    postgresql.psql("CREATE DATABASE small TABLESPACE small;")
+    database = postgresql.get_uri("small")
+    settings = Settings(data=str(films), database=database, folder=str(folder), rate_visitor=0)
+    try:
+        with TestClient(create_app(settings), raise_server_exceptions=False) as client:
+            assert client.put("/api/ratings/1", json={"rating": 4}).status_code == 200
+            mine = dict(client.cookies)
+            filler = small_disk / "filler"
+            with suppress(OSError), filler.open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+            answer = None
+            for _ in range(2_000):  # new visitors, since pages that are there are filled first
+                client.cookies.clear()
+                answer = client.put("/api/ratings/2", json={"rating": 3})
+                if answer.status_code != 200:
+                    break
+            assert answer.status_code == 503
+            assert "database" in answer.json()["detail"]
+            client.cookies.clear()
+            client.cookies.update(mine)
+            found = client.get("/api/export").json()["ratings"]
+            assert [(r["item"], r["rating"]) for r in found] == [("1", 4.0)]
+            filler.unlink()
+            assert client.put("/api/ratings/2", json={"rating": 3}).status_code == 200
+    finally:
+        postgresql.psql("DROP DATABASE small WITH (FORCE);")
+        postgresql.psql("DROP TABLESPACE small;")
 
 
 @pytest.mark.slow
