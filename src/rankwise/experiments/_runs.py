@@ -103,7 +103,7 @@ def run_all(
         if jobs == 1 or len(todo) < 2:
             done = (_run(*call) for call in calls)
         else:
-            parallel = joblib.Parallel(jobs, return_as="generator", batch_size=1)
+            parallel = joblib.Parallel(jobs, return_as="generator")
             done = parallel(joblib.delayed(_run)(*call) for call in calls)
         for i in track(todo):
             found[names[i]] = next(done)

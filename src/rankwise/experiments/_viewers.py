@@ -109,7 +109,7 @@ def trial(
 ) -> Result:
     """Return what models lose online, round by round, and on the target's other films.
 
-    ``only`` names some of `models`; "" runs all, the baselines and the bound.
+    ``only`` names some of `models`; "" runs all and Widrow-Hoff. ``bound``: 1 adds the bound.
     """
     n = setting["group"]
     X, y, k = problem(table, people, setting)
@@ -138,7 +138,8 @@ def trial(
         "n_unseen": len(y) - n,
     }
     if not setting["only"]:
-        result["online"] = {name: np.asarray(losses) for name, losses in online.items()}
+        result["online"] = online
+    if setting["bound"]:
         result["bound"] = bound(X[:n], y[:n], k)
     return result
 

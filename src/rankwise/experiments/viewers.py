@@ -84,8 +84,8 @@ def viewers(
     Parameters
     ----------
     n_targets, n_ablation : int
-        Viewers whose taste is learned, in each group, and in each row of the ablation; fewer where
-        a group is smaller.
+        Viewers whose taste is learned, in each group, and in each row of the ablation and of the
+        bounds; fewer where a group is smaller.
     n_choose : int, default=10
         Other viewers, on whom the rates of Widrow-Hoff are chosen.
     data : Films, default=None
@@ -119,9 +119,9 @@ def viewers(
         )
         rates = {hoff: _best_rate(tried, hoff) for hoff in (HOFF, HOFF_CONSTANT)}
         asked = [
-            {**setting, "scale": scale}
+            {**setting, "scale": scale, "bound": int(i < n_ablation)}
             for scale in WAYS
-            for setting in _settings(group, targets, seed)
+            for i, setting in enumerate(_settings(group, targets, seed))
         ]
         if group == GROUPS[0]:
             asked += [
@@ -162,7 +162,7 @@ def viewers(
 
 
 def _settings(group: int, targets: NDArray[Any], seed: int) -> list[Setting]:
-    usual = {**USUAL, "only": "", "change": ""}
+    usual = {**USUAL, "only": "", "change": "", "bound": 0}
     return [{"group": group, "target": int(t), "seed": seed, **usual} for t in targets]
 
 
@@ -258,8 +258,9 @@ def _by_spread(results: list[Result]) -> Table:
 def _bounds(main: Main) -> Table:
     rows = []
     for (group, scale), results in main.items():
-        lost = group * _values(results, "PRank")
-        value, trivial = (_values(results, piece, "bound") for piece in ("value", "trivial"))
+        bounded = [result for result in results if "bound" in result]
+        lost = group * _values(bounded, "PRank")
+        value, trivial = (_values(bounded, piece, "bound") for piece in ("value", "trivial"))
         rows.append(
             [
                 f"more than {group} films, {WAYS[scale]}",
