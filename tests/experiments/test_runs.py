@@ -157,12 +157,12 @@ def test_data_is_found_in_the_folder_and_absent_otherwise(tmp_path, monkeypatch)
 def test_the_page_of_all(tmp_path):
     said = claim("Paper 1", "PRank is best.", "it is not.", "the films differ.")
     report = Report("Films", "10 people", [Table("t", ["a"], [["1"]])], [said, "No paper."])
-    old = Report("Rows", "5", [], ["Paper 2: BPM is lowest. Here: bagging is."])
+    old = Report("Rows", "5", [], ["50 rounds. Paper 2: BPM is lowest. Here: bagging is."])
     page = index({"viewers": report, "ensembles": old, "drift": Report("D", "s", [], []), "x": "?"})
     assert page.tables[0].rows == [
         ["viewers", "Paper 1", "PRank is best.", "it is not.", "the films differ."],
-        ["ensembles", "Paper 2", "BPM is lowest.", "bagging is.", "see ours"],
-        ["drift", "no paper has it", "-", "D: s", "-"],
+        ["ensembles", "Paper 2", "BPM is lowest.", "50 rounds. bagging is.", "see ours"],
+        ["drift", "-", "-", "D: s", "see the report"],
         ["x", "-", "-", "-", "?"],
     ]
     assert page.save(tmp_path, name="index")[-1] == tmp_path / "index.html"

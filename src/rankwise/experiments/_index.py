@@ -1,11 +1,13 @@
 """What the papers printed beside ours, and the page of all experiments."""
 
+import re
 from collections.abc import Mapping
 
 from rankwise.reports import Report, Table
 
 COLUMNS = ["experiment", "paper", "what it printed", "ours", "agrees, or why not"]
-_HERE, _SO = " Here: ", " So: "
+# What `claim` puts together; words before it, such as a size, belong to what is ours.
+_CLAIM = re.compile(r"(.*?)(Papers? \d[^:]*): (.*?) Here: (.*?)(?: So: (.*))?", re.DOTALL)
 
 
 def claim(paper: str, printed: str, ours: str, verdict: str) -> str:
@@ -25,7 +27,7 @@ def claim(paper: str, printed: str, ours: str, verdict: str) -> str:
     >>> claim("Paper 1", "PRank is best.", "it is not.", "the films differ.")
     'Paper 1: PRank is best. Here: it is not. So: the films differ.'
     """
-    return f"{paper}: {printed}{_HERE}{ours}{_SO}{verdict}"
+    return f"{paper}: {printed} Here: {ours} So: {verdict}"
 
 
 def index(reports: Mapping[str, Report | str]) -> Report:
@@ -35,11 +37,11 @@ def index(reports: Mapping[str, Report | str]) -> Report:
         if isinstance(report, str):
             rows.append([name, "-", "-", "-", report])
             continue
+        claims = [match for finding in report.findings if (match := _CLAIM.fullmatch(finding))]
         rows += [
-            [name, *_cells(finding)]
-            for finding in report.findings
-            if finding.startswith("Paper ") and _HERE in finding
-        ] or [[name, "no paper has it", "-", f"{report.title}: {report.setting}", "-"]]
+            [name, paper, printed, f"{before}{ours}", verdict or "see ours"]
+            for before, paper, printed, ours, verdict in (match.groups() for match in claims)
+        ] or [[name, "-", "-", f"{report.title}: {report.setting}", "see the report"]]
     done = [name for name, report in reports.items() if isinstance(report, Report)]
     return Report(
         title="The papers' experiments, beside ours",
@@ -48,11 +50,3 @@ def index(reports: Mapping[str, Report | str]) -> Report:
         findings=[],
         links={name: f"{name}/report.html" for name in done},
     )
-
-
-def _cells(finding: str) -> list[str]:
-    """Split what `claim` has put together; without a verdict, our half says what differs."""
-    paper, _, rest = finding.partition(": ")
-    printed, _, rest = rest.partition(_HERE)
-    ours, _, verdict = rest.partition(_SO)
-    return [paper, printed, ours, verdict or "see ours"]
