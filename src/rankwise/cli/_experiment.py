@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from rankwise.engine.terminal import sentence
 from rankwise.reports._terminal import show
 
 if TYPE_CHECKING:
@@ -103,14 +104,25 @@ def _run_list(
     from rankwise.experiments._index import index  # noqa: PLC0415
 
     reports: dict[str, Report | str] = {}
+    failed = []
     for name in names:
         if name == "letor" and find("letor-mq2008") is None:
             reports[name] = absent("letor-mq2008")
             console.print(f"letor is left out: {reports[name]}", soft_wrap=True)
-        else:
+            continue
+        try:
             reports[name] = _run(name, full, options, out / name, console)
+        except BrokenPipeError:
+            raise
+        except (ImportError, OSError, ValueError) as error:
+            if isinstance(error, ImportError) and (error.name or "").startswith("rankwise"):
+                raise
+            reports[name] = f"failed: {sentence(error)}"
+            failed.append(f"{name} {reports[name]}")
     paths = index(reports).save(out, name="index")
     console.print(f"Wrote {paths[-1]}", soft_wrap=True)
+    if failed:
+        raise click.ClickException("; ".join(failed))
 
 
 def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Console) -> "Report":
