@@ -291,10 +291,8 @@ def _converged(whose: str, passes: dict[str, Any]) -> str:
         "passes, and .01 % of the objective is its rule to stop.",
         f"{whose}, {passes['m']} to learn from, C = {passes['C']:,.0f}: the test error is within "
         f"0.1 % of batch's {shown}; the rule ends after {passes['stop'] or 'none'}.",
-        "agrees that it meets batch; the number depends on C and the step, which are not printed "
-        "(here each coordinate moves to its best place)."
-        if met
-        else "not met in these passes: the number depends on C, which is not printed.",
+        f"{'agrees that it meets batch' if met else 'not met in these passes'}; the paper prints "
+        "neither its step nor its C (here each coordinate moves to its best place).",
     )
 
 
