@@ -8,12 +8,14 @@ from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
+from rankwise.experiments.judges import judges
 from rankwise.experiments.letor import letor
 from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.preference import preference
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
+from rankwise.experiments.viewers import viewers
 from rankwise.reports import Report
 
 # The experiments, and the sizes of their long form: the one list of them.
@@ -23,6 +25,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     drift: {"n_rounds": 48_000, "window": 1_000},
     elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     ensembles: {"n_rounds": (5_000, 50_000)},
+    judges: {"n_trials": 500},
     letor: {},
     magnitude: {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     preference: {
@@ -39,6 +42,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     },
     steps: {"n_rounds": 50_000},
     synthetic: {"n_rounds": 50_000},
+    viewers: {"n_targets": 500, "n_ablation": 100, "n_choose": 50},
 }
 EXPERIMENTS = {run.__name__: run for run in _LONG_FORMS}
 LONG_FORMS = {run.__name__: sizes for run, sizes in _LONG_FORMS.items()}

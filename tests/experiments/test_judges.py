@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from rankwise.experiments import judges
+from rankwise.experiments._data import Films
+from rankwise.experiments.judges import (
+    CONSTANT,
+    FILMS,
+    JUDGES,
+    OTHERS,
+    TAUS,
+    Items,
+    _rated,
+    _rounds,
+    models,
+    problem,
+    trial,
+)
+from rankwise.ordinal import PRank
+from rankwise.recommend import RatingTable
+
+
+@pytest.fixture(scope="module")
+def films():
+    random = np.random.default_rng(1)
+    good = random.normal(size=80)
+    users, items = (part.ravel() for part in np.indices((30, 80)))
+    kept = random.random(len(users)) < 0.8
+    users, items = users[kept], items[kept]
+    ratings = np.clip((3 + good[items] + 0.5 * random.normal(size=len(items))).round(), 1, 5)
+    return Films("few", RatingTable.from_arrays(users, items, ratings))
+
+
+@pytest.fixture
+def pairs(tmp_path, monkeypatch):
+    """A folder with a collection of 40 judged pairs."""
+    random = np.random.default_rng(2)
+    folder = tmp_path / "cystic-fibrosis"
+    folder.mkdir()
+    numbers = range(1, 41)
+    (folder / "cf74").write_text(
+        "\n\n".join(f"PN 74{n:03}\nRN {n:05}\nTI Title {n}." for n in numbers) + "\n"
+    )
+    judged = " ".join(f"{n:5} " + "".join(map(str, random.integers(0, 3, 4))) for n in numbers)
+    (folder / "cfquery").write_text(f"QN 00001\nQU What?\nNR 00040\nRD {judged}\n")
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+
+
+@pytest.mark.usefixtures("pairs")
+def test_report_has_both(films):
+    report = judges(n_trials=3, data=films)
+    assert [table.title.partition(":")[0] for table in report.tables] == ["cystic fibrosis", "few"]
+    for table in report.tables:
+        assert {row[0] for row in table.rows} == {*models(3, 0), CONSTANT, OTHERS}
+    assert "40 pairs of a query and a document, 4 judges, 32 of them to train" in report.setting
+    assert sum(finding.startswith("Paper 2") for finding in report.findings) == 5
+    assert {row["data"] for row in report.results} == {JUDGES, FILMS}
+    assert "OHSUMED can't be had" in "".join(report.findings)
+
+
+def test_judges_that_are_absent_are_a_row(films, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    report = judges(n_trials=2, data=films)
+    assert report.tables[0].rows[0][0].startswith("cystic-fibrosis is absent: put it as")
+    assert len(report.tables) == 2
+    assert not any("three ranks" in finding for finding in report.findings)
+
+
+def test_a_target_is_never_its_own_feature(films):
+    random = np.random.default_rng(3)
+    X, y, others = problem(_rated(films), random)
+    assert len(X) == len(y) == len(others)
+    assert np.linalg.norm(X, axis=1).mean() == pytest.approx(1)
+    full = Items("four", np.array([[1, 2, 3, 3], [3, 1, 1, 1]]), 3, complete=True)
+    X, y, others = problem(full, random)
+    for row, target, middle in zip(X, y, others, strict=True):
+        assert sorted([*row, target]) in ([1, 2, 3, 3], [1, 1, 1, 3])
+        assert middle == np.median(row)
+
+
+def test_losses_are_those_of_one_pass(films):
+    items = _rated(films)
+    result = trial({"data": FILMS, "trial": 1, "seed": 4}, items)
+    X, y, _ = problem(items, np.random.default_rng([4, 1]))
+    n = int(0.8 * len(y))
+    model = PRank(label_order=range(1, 6), epochs=1, shuffle=False)
+    guesses = model.partial_fit_predict(X[:n], y[:n])
+    assert result["online"]["PRank"] == pytest.approx(np.abs(guesses - y[:n]).mean())
+    assert result["test"]["PRank"] == pytest.approx(np.abs(model.predict(X[n:]) - y[n:]).mean())
+    assert result["curve"]["PRank"][-1] == pytest.approx(result["online"]["PRank"])
+
+
+def test_films_with_few_ratings_are_left_out(films):
+    items = _rated(films)
+    assert ((items.ranks > 0).sum(axis=1) >= 20).all()
+    assert items.k == 5
+
+
+def test_rounds_and_members():
+    rounds = _rounds(500)
+    assert rounds[0] == 1
+    assert rounds[-1] == 500
+    assert {f"OAP-VP {tau}" for tau in TAUS} <= set(models(5, 0))
+    with pytest.raises(ValueError, match="n_trials=0"):
+        judges(n_trials=0)
