@@ -1,5 +1,6 @@
 import errno
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -34,8 +35,8 @@ def test_all_experiments_have_a_folder_each(monkeypatch, tmp_path):
     seen = {}
 
     def noted(name):
-        def run(*, seed, track, **sizes):
-            seen[name] = (seed, sizes, list(track(range(2))))
+        def run(*, seed, track, jobs, keep, **sizes):
+            seen[name] = (seed, jobs, keep, sizes, list(track(range(2))))
             return Report("A report", "a setting", [Table("Rows", ["n"], [["1"]])], [], {})
 
         return run
@@ -43,15 +44,37 @@ def test_all_experiments_have_a_folder_each(monkeypatch, tmp_path):
     for name in list(EXPERIMENTS):
         monkeypatch.setitem(EXPERIMENTS, name, noted(name))
     monkeypatch.delenv("RANKWISE_DATA", raising=False)
-    arguments = ["experiment", "all", "--full", "--seed", "3", "--out", str(tmp_path)]
+    arguments = ["experiment", "all", "--full", "--seed", "3", "--jobs", "2"]
+    arguments += ["--out", str(tmp_path)]
     result = CliRunner().invoke(rankwise, arguments)
     assert result.exit_code == 0, result.output
-    assert "letor is left out: set RANKWISE_DATA" in result.output
-    assert {path.name for path in tmp_path.iterdir()} == set(seen) == set(EXPERIMENTS) - {"letor"}
-    assert seen == {name: (3, LONG_FORMS[name], [0, 1]) for name in seen}
-    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
-    assert CliRunner().invoke(rankwise, arguments).exit_code == 0
+    assert "letor is left out: letor-mq2008 is absent: put it as" in result.output
+    folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+    assert folders == set(seen) == set(EXPERIMENTS) - {"letor"}
+    assert seen == {
+        name: (3, 2, tmp_path / name / "trials", LONG_FORMS[name], [0, 1]) for name in seen
+    }
+    page = (tmp_path / "index.html").read_text()
+    assert all(f'href="{name}/report.html"' in page for name in seen)
+    assert "letor-mq2008 is absent" in page
+    data = tmp_path / "data"
+    (data / "letor-mq2008").mkdir(parents=True)
+    assert CliRunner().invoke(rankwise, [*arguments, "--data", str(data)]).exit_code == 0
     assert "letor" in seen
+    assert "RANKWISE_DATA" not in os.environ
+
+
+def test_options_go_to_experiments_that_have_them(monkeypatch, tmp_path):
+    def strict(*, seed, track):
+        return small_report(seed=seed, track=track)
+
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", strict)
+    arguments = ["experiment", "synthetic", "--jobs", "1", "--out", str(tmp_path)]
+    assert CliRunner().invoke(rankwise, arguments).exit_code == 0
+    about = json.loads((tmp_path / "report.json").read_text())["about"]
+    assert about["experiment"] == "synthetic"
+    assert about["seed"] == 0
+    assert about["versions"]["rankwise"] == __version__
 
 
 def test_experiment_writes_and_shows_its_report(tmp_path):
@@ -68,6 +91,7 @@ def test_experiment_writes_and_shows_its_report(tmp_path):
         (["experiment", "nonsense"], "synthetic"),
         (["experiment", "synthetic", "--seed", "x"], "not a valid integer"),
         (["experiment", "synthetic", "--seed", "-1"], "range"),
+        (["experiment", "synthetic", "--jobs", "0"], "0 processes do nothing"),
         (["nonsense"], "No such command"),
     ],
 )

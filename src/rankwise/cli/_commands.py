@@ -1,34 +1,15 @@
 """The commands."""
 
-import os
-from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import track
 
 from rankwise import __version__
+from rankwise.cli._experiment import experiment
 from rankwise.cli._order import order
 from rankwise.cli._serve import serve
 from rankwise.engine.terminal import degrade_output, sentence
-from rankwise.reports._terminal import show
-
-
-class _Experiment(click.ParamType):  # type: ignore[type-arg]
-    """The name of an experiment, or "all": the list is loaded when a name is given."""
-
-    name = "name"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
-        from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
-
-        chosen = click.Choice(["all", *EXPERIMENTS]).convert(value, param, ctx)
-        return list(EXPERIMENTS) if chosen == "all" else [chosen]
 
 
 class _Commands(click.Group):
@@ -54,69 +35,6 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="rankwise")
 def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
-
-
-@rankwise.command()
-@click.argument("names", metavar="NAME|all", type=_Experiment())
-@click.option("--full", is_flag=True, help="The long form, with more data.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31),
-    default=0,
-    show_default=True,
-    help="Seed of the first trial.",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="reports",
-    show_default=True,
-    help="Folder for the report and its figures; with all, it gets a folder for each.",
-)
-def experiment(names: list[str], full: bool, seed: int, out: Path) -> None:
-    """Run an experiment, or all, and write the report. A wrong NAME is answered by the list.
-
-    Of all, letor is left out unless RANKWISE_DATA names the folder of its data.
-    """
-    if find_spec("matplotlib") is None:
-        raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use("agg")
-    _check_out(out)
-    console = Console(markup=False, emoji=False)
-    if len(names) == 1:
-        _run(names[0], full, seed, out, console)
-        return
-    for name in names:
-        if name == "letor" and not os.environ.get("RANKWISE_DATA"):
-            console.print("letor is left out: set RANKWISE_DATA to the folder of its data")
-        else:
-            _run(name, full, seed, out / name, console)
-
-
-def _run(name: str, full: bool, seed: int, out: Path, console: Console) -> None:
-    """Run one experiment, show its report and write it."""
-    from rankwise.experiments import EXPERIMENTS, LONG_FORMS  # noqa: PLC0415
-
-    report = EXPERIMENTS[name](
-        **LONG_FORMS[name] if full else {},
-        seed=seed,
-        track=lambda work: track(work, description=name, console=console),
-    )
-    paths = report.save(out)
-    show(report, console)
-    console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
-
-
-def _check_out(out: Path) -> None:
-    """Refuse a folder that can't be written to, or made, before any work is done."""
-    nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
-    try:
-        with TemporaryFile(dir=nearest):
-            pass
-    except OSError as error:
-        raise click.ClickException(f"--out {out}: {error.strerror}") from error
 
 
 @rankwise.command()
@@ -146,5 +64,6 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+rankwise.add_command(experiment)
 rankwise.add_command(order)
 rankwise.add_command(serve)

@@ -3,9 +3,8 @@
 import os
 import platform
 from collections.abc import Iterator
-from importlib import import_module, metadata
+from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 from time import monotonic
 
 import numba
@@ -19,6 +18,7 @@ from rankwise import __version__
 from rankwise.cli._first_calls import FIRST_CALLS, make_data
 from rankwise.cli._warmup import compiled_files, writable_folders
 from rankwise.datasets import dataset_info, list_datasets
+from rankwise.datasets._download import local_copy
 from rankwise.engine.terminal import sentence
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite")
@@ -111,14 +111,5 @@ def _self_test() -> tuple[list[str], int]:
 
 def _data_sets() -> str:
     """Return which data sets are on this machine."""
-    named = os.environ.get("RANKWISE_DATA")
-    folders = [Path(named)] if named else []
-    if find_spec("pooch") is not None:
-        folders.append(Path(import_module("pooch").os_cache("rankwise")))
-    found = [
-        info.name
-        for info in map(dataset_info, list_datasets())
-        for patterns in [(*info.offline, *(url.rpartition("/")[2] for url in info.urls))]
-        if any(any(folder.glob(pattern)) for folder in folders for pattern in patterns)
-    ]
+    found = [name for name in list_datasets() if local_copy(dataset_info(name))]
     return ", ".join(found) or "none is downloaded; `python -m rankwise.datasets` lists all"

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,24 @@ class Resuming:
                 raise requests.ConnectionError(f"{got} of {wanted} bytes arrived")
 
 
+def local_copy(info: DatasetInfo) -> Path | None:
+    """Return where a data set lies: in the folder RANKWISE_DATA, or among the downloads."""
+    if found := _in_folder(info.offline):
+        return found
+    if not info.urls or find_spec("pooch") is None:
+        return None
+    download = Path(need("pooch").os_cache("rankwise")) / info.urls[0].rpartition("/")[2]
+    return download if download.exists() else None
+
+
+def _in_folder(patterns: Sequence[str]) -> Path | None:
+    """Return the first that fits in the folder RANKWISE_DATA, if there is one."""
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return None
+    return next((path for name in patterns for path in sorted(Path(folder).glob(name))), None)
+
+
 def locate(
     info: DatasetInfo,
     *,
@@ -91,11 +110,8 @@ def locate(
             check_text(text, name)
     if not (is_finite_number(timeout) and 0 < timeout <= _LONGEST):
         raise ValueError(f"timeout={timeout!r} must be a number of seconds above 0, at most a day")
-    offline = os.environ.get(FOLDER)
-    if data_home is None and offline:
-        for pattern in info.offline:
-            if found := sorted(Path(offline).glob(pattern)):
-                return found[0]
+    if data_home is None and (found := _in_folder(info.offline)):
+        return found
     pooch = need("pooch")
     home = Path(pooch.os_cache("rankwise") if data_home is None else data_home).expanduser()
     home.mkdir(parents=True, exist_ok=True)

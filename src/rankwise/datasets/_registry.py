@@ -183,6 +183,7 @@ _ENTRIES = (
         origin="https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/",
         access='read_letor(["S1.txt", ...])',
         use="pairwise ranking and list measures by query",
+        offline=("letor-mq2008",),
     ),
     DatasetInfo(
         name="mslr",
@@ -203,6 +204,7 @@ _ENTRIES = (
         origin="https://preflib.org",
         access='read_preflib("00006-00000003.soc")',
         use="rank aggregation",
+        offline=("preflib",),
     ),
     DatasetInfo(
         name="cystic-fibrosis",
@@ -216,6 +218,7 @@ _ENTRIES = (
         origin="https://people.ischool.berkeley.edu/~hearst/irbook/cfc.html",
         access="read_cystic_fibrosis(folder)",
         use="rankings from judges who disagree",
+        offline=("cystic-fibrosis",),
     ),
     _ordinal(
         "diabetes",

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from html import escape
 from io import BytesIO, StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,8 @@ _LATEX = {
     "<": r"$<$",
     ">": r"$>$",
 }
+# Cells with more characters are sentences, which may be broken into lines.
+_LONG = 40
 # Light and dark by the reader's choice; tables scroll by themselves on a narrow screen.
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --quiet: #5b6670; --line: #d5dae0; --page: #fff; }
@@ -37,7 +39,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child, td.text { text-align: left; }
+td.text { white-space: normal; min-width: 14rem; vertical-align: top; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 @media print { body { max-width: none; margin: 0; font-size: 11px; } figure, table {
@@ -51,7 +54,8 @@ def to_markdown(report: "Report") -> str:
     parts += [_markdown_table(table) for table in report.tables]
     parts += ["\n".join(f"- {finding}" for finding in report.findings)]
     parts += [f"![{name}]({name}.png)" for name in report.figures]
-    return "\n\n".join(parts) + "\n"
+    parts += ["\n".join(f"- [{name}]({address})" for name, address in report.links.items())]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def to_csv(report: "Report") -> str:
@@ -61,6 +65,15 @@ def to_csv(report: "Report") -> str:
     for table in report.tables:
         writer.writerow(["table", *table.columns])
         writer.writerows([table.title, *row] for row in table.rows)
+    return out.getvalue()
+
+
+def results_csv(results: list[dict[str, Any]]) -> str:
+    """Return rows with the same keys, below their names; floats so that they can be read back."""
+    out = StringIO()
+    writer = csv.DictWriter(out, list(results[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(results)
     return out.getvalue()
 
 
@@ -75,6 +88,7 @@ def to_json(report: "Report") -> str:
         ],
         "findings": report.findings,
         "figures": list(report.figures),
+        **({"about": report.about} if report.about else {}),
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -89,12 +103,16 @@ def to_html(report: "Report") -> str:
     tables = "".join(_html_table(table) for table in report.tables)
     findings = "".join(f"<li>{escape(finding)}</li>\n" for finding in report.findings)
     figures = "".join(_html_figure(name, figure) for name, figure in report.figures.items())
+    links = "".join(
+        f'<li><a href="{escape(address)}">{escape(name)}</a></li>\n'
+        for name, address in report.links.items()
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{escape(report.title)}</h1>\n<p class="setting">{escape(report.setting)}</p>\n'
-        f"<ul>\n{findings}</ul>\n{figures}{tables}</body>\n</html>\n"
+        f"<ul>\n{findings}{links}</ul>\n{figures}{tables}</body>\n</html>\n"
     )
 
 
@@ -147,13 +165,17 @@ def _latex_table(table: "Table") -> str:
 def _html_table(table: "Table") -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n"
-        for row in table.rows
+        "<tr>" + "".join(_html_cell(cell) for cell in row) + "</tr>\n" for row in table.rows
     )
     return (
         f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table>\n<thead><tr>{head}</tr>'
         f"</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
+
+
+def _html_cell(cell: str) -> str:
+    kind = ' class="text"' if len(cell) > _LONG else ""
+    return f"<td{kind}>{escape(cell)}</td>"
 
 
 def _html_figure(name: str, figure: "Figure") -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankwise.engine.files import replacing
-from rankwise.reports._formats import FORMATS, png
+from rankwise.reports._formats import FORMATS, png, results_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,6 +58,13 @@ class Report:
         What they say.
     figures : dict of str to Figure
         The pictures, by the name of their file.
+    results : list of dict
+        The numbers that the tables were made of, one a row, all with the same keys: what
+        ``results.csv`` holds.
+    about : dict
+        What made them, for ``report.json``: versions, seeds and parameters.
+    links : dict of str to str
+        Other pages: what they are called, and their addresses.
 
     Examples
     --------
@@ -76,11 +83,18 @@ class Report:
     tables: list[Table]
     findings: list[str]
     figures: "dict[str, Figure]" = field(default_factory=dict)
+    results: list[dict[str, Any]] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
 
     def save(
-        self, folder: str | Path, formats: Sequence[str] = ("csv", "json", "md", "html")
+        self,
+        folder: str | Path,
+        formats: Sequence[str] = ("csv", "json", "md", "html"),
+        *,
+        name: str = "report",
     ) -> list[Path]:
-        """Write ``report.md`` and so on, and the figures as PNG; return the paths, HTML last.
+        """Write the figures as PNG, ``results.csv``, ``report.md`` and so on; return the paths.
 
         Each file is complete or absent: it is written under another name and then renamed.
 
@@ -90,18 +104,18 @@ class Report:
             Is made if it does not exist.
         formats : sequence of str
             Names in `FORMATS`, which are also the endings of the files.
+        name : str, default="report"
+            What the files are called before their endings.
         """
         if unknown := set(formats) - FORMATS.keys():
             raise ValueError(f"formats={sorted(unknown)} are not among {sorted(FORMATS)}")
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for name, figure in self.figures.items():
-            paths.append(folder / f"{name}.png")
-            with replacing(paths[-1]) as temporary:
-                temporary.write_bytes(png(figure))
-        for name in formats:
-            paths.append(folder / f"report.{name}")
-            with replacing(paths[-1]) as temporary:
-                temporary.write_text(FORMATS[name](self), encoding="utf-8")
-        return paths
+        files = {f"{figure}.png": png(drawn) for figure, drawn in self.figures.items()}
+        if self.results:
+            files["results.csv"] = results_csv(self.results).encode()
+        files |= {f"{name}.{ending}": FORMATS[ending](self).encode() for ending in formats}
+        for file, content in files.items():
+            with replacing(folder / file) as temporary:
+                temporary.write_bytes(content)
+        return [folder / file for file in files]

