@@ -11,6 +11,7 @@ from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.letor import letor
 from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.preference import preference
+from rankwise.experiments.ratings import ratings
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
@@ -33,6 +34,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
         "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
         "tops": (1, 10, 100, 1_000),
     },
+    ratings: {"n_repetitions": 10, "n_reviewers": 300, "n_held_out": 50},
     sizes: {
         "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
         "member_rows": (1_000, 50_000),
