@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from rankwise.experiments.adaboost import adaboost
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
+from rankwise.experiments.left_out import left_out
 from rankwise.experiments.letor import letor
 from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.preference import preference
@@ -19,11 +21,13 @@ from rankwise.reports import Report
 
 # The experiments, and the sizes of their long form: the one list of them.
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
+    adaboost: {"n_rounds": 10_000},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     drift: {"n_rounds": 48_000, "window": 1_000},
     elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     ensembles: {"n_rounds": (5_000, 50_000)},
+    left_out: {"sizes": (6, 12, 24, 48), "n_trials": 3_000},
     letor: {},
     magnitude: {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     preference: {

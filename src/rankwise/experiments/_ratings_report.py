@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.experiments._index import claim
-from rankwise.experiments._reviewers import FACTORS, GROUPS, MEASURES, METHODS
+from rankwise.experiments._reviewers import FACTORS, FEW_CS, GROUPS, MEASURES, METHODS
 from rankwise.metrics import mean_interval
 from rankwise.reports import Table
 
@@ -69,7 +69,6 @@ PAPER: dict[str, dict[str, tuple[Printed, Printed, Printed]]] = {
         "RankBoost": ((7.58, 9.95), (1.72, 1.05), None),
     },
 }
-_POWERS = range(5)
 
 
 class Found(NamedTuple):
@@ -177,19 +176,19 @@ def settings_table(found: dict[str, Found]) -> Table:
 
 
 def by_c(found: dict[str, Found]) -> Table:
-    """Show how the error depends on C, on the held-out reviewers, at the best width for each."""
+    """Return how the error depends on C, on the held-out reviewers, at the best width for each."""
     rows = []
-    for name, measure in (("MPRank", "MSD"), ("SVRank", "MSD"), ("SVRank", "M1D")):
-        grid = METHODS[name].grid
-        cs = sorted({at["C"] for at in grid if np.log10(at["C"]) % 1 == 0})
+    for name in ("MPRank", "SVRank"):
+        method = METHODS[name]
         for group, of in found.items():
-            errors = np.array(of.chosen[name]["errors"])[:, list(MEASURES).index(measure)]
-            best = [min(e for e, at in zip(errors, grid, strict=True) if at["C"] == c) for c in cs]
-            cells = dict(zip(cs, (f"{error:.2f}" for error in best), strict=True))
-            rows.append([f"{name}, {measure}", group, *(cells.get(10.0**p, "-") for p in _POWERS)])
-    columns = ["held-out error", "data", *(f"C = {10.0**p:g}" for p in _POWERS)]
-    return Table("The error of the held-out reviewers by C, at the best width for each", columns,
-                 rows)  # fmt: skip
+            least: dict[float, float] = {}
+            for error, at in zip(of.chosen[name]["errors"], method.grid, strict=True):
+                least[at["C"]] = min(error, least.get(at["C"], np.inf))
+            rows.append([f"{name}, {method.cost}", group, *(f"{least[c]:.3f}" for c in FEW_CS)])
+    columns = ["held-out error", "data", *(f"C = {c:g}" for c in FEW_CS)]
+    return Table(
+        "The error of the held-out reviewers by C, at the best width for each", columns, rows
+    )
 
 
 def rows(found: dict[str, Found]) -> list[dict[str, Any]]:

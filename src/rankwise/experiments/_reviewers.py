@@ -30,6 +30,8 @@ FACTORS = 50
 # The squared width of a Gaussian kernel, in mean squared distances of two rows.
 WIDTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 CS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
+# Of the methods whose fits take longer.
+FEW_WIDTHS = (1.0, 10.0, 100.0)
 FEW_CS = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 # The insensitive part of SVRank, as a share of the scale.
 EPSILONS = (0.0, 0.1)
@@ -246,7 +248,7 @@ class Method(NamedTuple):
 
 
 _SMOOTH: Grid = [{"width": w, "C": c} for w in WIDTHS for c in CS]
-_SHARP: Grid = [{"width": w, "C": c} for w in WIDTHS for c in FEW_CS]
+_SHARP: Grid = [{"width": w, "C": c} for w in FEW_WIDTHS for c in FEW_CS]
 _TUBES: Grid = [{**at, "epsilon": e} for at in _SHARP for e in EPSILONS]
 _STAGES: Grid = [{"rounds": n} for n in ROUNDS]
 METHODS = {
@@ -268,7 +270,7 @@ def choose(setting: Setting, table: RatingTable) -> Result:
     """Try every setting of every method on people who are never tested; keep the best.
 
     Returns the mean squared distance of rows as ``scale``, and for each method its ``best`` setting
-    and the ``errors`` of all, a row for each with a column for each measure.
+    and the ``errors`` of all, by the method's own cost.
     """
     group = GROUPS[setting["group"]]
     people = people_of(table, group)
@@ -277,17 +279,19 @@ def choose(setting: Setting, table: RatingTable) -> Result:
     known = [found[0] for found in every if found]
     scale = float(np.mean([problem.distances.mean() for problem in known]))
     result: Result = {"scale": scale, "n": len(known)}
-    column = list(MEASURES)
     for name, method in METHODS.items():
+        cost = MEASURES[method.cost]
         errors = np.mean(
             [
-                [_measure(problem, s) for s in method.scores(problem, method.grid, scale)]
+                [
+                    cost(problem.y[problem.test], s)
+                    for s in method.scores(problem, method.grid, scale)
+                ]
                 for problem in known
             ],
             axis=0,
         )
-        best = int(errors[:, column.index(method.cost)].argmin())
-        result[name] = {"best": method.grid[best], "errors": errors}
+        result[name] = {"best": method.grid[int(errors.argmin())], "errors": errors}
     return result
 
 
