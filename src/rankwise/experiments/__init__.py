@@ -27,7 +27,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     drift: {"n_rounds": 48_000, "window": 1_000},
     elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     ensembles: {"n_rounds": (5_000, 50_000)},
-    left_out: {"sizes": (6, 12, 24, 48), "n_trials": 3_000},
+    left_out: {"n_trials": 3_000},
     letor: {},
     magnitude: {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     preference: {
