@@ -215,6 +215,9 @@ def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     kept = sources()[2].table
     assert kept.users.tolist() == [1]
     assert kept.n_ratings == 210
+    monkeypatch.setattr(module, "_BOOKS_OF_A_USER", 211)
+    assert sources()[2].table is None
+    assert sources()[2].why.endswith("has rated 211 books")
 
 
 @pytest.mark.parametrize("sizes", [{"n_repetitions": 0}, {"n_held_out": 0}, {"n_references": 0}])

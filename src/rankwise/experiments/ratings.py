@@ -104,25 +104,24 @@ def sources() -> list[Source]:
         found.append(Source("Jester, part 1", table, jester))
     else:
         found.append(Source("Jester", None, jester, absent("jester-1")))
-    if path := find("book-crossing"):
-        found.append(Source("Book-Crossing", _books(path), ["Books"]))
-    else:
-        found.append(Source("Book-Crossing", None, ["Books"], absent("book-crossing")))
-    return found
+    path = find("book-crossing")
+    books = None if path is None else _books(path)
+    why = (
+        f"nobody in {path} has rated {_BOOKS_OF_A_USER} books" if path else absent("book-crossing")
+    )
+    return [*found, Source("Book-Crossing", books, ["Books"], why)]
 
 
-def _books(path: Path) -> RatingTable:
+def _books(path: Path) -> RatingTable | None:
     """Return the explicit ratings of those who have rated at least 200 books."""
     frame = read_book_crossing(path)
     frame = frame[~frame["implicit"]]
     counts = frame.groupby("user")["item"].transform("nunique")
     frame = frame[counts >= _BOOKS_OF_A_USER]
     if frame.empty:
-        return RatingTable.from_arrays([0, 1], [0, 1], [1.0, 10.0])
-    return RatingTable.from_arrays(
-        frame["user"].to_numpy(), frame["item"].to_numpy(), frame["rating"].to_numpy(float),
-        duplicates="last",
-    )  # fmt: skip
+        return None
+    columns = (frame[name].to_numpy() for name in ("user", "item", "rating"))
+    return RatingTable.from_arrays(*columns, duplicates="last")
 
 
 def _run_source(
