@@ -55,7 +55,7 @@ def test_who_is_in_each_group(report):
 
 
 def test_the_tables(report):
-    errors, constant, ridge, chosen, by_c = report.tables[1:]
+    errors, constant, ridge, chosen, by_c, by_rounds = report.tables[1:]
     methods = ["a constant", *METHODS]
     assert [row[:2] for row in errors.rows] == [
         *([FEW, name] for name in methods), *([TASTE, name] for name in (*methods, "TasteRanker"))
@@ -68,6 +68,13 @@ def test_the_tables(report):
     assert [row[0] for row in ridge.rows] == [FEW, TASTE]
     assert len(chosen.rows) == 2 * len(METHODS)
     assert len(by_c.rows) == 4
+    assert [row[:2] for row in by_rounds.rows[:2]] == [["MSD", FEW], ["MSD", TASTE]]
+    # The rounds that are chosen are those with the least misranking.
+    least = [min(map(float, row[2:])) for row in by_rounds.rows[2:4]]
+    picked = [row for row in chosen.rows if row[1] == "RankBoost"]
+    for row, by, best in zip(picked, by_rounds.rows[2:4], least, strict=True):
+        column = by_rounds.columns.index(f"{row[3].removeprefix('rounds ')} rounds")
+        assert float(by[column]) == best
     assert len(report.results) == len(errors.rows) * 2 * 5
     assert report.findings[0].startswith("Paper 4: ")
 
@@ -158,10 +165,10 @@ def test_a_broken_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, repor
                 raise KeyboardInterrupt
             yield i
 
-    for _ in range(4):
+    for _ in range(5):
         with pytest.raises(KeyboardInterrupt):
             ratings(**SIZES, keep=tmp_path, track=broken)
-    assert len(list(tmp_path.iterdir())) == 5
+    assert len(list(tmp_path.iterdir())) == 7
     whole = ratings(**SIZES, keep=tmp_path)
     assert FORMATS["json"](whole) == FORMATS["json"](report)
 
@@ -191,7 +198,7 @@ def test_a_killed_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, repor
     run.send_signal(signal.SIGKILL)
     assert run.wait(timeout=60) != 0
     done = {path: path.stat().st_mtime_ns for path in keep.glob("[!.]*.json")}
-    assert 2 <= len(done) < 6
+    assert 2 <= len(done) < 8
     small(monkeypatch)
     again = ratings(**SIZES, keep=keep)
     assert FORMATS["json"](again) == FORMATS["json"](report)

@@ -72,10 +72,11 @@ PAPER: dict[str, dict[str, tuple[Printed, Printed, Printed]]] = {
 
 
 class Found(NamedTuple):
-    """What was found for a group: settings, and errors of shape (repetitions, people, measures)."""
+    """Settings of a group, errors of shape (repetitions, people, measures), RankBoost by rounds."""
 
     chosen: dict[str, Any]
     errors: dict[str, Array]
+    by_rounds: dict[str, Any]
 
 
 def about_table(rows: list[list[str]]) -> Table:

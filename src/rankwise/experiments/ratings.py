@@ -12,6 +12,7 @@ import numpy as np
 
 from rankwise.datasets import read_book_crossing, read_jester
 from rankwise.experiments._data import absent, films, find
+from rankwise.experiments._ratings_ablation import by_rounds, rounds_table
 from rankwise.experiments._ratings_report import (
     Found,
     about_table,
@@ -79,6 +80,7 @@ def ratings(
     tables = [
         about_table(about), errors_table(found), against_constant(found),
         against_ridge(found), settings_table(found), by_c(found),
+        rounds_table({group: of.by_rounds for group, of in found.items()}),
     ]  # fmt: skip
     return Report(
         title="People's ratings from those of others",
@@ -142,6 +144,7 @@ def _run_source(
             settings.append(setting)
     shared = (source.table,)
     chosen = run_all(choose, settings, shared=shared, **run)
+    moved = run_all(by_rounds, settings, shared=shared, **run)
     trials = [
         {**setting, "repetition": number, "chosen": _best(best)}
         for setting, best in zip(settings, chosen, strict=True)
@@ -149,14 +152,14 @@ def _run_source(
     ]
     results = run_all(repeat, trials, shared=shared, **run)
     found = {}
-    for setting, best in zip(settings, chosen, strict=True):
+    for setting, best, by in zip(settings, chosen, moved, strict=True):
         mine = [
             result["errors"]
             for trial, result in zip(trials, results, strict=True)
             if trial["group"] == setting["group"]
         ]
         errors = {name: np.array([trial[name] for trial in mine], dtype=float) for name in mine[0]}
-        found[setting["group"]] = Found(best, errors)
+        found[setting["group"]] = Found(best, errors, by)
     return found
 
 
