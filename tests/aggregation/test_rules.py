@@ -1,6 +1,6 @@
 """Scores, assignment, walk and sort, against their definitions."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from rankwise.aggregation import (
     kemeny,
     kemeny_cost,
     kwiksort,
+    local_kemenisation,
     markov_chain,
     pairwise_wins,
 )
@@ -78,22 +79,101 @@ def test_footrule_is_the_best_of_all_orders(ties, partial, seed):
     assert found.optimal
 
 
+def levels(ranking):
+    """Return the place of every candidate that a voter has ranked."""
+    return {
+        c: place
+        for place, tie in enumerate(ranking)
+        for c in (tie if isinstance(tie, tuple) else (tie,))
+    }
+
+
+def steps(chain, here, n, rankings, weights):
+    """Return (candidate, chance) of every step of the four chains, as they are described."""
+    voters = [(levels(r), w) for r, w in zip(rankings, weights, strict=True)]
+    if chain == "MC4":
+        for drawn in range(n):
+            margin = sum(
+                w * np.sign(v[here] - v[drawn]) for v, w in voters if here in v and drawn in v
+            )
+            yield (drawn if margin > 0 else here), 1 / n
+        return
+    voters = [(v, w) for v, w in voters if here in v]
+    if not voters:
+        yield here, 1.0
+    elif chain == "MC1":
+        multiset = [(c, w) for v, w in voters for c in v if v[c] <= v[here]]
+        for c, w in multiset:
+            yield c, w / sum(w for _, w in multiset)
+    for v, w in voters:
+        chance = w / sum(w for _, w in voters)
+        if chain == "MC2":
+            better = [c for c in v if v[c] <= v[here]]
+            yield from ((c, chance / len(better)) for c in better)
+        elif chain == "MC3":
+            yield from ((c if v[c] < v[here] else here, chance / len(v)) for c in v)
+
+
 @pytest.mark.parametrize(("ties", "partial"), CASES)
 @pytest.mark.parametrize("teleport", [0.05, 0.5])
-def test_markov_chain_visits(ties, partial, teleport):
+@pytest.mark.parametrize("chain", ["MC1", "MC2", "MC3", "MC4"])
+def test_markov_chain_visits(ties, partial, teleport, chain):
     random = np.random.default_rng(1)
-    rankings = draw_rankings(random, 6, 7, ties=ties, partial=partial)
-    _, wins = pairwise_wins(rankings, candidates=range(6))
-    chance = np.full(6, 1 / 6)
-    for _ in range(2_000):
-        following = np.full(6, teleport / 6)
-        for here in range(6):
-            for drawn in range(6):
-                end = drawn if wins[drawn, here] > wins[here, drawn] else here
-                following[end] += (1 - teleport) * chance[here] / 6
-        chance = following
-    found = markov_chain(rankings, teleport=teleport, candidates=range(6))
-    assert found.order == sorted_by(chance)
+    rankings = [*draw_rankings(random, 6, 7, ties=ties, partial=partial), []]
+    weights = random.integers(1, 4, 8)
+    # One more candidate than the voters know of.
+    walk = np.zeros((7, 7))
+    for here in range(7):
+        for there, chance in steps(chain, here, 7, rankings, weights):
+            walk[here, there] += chance
+    assert_allclose(walk.sum(axis=1), 1)
+    visits = np.full(7, 1 / 7)
+    for _ in range(500):
+        visits = teleport / 7 + (1 - teleport) * visits @ walk
+    found = markov_chain(
+        rankings, chain=chain, teleport=teleport, weights=weights, candidates=range(7)
+    )
+    assert found.order == sorted_by(visits)
+
+
+def bubbled(order, wins):
+    """Move each candidate up while a majority prefers it to the one above."""
+    found = []
+    for candidate in order:
+        found.append(candidate)
+        place = len(found) - 1
+        while place and wins[candidate, found[place - 1]] > wins[found[place - 1], candidate]:
+            found[place - 1 : place + 1] = candidate, found[place - 1]
+            place -= 1
+    return found
+
+
+@pytest.mark.parametrize(("ties", "partial"), CASES)
+@pytest.mark.parametrize("seed", range(5))
+def test_local_kemenisation(ties, partial, seed):
+    random = np.random.default_rng(seed)
+    rankings = draw_rankings(random, 9, 5, ties=ties, partial=partial)
+    weights = random.integers(1, 3, 5)
+    _, wins = pairwise_wins(rankings, weights=weights, candidates=range(9))
+    order = random.permutation(9).tolist()
+    found = local_kemenisation(order, rankings, weights=weights)
+    assert found.order == bubbled(order, wins)
+    assert [found.order[p - 1] for p in found.positions] == order
+    assert found.cost == kemeny_cost(found, rankings, weights=weights)
+    assert found.cost <= kemeny_cost(order, rankings, weights=weights)
+    assert all(wins[u, v] >= wins[v, u] for u, v in pairwise(found.order))
+    assert local_kemenisation(found, rankings, weights=weights).order == found.order
+
+
+def test_local_kemenisation_keeps_winners_first():
+    # Each of a, b beats each of c, d, e; a beats all.
+    votes = [["a", "b", "c", "d", "e"], ["b", "a", "d", "e", "c"], ["a", "e", "b", "c", "d"]]
+    for order in permutations("abcde"):
+        assert local_kemenisation(order, votes).order[:2] == ["a", "b"]
+    with pytest.raises(ValueError, match="not in order"):
+        local_kemenisation(["a", "b", "c", "d"], votes)
+    with pytest.raises(ValueError, match="order is 3"):
+        local_kemenisation(3, votes)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -151,6 +231,7 @@ def test_kwiksort_is_at_most_twice_the_best_on_average():
         (kwiksort, {"repeats": 0}, "repeats is 0"),
         (kwiksort, {"repeats": 1.5}, "repeats is 1.5"),
         (kwiksort, {"repeats": True}, "repeats is True"),
+        (markov_chain, {"chain": "MC5"}, "chain='MC5' must be 'MC1', 'MC2', 'MC3' or 'MC4'"),
         (markov_chain, {"teleport": True}, "teleport is True"),
         (markov_chain, {"teleport": 0}, "teleport is 0"),
         (markov_chain, {"teleport": 1e-300}, "teleport is 1e-300"),

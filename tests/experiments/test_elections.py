@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankwise.experiments import elections
-from rankwise.experiments.elections import RULES
+from rankwise.experiments.elections import REPAIRED, RULES
 
 FILE = """# DATA TYPE: toi
 # NUMBER ALTERNATIVES: 4
@@ -38,10 +38,12 @@ def test_a_variable_that_names_no_folder_is_refused(monkeypatch, tmp_path, name)
 @pytest.mark.usefixtures("nowhere")
 def test_drawn_elections():
     report = elections(n_elections=2, n_candidates=12)
-    about, excess, shares = report.tables
+    about, excess, repaired, shares = report.tables
     assert [row[0] for row in about.rows] == [row[0] for row in excess.rows]
     assert excess.columns == ["group", *RULES]
     assert (values(excess) >= 0).all()
+    before = [values(excess)[:, list(RULES).index(rule)] for rule in REPAIRED]
+    assert (values(repaired) <= np.transpose(before)).all()
     assert (values(shares) <= 2).all()
     assert all(row[-1] == "2" for row in about.rows)
     assert set(report.figures) == {"elections"}

@@ -31,7 +31,7 @@ def test_the_bipartite_loss_is_that_of_the_comparator(report):
     for row in simulated.rows:
         mean, _, half = row[3].split()
         assert abs(float(mean)) <= 2.5 * float(half)
-    assert max(numbers(exact, 6)) <= 2
+    assert max(numbers(exact, 7)) <= 2
 
 
 def test_no_ratio_is_above_its_bound(report):
@@ -45,7 +45,7 @@ def test_the_cycle(report):
     table = report.tables[4]
     assert len(table.rows) == 6
     assert numbers(table, 1) == numbers(table, 2) == [0.333] * 6
-    assert max(numbers(table, 3)) == 0.667
+    assert max(numbers(table, 3)) == max(numbers(table, 4)) == 0.667
 
 
 def test_questions(report):

@@ -1,7 +1,7 @@
 """Sorts by a comparator: what is asked, what is kept, and what comes out."""
 
 import asyncio
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from rankwise.preference import (
     aquicksort,
     asort_by_degree,
     expected_calls,
+    greedy_order,
     quicksort,
     sort_by_degree,
 )
@@ -621,3 +622,45 @@ def test_the_first_k_of_fewer_are_all(k):
     found = quicksort([3, 1, 2], lambda u, v: float(u < v), k=k, random_state=0)
     assert found.order == [1, 2, 3]
     assert quicksort([], lambda *_: 1.0, k=k).order == []
+
+
+def agreement(order, P):
+    return sum(P[u, v] for u, v in combinations(order, 2))
+
+
+def greedily(P):
+    """Return the greedy order as Cohen, Schapire and Singer write it."""
+    left, order = list(range(len(P))), []
+    while left:
+        potential = {v: sum(P[v, u] - P[u, v] for u in left) for v in left}
+        best = max(left, key=lambda v: (round(potential[v], 9), -v))
+        order.append(best)
+        left.remove(best)
+    return order
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_greedy_order(seed):
+    P = probabilities(7, seed)
+    comparator, log = Comparator(P), []
+    ranking = greedy_order(range(7), comparator, log=log)
+    assert ranking.order == greedily(P)
+    assert ranking.n_calls == len({frozenset(pair) for pair in comparator.asked}) == 21
+    assert ranking.certain.all()
+    best = max(agreement(order, P) for order in permutations(range(7)))
+    assert agreement(ranking.order, P) >= best / 2
+    in_batches = greedy_order(range(7), Comparator(P).batch, batch=True, repeats=2, symmetrise=True)
+    assert in_batches.order == ranking.order
+    assert greedy_order(range(7), comparator, log=log).n_calls == 0
+
+
+def test_greedy_order_stops_at_a_limit():
+    P = probabilities(7, 1)
+    ranking = greedy_order(range(7), Comparator(P), max_calls=5)
+    heard = np.full((7, 7), 0.5)
+    for i, j, p in ranking.log:
+        heard[i, j], heard[j, i] = p, 1 - p
+    assert ranking.n_calls == 5
+    assert ranking.order == greedily(heard)
+    assert not ranking.certain.any()
+    assert greedy_order([], Comparator(P)).order == []

@@ -6,7 +6,7 @@ from rankwise.aggregation._agreement import (
     footrule_distance,
     kendall_distance,
 )
-from rankwise.aggregation._kemeny import kemeny, kemeny_cost
+from rankwise.aggregation._kemeny import kemeny, kemeny_cost, local_kemenisation
 from rankwise.aggregation._rules import borda, copeland, footrule, kwiksort, markov_chain
 from rankwise.aggregation._wins import pairwise_wins
 
@@ -21,6 +21,7 @@ __all__ = [
     "kemeny_cost",
     "kendall_distance",
     "kwiksort",
+    "local_kemenisation",
     "markov_chain",
     "pairwise_wins",
 ]

@@ -11,12 +11,14 @@ from sklearn.utils import check_random_state
 
 from rankwise.aggregation._wins import as_ranking
 from rankwise.base import Ranking
+from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.ordering.majority import order_cost
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
 # The least chance to start anew: with less, those who always lose are lost in rounding.
 _LEAST = 1e-6
+CHAINS = ("MC1", "MC2", "MC3", "MC4")
 
 
 def borda(
@@ -137,21 +139,34 @@ def footrule(
 def markov_chain(
     rankings: Iterable[Any],
     *,
+    chain: str = "MC4",
     teleport: float = 0.05,
     weights: ArrayLike | None = None,
     candidates: Iterable[Any] | None = None,
     unlisted: str = "ignored",
 ) -> Ranking:
-    """Order by how often a random walk along majorities visits each candidate (MC4).
+    """Order by how often a random walk towards better candidates visits each.
 
-    From a candidate, the walk draws another at random and goes there if a majority of the voters
-    that have ranked both prefers it; otherwise it stays. Now and then it starts anew anywhere, so
-    that those who always lose are told apart, too.
+    From a candidate P, a step of the four chains of Dwork et al. is:
+
+    - MC1: to one drawn from all that some voter ranks as high as P or higher, P among them, each as
+      often as there are such voters;
+    - MC2: draw a voter who has ranked P, then one that this voter ranks as high as P or higher, P
+      among them;
+    - MC3: draw a voter who has ranked P, then any that this voter has ranked, and go there if it is
+      ranked higher;
+    - MC4: draw any candidate, and go there if a majority of the voters that have ranked both
+      prefers it.
+
+    Otherwise the walk stays. Voters are drawn by their weights. Now and then the walk starts anew
+    anywhere, so that those who always lose are told apart, too.
 
     Parameters
     ----------
     rankings, weights, candidates, unlisted
         As in `kemeny`.
+    chain : {"MC1", "MC2", "MC3", "MC4"}, default="MC4"
+        How the walk goes.
     teleport : float, default=0.05
         The chance to start anew, from 1e-6 to 1.
 
@@ -168,16 +183,19 @@ def markov_chain(
     Examples
     --------
     >>> from rankwise.aggregation import markov_chain
-    >>> markov_chain([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).order
+    >>> votes = [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]
+    >>> markov_chain(votes).order
+    ['a', 'b', 'c']
+    >>> markov_chain(votes, chain="MC2").order
     ['a', 'b', 'c']
     """
+    check_word(chain, "chain", CHAINS)
     if isinstance(teleport, bool) or not (isinstance(teleport, Real) and _LEAST <= teleport <= 1):
         raise ValueError(f"teleport is {teleport!r}: give a number from {_LEAST} to 1")
     votes = read_votes(rankings, weights, candidates, unlisted)
-    wins = votes.wins()
-    n = len(wins)
-    moves = (wins < wins.T) / n
-    moves[np.diag_indices(n)] = 1 - moves.sum(axis=1)
+    n = len(votes.candidates)
+    moves = _majority_moves(votes.wins()) if chain == "MC4" else _voter_moves(votes, chain)
+    moves[np.diag_indices(n)] += 1 - moves.sum(axis=1)
     walk = np.eye(n) - (1 - float(teleport)) * moves.T
     visits = np.linalg.solve(walk, np.full(n, float(teleport) / n))
     # Candidates in the same position have the same share but for rounding.
@@ -238,6 +256,28 @@ def kwiksort(
 
 def _by_score(votes: Votes, scores: Floats) -> Ranking:
     return as_ranking(votes, np.argsort(-scores, kind="stable"))
+
+
+def _majority_moves(wins: Floats) -> Floats:
+    return (wins < wins.T) / len(wins)
+
+
+def _voter_moves(votes: Votes, chain: str) -> Floats:
+    """Return the chances to go from the candidate of a row to that of a column, by voters."""
+    n = len(votes.candidates)
+    moves, voters = np.zeros((n, n)), np.zeros(n)
+    for start, stop, weight in zip(votes.starts, votes.starts[1:], votes.weight, strict=False):
+        items, levels = votes.items[start:stop], votes.levels[start:stop]
+        if chain == "MC3":
+            chances = (levels < levels[:, None]) / max(len(items), 1)
+        else:
+            chances = (levels <= levels[:, None]).astype(np.float64)
+            if chain == "MC2":
+                chances /= chances.sum(axis=1, keepdims=True)
+        moves[np.ix_(items, items)] += weight * chances
+        voters[items] += weight
+    total = moves.sum(axis=1) if chain == "MC1" else voters
+    return moves / np.where(total > 0, total, 1.0)[:, None]
 
 
 def _place_costs(votes: Votes) -> Floats:

@@ -3,15 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
+from rankwise.experiments.adaboost import adaboost
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
 from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
 from rankwise.experiments.judges import judges
+from rankwise.experiments.left_out import left_out
 from rankwise.experiments.letor import letor
 from rankwise.experiments.magnitude import magnitude
 from rankwise.experiments.preference import preference
+from rankwise.experiments.ratings import ratings
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
@@ -20,12 +23,14 @@ from rankwise.reports import Report
 
 # The experiments, and the sizes of their long form: the one list of them.
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
+    adaboost: {"n_rounds": 10_000},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     drift: {"n_rounds": 48_000, "window": 1_000},
     elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     ensembles: {"n_rounds": (5_000, 50_000)},
     judges: {"n_trials": 500},
+    left_out: {"n_trials": 3_000},
     letor: {},
     magnitude: {"sizes": (350, 700, 1400, 2800, 5600, 11200), "n_trials": 50},
     preference: {
@@ -36,6 +41,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
         "sizes": (100, 1_000, 10_000, 100_000, 1_000_000),
         "tops": (1, 10, 100, 1_000),
     },
+    ratings: {"n_repetitions": 10, "n_reviewers": 300, "n_held_out": 50},
     sizes: {
         "rows": (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000),
         "member_rows": (1_000, 50_000),

@@ -1,6 +1,7 @@
 """Preference-based ranking: from a comparator that may contradict itself to an order."""
 
 from rankwise.engine.sorting import expected_calls
+from rankwise.preference._greedy import greedy_order
 from rankwise.preference._losses import check_weight, order_loss, preference_loss
 from rankwise.preference._ranker import PreferenceRanker
 from rankwise.preference._regrets import (
@@ -19,6 +20,7 @@ __all__ = [
     "asort_by_degree",
     "check_weight",
     "expected_calls",
+    "greedy_order",
     "order_loss",
     "preference_loss",
     "preference_regret",

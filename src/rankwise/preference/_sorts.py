@@ -95,7 +95,7 @@ def quicksort(
     See Also
     --------
     aquicksort : The same for a comparator that is awaited.
-    sort_by_degree : Asks all pairs.
+    sort_by_degree, greedy_order : Ask all pairs.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def quicksort(
     >>> ranking.n_calls, len(ranking.log)
     (6, 6)
     """
-    desk = _desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
     return desk.run(_quicksort(desk, k, randomise, random_state))
 
 
@@ -175,7 +175,7 @@ async def aquicksort(
     ['a', 'bb', 'ccc']
     """
     check_whole(max_concurrency=(max_concurrency, 1))
-    desk = _desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
     return await desk.arun(_quicksort(desk, k, randomise, random_state), max_concurrency)
 
 
@@ -222,7 +222,7 @@ def sort_by_degree(
     >>> sort_by_degree([2, 3, 1], lambda u, v: u < v)
     Ranking(order=[1, 2, 3], positions=array([2, 3, 1]), n_calls=3, n_batches=1)
     """
-    desk = _desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
     return desk.run(_by_degree(desk))
 
 
@@ -252,11 +252,11 @@ async def asort_by_degree(
     Ranking
     """
     check_whole(max_concurrency=(max_concurrency, 1))
-    desk = _desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
     return await desk.arun(_by_degree(desk), max_concurrency)
 
 
-def _desk(
+def open_desk(
     items: Any,
     prefer: Callable[..., Any],
     batch: bool,
@@ -266,6 +266,7 @@ def _desk(
     log: list[Any] | None,
     progress: Progress | None,
 ) -> Desk:
+    """Return the desk between a sort and its comparator."""
     return Desk(
         items, prefer, batch=batch, repeats=repeats, symmetrise=symmetrise, max_calls=max_calls,
         log=log, progress=progress,
@@ -294,7 +295,7 @@ def _quicksort(
             _warn_of_many(desk.n, k, n_pairs)
             allowed = np.inf
         sort.take(decide(found, *pairs, seed, randomise), answered)
-    return _ranking(desk, sort.order, sort.decided)
+    return as_ranking(desk, sort.order, sort.decided)
 
 
 def _as_random(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
@@ -328,15 +329,28 @@ def _warn_of_many(n: int, k: int | None, n_pairs: int) -> None:
 
 
 def _by_degree(desk: Desk) -> Sort[Ranking]:
-    n, whole = desk.n, True
-    score = np.zeros(n)
-    for first, second in _circle(n):
-        desk.expected = desk.repeats * (2 if desk.symmetrise else 1) * n * (n - 1) / 2
+    score = np.zeros(desk.n)
+
+    def count(first: Indices, second: Indices, margin: Floats) -> None:
+        for items, wins in ((first, np.sign(margin)), (second, -np.sign(margin))):
+            score[:] += np.bincount(items, wins, minlength=desk.n)
+
+    whole = yield from ask_all(desk, count)
+    return as_ranking(desk, np.argsort(-score, kind="stable"), np.full(desk.n, whole))
+
+
+def ask_all(desk: Desk, count: Callable[[Indices, Indices, Floats], None]) -> Sort[bool]:
+    """Ask all pairs and hand the answers less 1/2 to ``count``, 0 past the limit.
+
+    Returns whether all were answered.
+    """
+    whole = True
+    for first, second in _circle(desk.n):
+        desk.expected = desk.repeats * (2 if desk.symmetrise else 1) * desk.n * (desk.n - 1) / 2
         found = yield from desk.answers(first, second)
         whole &= not np.isnan(found).any()
-        wins = np.sign(np.nan_to_num(found, nan=0.5) - 0.5)
-        score += np.bincount(first, wins, minlength=n) - np.bincount(second, wins, minlength=n)
-    return _ranking(desk, np.argsort(-score, kind="stable"), np.full(n, whole))
+        count(first, second, np.nan_to_num(found, nan=0.5) - 0.5)
+    return whole
 
 
 def _circle(n: int) -> Any:
@@ -368,7 +382,8 @@ def decide(
     return before
 
 
-def _ranking(desk: Desk, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]) -> Ranking:
+def as_ranking(desk: Desk, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]) -> Ranking:
+    """Return an order of the items of a desk as a `Ranking`."""
     positions = np.empty(desk.n, dtype=np.int64)
     positions[order] = np.arange(1, desk.n + 1)
     return Ranking(

@@ -1,0 +1,233 @@
+"""People's ratings from those of others: the protocol, its numbers, and going on after a break."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from rankwise.experiments import _reviewers, ratings
+from rankwise.experiments._ratings_report import PAPER
+from rankwise.experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
+from rankwise.experiments.ratings import Source, sources
+from rankwise.recommend import RatingTable
+from rankwise.reports import FORMATS
+
+module = sys.modules["rankwise.experiments.ratings"]
+SIZES = {"n_repetitions": 2, "n_reviewers": 3, "n_held_out": 2, "n_references": 12}
+TASTE, FEW, NONE = "MovieLens, taste", "MovieLens 20-40", "MovieLens 60-80"
+
+
+def table(seed=0):
+    """Thirty people who rated 20 to 40 of 70 items, and sixteen who rated 50 to 56."""
+    random = np.random.default_rng(seed)
+    likes = random.normal(size=(46, 2)) @ random.normal(size=(2, 70))
+    counts = [*random.integers(20, 41, 30), *random.integers(50, 57, 16)]
+    rows = [(u, i) for u, n in enumerate(counts) for i in random.permutation(70)[:n]]
+    users, items = np.array(rows).T
+    rated = np.clip(np.round(3 + likes[users, items] + random.normal(size=len(users))), 1, 5)
+    return RatingTable.from_arrays(users, items, rated)
+
+
+def small(monkeypatch):
+    """Let the experiment find this table."""
+    found = [Source("drawn", table(), [FEW, NONE, TASTE]), Source("Jester", None, ["Jester"], "no")]
+    monkeypatch.setattr(module, "sources", lambda: found)
+
+
+@pytest.fixture(scope="module")
+def report():
+    with pytest.MonkeyPatch.context() as patch:
+        small(patch)
+        return ratings(**SIZES)
+
+
+def test_who_is_in_each_group(report):
+    assert [row[0] for row in report.tables[0].rows] == [FEW, NONE, TASTE, "Jester"]
+    about = {row[0]: row[1:] for row in report.tables[0].rows}
+    assert about[FEW] == ["drawn", "30", about[FEW][2], "2 x 3", "yes"]
+    assert about[NONE][-1] == "too few people: left out"
+    assert about["Jester"][0] == "no"
+
+
+def test_the_tables(report):
+    errors, constant, ridge, chosen, by_c, by_rounds = report.tables[1:]
+    methods = ["a constant", *METHODS]
+    assert [row[:2] for row in errors.rows] == [
+        *([FEW, name] for name in methods), *([TASTE, name] for name in (*methods, "TasteRanker"))
+    ]  # fmt: skip
+    first = dict(zip(errors.columns, errors.rows[0], strict=True))
+    assert first["misranking"] == "1.000 ± 0.000"
+    assert first["a tie half"] == "0.500 ± 0.000"
+    assert errors.rows[1][3] == "2.01 ± 0.02"
+    assert len(constant.rows) == len(errors.rows) - 2
+    assert [row[0] for row in ridge.rows] == [FEW, TASTE]
+    assert len(chosen.rows) == 2 * len(METHODS)
+    assert len(by_c.rows) == 4
+    assert [row[:2] for row in by_rounds.rows[:2]] == [["MSD", FEW], ["MSD", TASTE]]
+    # The rounds that are chosen are those with the least misranking.
+    least = [min(map(float, row[2:])) for row in by_rounds.rows[2:4]]
+    picked = [row for row in chosen.rows if row[1] == "RankBoost"]
+    for row, by, best in zip(picked, by_rounds.rows[2:4], least, strict=True):
+        column = by_rounds.columns.index(f"{row[3].removeprefix('rounds ')} rounds")
+        assert float(by[column]) == best
+    assert len(report.results) == len(errors.rows) * 2 * 5
+    assert report.findings[0].startswith("Paper 4: ")
+
+
+def test_the_paper_has_every_group_but_those_with_taste():
+    assert set(PAPER) == {name for name in GROUPS if not GROUPS[name].taste}
+
+
+def test_sets_are_disjoint_and_never_held_out():
+    held, *sets = parts(np.arange(100), 10, 4, 20, 3)
+    everyone = np.concatenate([held, *sets])
+    assert [len(held), *map(len, sets)] == [10, 20, 20, 20, 20]
+    assert len(set(everyone)) == len(everyone)
+    assert [len(part) for part in parts(np.arange(10), 10, 4, 20, 3)] == [2, 2, 2, 2, 2]
+
+
+def literal_costs(y, s):
+    """Return both magnitude losses and the misranking of the paper's equations 67 to 69."""
+    pairs = list(itertools.product(range(len(y)), repeat=2))
+    missed = [(s[j] - s[i]) - (y[j] - y[i]) for i, j in pairs]
+    wrong = [s[i] <= s[j] for i, j in pairs if y[i] > y[j]]
+    return [np.mean(np.square(missed)), np.mean(np.abs(missed)), np.mean(wrong)]
+
+
+def test_a_reviewer_by_the_papers_formulas():
+    drawn = table(1)
+    setting = {**SIZES, "seed": 5, "group": FEW, "repetition": 1}
+    found = choose(setting, drawn)
+    for name, method in METHODS.items():
+        assert len(found[name]["errors"]) == len(method.grid)
+        assert found[name]["best"] == method.grid[int(np.argmin(found[name]["errors"]))]
+    best = {"scale": found["scale"], **{name: found[name]["best"] for name in METHODS}}
+    errors = repeat({**setting, "chosen": best}, drawn)["errors"]
+    people = people_of(drawn, GROUPS[FEW])
+    counts = np.diff(drawn.matrix.indptr)
+    assert set(people.references) == set(np.flatnonzero((counts >= 20) & (counts <= 40)))
+    assert set(people.pool) == set(np.flatnonzero(counts >= 50))
+    tested = parts(people.pool, 2, 2, 3, 5)[2]
+    dense = np.where(drawn.matrix.toarray() == 0, np.nan, drawn.matrix.toarray())
+    for k, person in enumerate(tested):
+        items = np.flatnonzero(~np.isnan(dense[person]))
+        order = np.random.default_rng([5, 1, int(person)]).permutation(len(items))
+        raters = np.random.default_rng([5, 2, int(person)]).permutation(people.references)[:12]
+        X = np.array(
+            [
+                [dense[r, i] if dense[r, i] > 0 else np.nanmedian(dense[r]) for r in raters]
+                for i in items[order]
+            ]
+        )
+        y, half = dense[person, items[order]], len(items) // 2
+        at = best["MPRank"]
+        gap = ((X[:, None] - X) ** 2).sum(axis=2)
+        K = np.exp(-gap / (at["width"] * best["scale"]))
+        train, test = slice(None, half), slice(half, None)
+        # Ridge with a free intercept and the penalty m / (2 C).
+        system = np.block(
+            [
+                [K[train, train] + np.eye(half) * half / (2 * at["C"]), np.ones((half, 1))],
+                [np.ones((1, half)), np.zeros((1, 1))],
+            ]
+        )
+        alpha = np.linalg.solve(system, np.append(y[train], 0))[:-1]
+        scores = K[test, train] @ alpha
+        np.testing.assert_allclose(
+            errors["MPRank"][k][:3], literal_costs(y[test], scores), rtol=1e-6
+        )
+        np.testing.assert_allclose(
+            errors["a constant"][k][:3], literal_costs(y[test], 0 * scores), rtol=1e-9
+        )
+
+
+def test_taste_does_not_know_the_tested():
+    drawn = table(3)
+    people = people_of(drawn, GROUPS[TASTE])
+    chosen = people.pool[:2]
+    model = _reviewers._taste(drawn, chosen).model
+    kept = np.diff(model.table_.matrix.indptr)
+    assert (kept[chosen] == 0).all()
+    assert kept.sum() == drawn.n_ratings - np.diff(drawn.matrix.indptr)[chosen].sum()
+
+
+def test_a_broken_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, report):
+    small(monkeypatch)
+
+    def broken(work):
+        for k, i in enumerate(work):
+            if k == 1:
+                raise KeyboardInterrupt
+            yield i
+
+    for _ in range(5):
+        with pytest.raises(KeyboardInterrupt):
+            ratings(**SIZES, keep=tmp_path, track=broken)
+    assert len(list(tmp_path.iterdir())) == 7
+    whole = ratings(**SIZES, keep=tmp_path)
+    assert FORMATS["json"](whole) == FORMATS["json"](report)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import pytest
+sys.path.insert(0, sys.argv[1])
+import test_ratings as t
+if __name__ == "__main__":
+    t.small(pytest.MonkeyPatch())
+    t.ratings(**t.SIZES, keep=Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_killed_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, report):
+    script, keep = tmp_path / "script.py", tmp_path / "keep"
+    script.write_text(SCRIPT)
+    run = subprocess.Popen([sys.executable, script, os.path.dirname(__file__), keep])  # noqa: PTH120
+    end = time.monotonic() + 120
+    while not (keep.is_dir() and len(list(keep.glob("[!.]*.json"))) >= 2):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait(timeout=60) != 0
+    done = {path: path.stat().st_mtime_ns for path in keep.glob("[!.]*.json")}
+    assert 2 <= len(done) < 8
+    small(monkeypatch)
+    again = ratings(**SIZES, keep=keep)
+    assert FORMATS["json"](again) == FORMATS["json"](report)
+    assert all(path.stat().st_mtime_ns == when for path, when in done.items())
+
+
+def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    films, jester, books = sources()
+    assert films.table is not None
+    assert "jester-1 is absent" in jester.why
+    assert "book-crossing is absent" in books.why
+    folder = tmp_path / "book-crossing"
+    folder.mkdir()
+    rows = ['"User-ID";"ISBN";"Book-Rating"']
+    # One reads 210 books, one 199, one 205 of which ten are not rated.
+    for user, n, unrated in ((1, 210, 0), (2, 199, 0), (3, 205, 10)):
+        rows += [f'"{user}";"{b:010}";"{0 if b < unrated else 1 + b % 10}"' for b in range(n)]
+    (folder / "BX-Book-Ratings.csv").write_text("\n".join(rows) + "\n", encoding="latin-1")
+    kept = sources()[2].table
+    assert kept.users.tolist() == [1]
+    assert kept.n_ratings == 210
+    monkeypatch.setattr(module, "_BOOKS_OF_A_USER", 211)
+    assert sources()[2].table is None
+    assert sources()[2].why.endswith("has rated 211 books")
+
+
+@pytest.mark.parametrize("sizes", [{"n_repetitions": 0}, {"n_held_out": 0}, {"n_references": 0}])
+def test_sizes_are_checked(sizes):
+    with pytest.raises(ValueError, match="must be 1 or more"):
+        ratings(**{**SIZES, **sizes})
