@@ -1,6 +1,7 @@
 """Preference-based ranking: from a comparator that may contradict itself to an order."""
 
 from rankwise.engine.sorting import expected_calls
+from rankwise.preference._bradley_terry import BradleyTerry
 from rankwise.preference._losses import check_weight, order_loss, preference_loss
 from rankwise.preference._ranker import PreferenceRanker
 from rankwise.preference._regrets import (
@@ -13,6 +14,7 @@ from rankwise.preference._sorts import aquicksort, asort_by_degree, quicksort, s
 
 __all__ = [
     "AlternativesGap",
+    "BradleyTerry",
     "PreferenceRanker",
     "alternatives_gap",
     "aquicksort",
