@@ -2,7 +2,11 @@
 
 from rankwise.engine.sorting import expected_calls
 from rankwise.preference._bradley_terry import BradleyTerry
+from rankwise.preference._elo import EloRating
+from rankwise.preference._goodness import GoodnessOfFit
 from rankwise.preference._losses import check_weight, order_loss, preference_loss
+from rankwise.preference._next_pairs import aask, ask, next_pairs
+from rankwise.preference._plackett_luce import PlackettLuce
 from rankwise.preference._ranker import PreferenceRanker
 from rankwise.preference._regrets import (
     AlternativesGap,
@@ -15,12 +19,18 @@ from rankwise.preference._sorts import aquicksort, asort_by_degree, quicksort, s
 __all__ = [
     "AlternativesGap",
     "BradleyTerry",
+    "EloRating",
+    "GoodnessOfFit",
+    "PlackettLuce",
     "PreferenceRanker",
+    "aask",
     "alternatives_gap",
     "aquicksort",
+    "ask",
     "asort_by_degree",
     "check_weight",
     "expected_calls",
+    "next_pairs",
     "order_loss",
     "preference_loss",
     "preference_regret",

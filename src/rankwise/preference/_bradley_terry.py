@@ -14,6 +14,7 @@ from rankwise.engine.ids import encode_ids, objects
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
 from rankwise.engine.solvers.contests import (
     Groups,
+    PairLikelihood,
     Solved,
     count_pairs,
     find_groups,
@@ -302,7 +303,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             np.zeros(0),
         )
         if rater is None:
-            solved = maximise(cells, n, kind, precision, start)
+            solved = maximise(PairLikelihood(cells, n, kind), precision, start)
             steady = True
         else:
             self.raters_, (codes,) = encode_ids([rater], ["rater"])

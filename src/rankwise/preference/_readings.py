@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.ids import find_ids
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells, expected
-from rankwise.engine.solvers.contests import bootstrap_fits
+from rankwise.engine.solvers.contests import PairLikelihood, bootstrap_fits
 from rankwise.preference._columns import check_contests, check_covariates
 from rankwise.preference._goodness import GoodnessOfFit, Met, calibration_of, goodness_of
 from rankwise.preference._strengths import StrengthsMixin, ends_of
@@ -136,9 +136,8 @@ class ContestReadings(StrengthsMixin):
         tie = [] if self._tie is None else [self._tie]
         start = np.concatenate([self.strengths_, self.effects_, tie])
         precision = 0.0 if self.prior is None else self.prior**-2.0
-        return bootstrap_fits(
-            self._cells, len(self.items_), self._kind, precision, start, n_samples, random_state
-        )
+        of = PairLikelihood(self._cells, len(self.items_), self._kind)
+        return bootstrap_fits(of, precision, start, n_samples, random_state)
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

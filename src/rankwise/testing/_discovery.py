@@ -23,6 +23,8 @@ EXEMPTIONS: dict[str, dict[str, str]] = {
 # them: name -> what they learn from. Their own tests look at refusals, inputs, clones and files.
 NOT_OF_ROWS: dict[str, str] = {
     "BradleyTerry": "contests: two columns of items and an outcome",
+    "EloRating": "contests: two columns of items and an outcome",
+    "PlackettLuce": "rankings: lists of items, best first",
 }
 
 _ROOMS = {"ordinal", "magnitude", "pairwise", "preference"}

@@ -6,7 +6,7 @@ Cholesky factor of as many rows as there are items, whatever the number of conte
 differences of strengths occur in the likelihood, so that the best ones add to 0.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +155,45 @@ def groups_of(n: int, winner: Indices, loser: Indices) -> Groups:
     )
 
 
+class Likelihood(Protocol):
+    """What Newton's method asks of a log likelihood whose first n parameters are strengths."""
+
+    @property
+    def n(self) -> int:
+        """How many strengths there are."""
+
+    def value(self, params: Floats) -> float:
+        """Return the log likelihood, minus infinity where it is not defined."""
+
+    def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
+        """Add slopes, and minus second derivatives to an upper triangle."""
+
+    def spread(self, params: Floats, squares: Floats) -> None:
+        """Add the squared slopes of the rows to an upper triangle."""
+
+
+class PairLikelihood(NamedTuple):
+    """That of pairs of n items; ``kind`` is the model of ties."""
+
+    cells: Cells
+    n: int
+    kind: int
+
+    def value(self, params: Floats) -> float:
+        """Return the log likelihood."""
+        if self.kind == RAO_KUPPER and params[-1] <= 0:
+            return -np.inf
+        return float(log_likelihood(self.cells, self.n, params, self.kind))
+
+    def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
+        """Add slopes and curvature."""
+        derivatives(self.cells, self.n, params, self.kind, gradient, curvature)
+
+    def spread(self, params: Floats, squares: Floats) -> None:
+        """Add squared slopes."""
+        score_spread(self.cells, self.n, params, self.kind, squares)
+
+
 class Solved(NamedTuple):
     """Where the posterior is highest.
 
@@ -182,17 +221,13 @@ class Solved(NamedTuple):
     decrement: float
 
 
-def maximise(
-    cells: Cells, n: int, kind: int, precision: float, start: Floats, *, spread: bool = True
-) -> Solved:
+def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = True) -> Solved:
     """Find the strengths and effects of the highest posterior by Newton's method.
 
     Parameters
     ----------
-    cells : Cells
-        Pairs of n items.
-    kind : int
-        The model of ties, see `rankwise.engine.loops.contests.likelihood`.
+    of : Likelihood
+        Its logarithm is concave.
     precision : float
         One over the variance of the prior of a strength; 0: none.
     start : ndarray of shape (p,)
@@ -200,20 +235,21 @@ def maximise(
     spread : bool
         Whether the squared slopes are wanted.
     """
-    params, value = start, _value(cells, n, kind, precision, start)
+    n = of.n
+    params, value = start, _value(of, precision, start)
     n_iter, decrement = 0, np.inf
     while decrement >= _ENOUGH and n_iter < _MAX_ITER:
         n_iter += 1
         gradient, information = np.zeros(len(params)), np.zeros((len(params), len(params)))
-        derivatives(cells, n, params, kind, gradient, information)
+        of.derivatives(params, gradient, information)
         gradient[:n] -= precision * params[:n]
         _add_prior(information, n, precision)
         step = solve_upper(anchored(information, n), gradient)
         decrement = float(gradient @ step)
-        params, value = _move(cells, n, kind, precision, params, value, step, decrement)
+        params, value = _move(of, precision, params, value, step, decrement)
     squares = np.zeros_like(information)
     if spread:
-        score_spread(cells, n, params, kind, squares)
+        of.spread(params, squares)
         _add_prior(squares, n, precision)
     return Solved(params, value, _full(information), _full(squares), n_iter, decrement)
 
@@ -236,31 +272,22 @@ def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
 
 
 def _move(
-    cells: Cells,
-    n: int,
-    kind: int,
-    precision: float,
-    params: Floats,
-    value: float,
-    step: Floats,
-    decrement: float,
+    of: Likelihood, precision: float, params: Floats, value: float, step: Floats, gain: float
 ) -> tuple[Floats, float]:
     """Go along a step as far as the posterior rises."""
     rounding = 1e-13 * (1.0 + abs(value))
     length = 1.0
     while length > 1e-10:
         new = params + length * step
-        if kind != RAO_KUPPER or new[-1] > 0:
-            at = _value(cells, n, kind, precision, new)
-            if at >= value + 1e-4 * length * decrement - rounding:
-                return new, at
+        at = _value(of, precision, new)
+        if at >= value + 1e-4 * length * gain - rounding:
+            return new, at
         length /= 2
     return params, value
 
 
-def _value(cells: Cells, n: int, kind: int, precision: float, params: Floats) -> float:
-    prior = 0.5 * precision * float(params[:n] @ params[:n])
-    return float(log_likelihood(cells, n, params, kind)) - prior
+def _value(of: Likelihood, precision: float, params: Floats) -> float:
+    return of.value(params) - 0.5 * precision * float(params[: of.n] @ params[: of.n])
 
 
 def _add_prior(matrix: Floats, n: int, precision: float) -> None:
@@ -291,31 +318,25 @@ def solve_upper(matrix: Floats, right: Floats) -> Floats:
 
 
 def bootstrap_fits(
-    cells: Cells,
-    n: int,
-    kind: int,
-    precision: float,
-    start: Floats,
-    n_samples: int,
-    seed: int,
+    of: PairLikelihood, precision: float, start: Floats, n_samples: int, seed: int
 ) -> Floats:
     """Return the strengths of samples of the counts, of shape (n_samples, n).
 
     A sample has as many contests, drawn by their counts; an item that it left without a finite
-    strength stays where a prior of a ten thousandth of a contest puts it.
+    strength stays where a prior of the standard deviation 100 puts it.
     """
-    random = np.random.default_rng(seed)
+    random, cells = np.random.default_rng(seed), of.cells
     counts = cells.counts[:, :3].ravel()
     total = round(counts.sum())
     softness = cells.counts[:, 3] / np.maximum(cells.counts[:, :2].sum(axis=1), 1e-300)
-    found = np.empty((n_samples, n))
+    found = np.empty((n_samples, of.n))
     for sample in range(n_samples):
         drawn = np.empty_like(cells.counts)
         drawn[:, :3] = random.multinomial(total, counts / counts.sum()).reshape(-1, 3)
         drawn[:, 3] = softness * drawn[:, :2].sum(axis=1)
-        again = cells._replace(counts=drawn)
-        solved = maximise(again, n, kind, max(precision, 1e-4), start, spread=False)
-        found[sample] = solved.params[:n] - solved.params[:n].mean()
+        again = of._replace(cells=cells._replace(counts=drawn))
+        solved = maximise(again, max(precision, 1e-4), start, spread=False)
+        found[sample] = solved.params[: of.n] - solved.params[: of.n].mean()
     return found
 
 

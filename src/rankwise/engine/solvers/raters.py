@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.loops.contests.likelihood import Cells, scale_derivatives
-from rankwise.engine.solvers.contests import Solved, maximise
+from rankwise.engine.solvers.contests import PairLikelihood, Solved, maximise
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -40,7 +40,9 @@ def fit_raters(
     ----------
     cells : Cells
         One cell a contest.
-    n, kind, precision, start
+    n, kind : int
+        Items, and the model of ties.
+    precision, start
         As in `rankwise.engine.solvers.contests.maximise`.
     rater : ndarray of shape (c,)
         The code of each cell's rater.
@@ -50,7 +52,7 @@ def fit_raters(
     moved = np.inf
     for _ in range(_TURNS):
         cells = cells._replace(scale=scales[rater])
-        solved = maximise(cells, n, kind, precision, start)
+        solved = maximise(PairLikelihood(cells, n, kind), precision, start)
         if moved <= _STEADY:
             break
         start = solved.params
