@@ -330,7 +330,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         return self
 
     def _n_free(self, groups: Groups) -> int:
-        return len(self._information) - int(groups.connected.max()) - 1
+        return len(self._inverse) - int(groups.connected.max()) - 1
 
     def _set(self, solved: Solved, n: int, kind: int, steady: bool) -> None:
         params = solved.params
@@ -341,7 +341,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         if self.ties != "half":
             none = 0.0 if self.ties == "davidson" else 1.0
             self.tie_strength_ = none if self._tie is None else float(np.exp(self._tie))
-        self._information, self._spread = solved.information, solved.spread
+        self._inverse, self._spread = solved.inverse, solved.spread
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
         if solved.decrement > 1e-6 or not steady:
             warn_user(

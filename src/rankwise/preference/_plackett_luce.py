@@ -34,7 +34,7 @@ class RankingLikelihood(NamedTuple):
         """Add slopes and curvature."""
         rankings_derivatives(self.votes, params, gradient, curvature, np.zeros_like(curvature))
 
-    def spread(self, params: Floats, squares: Floats) -> None:
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:  # noqa: ARG002
         """Add the squared slopes of each ranking."""
         empty = np.zeros_like(squares)
         rankings_derivatives(self.votes, params, np.zeros(len(params)), empty, squares)
@@ -163,7 +163,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         precision = 0.0 if self.prior is None else self.prior**-2.0
         solved = maximise(RankingLikelihood(votes, n), precision, np.zeros(n))
         self.strengths_ = solved.params - solved.params.mean()
-        self._information, self._spread = solved.information, solved.spread
+        self._inverse, self._spread = solved.inverse, solved.spread
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
         self.n_rankings_ = float(votes.weight.sum())
         return self

@@ -154,7 +154,7 @@ class ContestReadings(StrengthsMixin):
             (cells.scale.shape, (m,)),
             (met.sums.shape, (len(met.left), 5)),
             (met.right.shape, met.left.shape),
-            (self._information.shape, (n_params, n_params)),
+            (self._inverse.shape, (n_params, n_params)),
             (self.effects_.shape, (len(self.effect_names_),)),
             (self.reliabilities_.shape, self.raters_.shape),
             (self._rater_errors.shape, self.raters_.shape),

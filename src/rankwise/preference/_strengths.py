@@ -36,7 +36,7 @@ class StrengthsMixin:
     """Items on a line, each with its strength, and how sure that is.
 
     A model sets ``items_``, ``strengths_`` and, for all its parameters with the strengths first,
-    ``_information`` (minus the second derivatives of the log posterior) and ``_spread`` (the sum of
+    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_spread`` (the sum of
     squared slopes).
     """
 
@@ -53,7 +53,7 @@ class StrengthsMixin:
     prior: float | None
     n_draws: int
     random_state: int
-    _information: Floats
+    _inverse: Floats
     _spread: Floats
 
     def covariance(self, kind: str = "sandwich") -> Floats:
@@ -63,7 +63,8 @@ class StrengthsMixin:
         ----------
         kind : {"sandwich", "model"}, default="sandwich"
             "model" is the inverse of the information, right if the model is. "sandwich" also holds
-            if contests vary more or less than the model says.
+            if contests vary more or less than the model says; each is counted as if it had been
+            left out of the fit (HC3).
         """
         check_is_fitted(self)
         n = len(self.items_)
@@ -71,7 +72,7 @@ class StrengthsMixin:
 
     def _covariance(self, kind: str) -> Floats:
         check_word(kind, "kind", KINDS)
-        return covariance_of(self._information, self._spread, len(self.items_), kind)
+        return covariance_of(self._inverse, self._spread, len(self.items_), kind)
 
     def interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
         """Return the ends of each strength's interval, of shape (n, 2).
@@ -218,8 +219,8 @@ class StrengthsMixin:
         """Refuse what does not belong together, when a model was read from a file."""
         if not hasattr(self, "strengths_"):
             return
-        n, p = len(self.items_), len(self._information)
-        shapes = self.strengths_.shape, self._information.shape, self._spread.shape
+        n, p = len(self.items_), len(self._inverse)
+        shapes = self.strengths_.shape, self._inverse.shape, self._spread.shape
         if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
             raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
 

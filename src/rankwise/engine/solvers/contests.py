@@ -168,8 +168,8 @@ class Likelihood(Protocol):
     def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
         """Add slopes, and minus second derivatives to an upper triangle."""
 
-    def spread(self, params: Floats, squares: Floats) -> None:
-        """Add the squared slopes of the rows to an upper triangle."""
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
+        """Add the squared slopes of the rows to an upper triangle, with their leverage."""
 
 
 class PairLikelihood(NamedTuple):
@@ -189,9 +189,9 @@ class PairLikelihood(NamedTuple):
         """Add slopes and curvature."""
         derivatives(self.cells, self.n, params, self.kind, gradient, curvature)
 
-    def spread(self, params: Floats, squares: Floats) -> None:
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
         """Add squared slopes."""
-        score_spread(self.cells, self.n, params, self.kind, squares)
+        score_spread(self.cells, self.n, params, self.kind, inverse, squares)
 
 
 class Solved(NamedTuple):
@@ -203,8 +203,9 @@ class Solved(NamedTuple):
         Strengths, effects of covariates, and the parameter of ties if there is one.
     value : float
         The log likelihood less the prior's share.
-    information : ndarray of shape (p, p)
-        Minus its second derivatives.
+    inverse : ndarray of shape (p, p)
+        The inverse of minus its second derivatives; with no prior, as if the sum of the strengths
+        were known.
     spread : ndarray of shape (p, p)
         The sum of squared slopes of the rows, and the prior's precision.
     n_iter : int
@@ -215,7 +216,7 @@ class Solved(NamedTuple):
 
     params: Floats
     value: float
-    information: Floats
+    inverse: Floats
     spread: Floats
     n_iter: int
     decrement: float
@@ -233,7 +234,7 @@ def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = 
     start : ndarray of shape (p,)
         Where to start.
     spread : bool
-        Whether the squared slopes are wanted.
+        Whether the inverse and the squared slopes are wanted.
     """
     n = of.n
     params, value = start, _value(of, precision, start)
@@ -247,11 +248,12 @@ def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = 
         step = solve_upper(anchored(information, n), gradient)
         decrement = float(gradient @ step)
         params, value = _move(of, precision, params, value, step, decrement)
-    squares = np.zeros_like(information)
+    inverse, squares = np.zeros_like(information), np.zeros_like(information)
     if spread:
-        of.spread(params, squares)
+        inverse = solve_upper(anchored(information, n), np.eye(len(information)))
+        of.spread(params, inverse, squares)
         _add_prior(squares, n, precision)
-    return Solved(params, value, _full(information), _full(squares), n_iter, decrement)
+    return Solved(params, value, inverse, _full(squares), n_iter, decrement)
 
 
 def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
@@ -340,14 +342,13 @@ def bootstrap_fits(
     return found
 
 
-def covariance_of(information: Floats, spread: Floats, n: int, kind: str) -> Floats:
+def covariance_of(inverse: Floats, spread: Floats, n: int, kind: str) -> Floats:
     """Return the covariance of the parameters; strengths add to 0 in it.
 
     ``kind`` is "model", the inverse of the information, or "sandwich", which also holds if the
     model is wrong: the inverse times the spread times the inverse.
     """
-    inverse = solve_upper(anchored(information, n), np.eye(len(information)))
-    covariance = inverse @ spread @ inverse if kind == "sandwich" else inverse
+    covariance = inverse @ spread @ inverse if kind == "sandwich" else inverse.copy()
     covariance[:n] -= covariance[:n].mean(axis=0)
     covariance[:, :n] -= covariance[:, :n].mean(axis=1, keepdims=True)
     return (covariance + covariance.T) / 2

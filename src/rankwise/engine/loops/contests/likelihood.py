@@ -164,14 +164,34 @@ def derivatives(cells, n, params, kind, gradient, matrix):
 
 
 @compiled
-def score_spread(cells, n, params, kind, matrix):
-    """Add the sum of the squared slopes of the rows to the upper triangle of ``matrix``."""
+def _variance(cells, c, n, inverse):
+    """Return the variance of a cell's advantage, its scale left out."""
+    i, j = cells.left[c], cells.right[c]
+    total = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j]
+    for k in range(cells.z.shape[1]):
+        total += 2.0 * cells.z[c, k] * (inverse[i, n + k] - inverse[j, n + k])
+        for other in range(cells.z.shape[1]):
+            total += cells.z[c, k] * cells.z[c, other] * inverse[n + k, n + other]
+    return total
+
+
+@compiled
+def score_spread(cells, n, params, kind, inverse, matrix):
+    """Add the sum of the squared slopes of the rows to the upper triangle of ``matrix``.
+
+    A row that was learned from is nearer to its prediction than a new one, by its leverage h: its
+    square is divided by (1 - h)^2, as if it had been left out. ``inverse`` is that of the
+    information.
+    """
     tie = params[params.shape[0] - 1]
+    hoped = np.zeros(4)
     for c in range(cells.left.shape[0]):
-        row = cells.counts[c]
-        p_left, p_right, p_tie = probabilities(
-            kind, cells.scale[c] * advantage(cells, c, n, params), tie
-        )
+        a, row = cells.scale[c], cells.counts[c]
+        p_left, p_right, p_tie = probabilities(kind, a * advantage(cells, c, n, params), tie)
+        hoped[0], hoped[1], hoped[2] = p_left, p_right, p_tie
+        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, hoped, tie)
+        kept = 1.0 - min(a * a * by_eta * _variance(cells, c, n, inverse), 0.9)
+        kept *= kept
         left, left_k, right, right_k, tied, tied_k = _scores(kind, p_left, p_right, p_tie, tie)
         gap, gap_k = left - right, left_k - right_k
         weights = (
@@ -185,6 +205,7 @@ def score_spread(cells, n, params, kind, matrix):
                 weights[1] + row[2] * tied * tied_k,
                 weights[2] + row[2] * tied_k * tied_k,
             )
+        weights = (weights[0] / kept, weights[1] / kept, weights[2] / kept)
         _add_square(cells, c, n, weights, matrix)
 
 
