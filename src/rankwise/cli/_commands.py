@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise import __version__
+from rankwise.cli._duel import duel
 from rankwise.cli._order import order
 from rankwise.cli._serve import serve
 from rankwise.engine.terminal import degrade_output, sentence
@@ -146,5 +147,6 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+rankwise.add_command(duel)
 rankwise.add_command(order)
 rankwise.add_command(serve)
