@@ -102,6 +102,12 @@ CFQUERY = (
 
 ORDINAL = b'"response","acid","sugar"\n3,"7.4",1.9\n5,11.2,2\n'
 
+CONTESTS = b"""judge,model_a,model_b,winner
+1,cat,"dog, big",model_b
+2,cat,eel,tie (bothbad)
+1,eel,cat,eel
+"""
+
 
 def zipped(**members):
     file = io.BytesIO()

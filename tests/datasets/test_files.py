@@ -11,6 +11,7 @@ import pytest
 from rankwise.datasets import _files as files
 from rankwise.datasets import (
     read_book_crossing,
+    read_contests,
     read_cystic_fibrosis,
     read_jester,
     read_letor,
@@ -30,6 +31,7 @@ READERS = {
     "preflib": read_preflib,
     "cystic_fibrosis": read_cystic_fibrosis,
     "ordinal": read_ordinal,
+    "contests": read_contests,
 }
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -154,6 +156,7 @@ def test_every_reader_takes_a_byte_order_mark(samples, tmp_path):
     assert len(read_letor(write("rank.txt", b"1 1:1\n0 2:1\n")).y) == 2
     assert len(read_preflib(write("x.toi", samples.PREFLIB))) == 6
     assert len(read_ordinal(write("wine.csv", samples.ORDINAL)).y) == 2
+    assert len(read_contests(write("arena.csv", samples.CONTESTS)).first) == 3
     for name in ["CF74", "CF75", "CFQUERY"]:
         write(name.lower(), getattr(samples, name))
     assert len(read_cystic_fibrosis(tmp_path).documents) == 3

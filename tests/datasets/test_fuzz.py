@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rankwise.datasets import (
     read_book_crossing,
+    read_contests,
     read_cystic_fibrosis,
     read_jester,
     read_letor,
@@ -98,6 +99,7 @@ FORMATS = {
     "S1.txt.gz": ("gzip", read_letor),
     "x.toi": ("PREFLIB", read_preflib),
     "wine.csv": ("ORDINAL", read_ordinal),
+    "arena.csv": ("CONTESTS", read_contests),
     "cf74": ("CF74", read_cystic_fibrosis),
     "cfquery": ("CFQUERY", read_cystic_fibrosis),
 }

@@ -9,6 +9,7 @@ from pandas.testing import assert_frame_equal
 
 from rankwise.datasets import (
     read_book_crossing,
+    read_contests,
     read_cystic_fibrosis,
     read_jester,
     read_letor,
@@ -408,6 +409,28 @@ def test_judgements_of_a_skipped_document_go_with_it(collection):
     assert data.documents.doc.tolist() == [1, 168]
     assert data.judgements.doc.tolist() == [1, 168]
     assert data.skipped_rows == 1
+
+
+def test_tables_of_contests(samples, write):
+    data = read_contests(write("arena.csv", samples.CONTESTS))
+    assert data.first == ["cat", "cat", "eel"]
+    assert data.second == ["dog, big", "eel", "cat"]
+    assert data.outcome == [0.0, 0.5, 1.0]
+    assert data.others == {"judge": ["1", "2", "1"]}
+    for said, score in (("left", 1.0), ("RIGHT", 0.0), ("tie", 0.5), ("0.25", 0.25), ("b", 0.0)):
+        data = read_contests(write("x.csv", f"left,right,winner\na,b,{said}\n"))
+        assert data.outcome == [score]
+    path = write("y.csv", "u,v,w\na,b,a\na,b,c\nb,b,a\n,b,a\nb,a,2\n")
+    with pytest.raises(ValueError, match=r"y.csv:1: the columns are u, v, w: name that of the fir"):
+        read_contests(path)
+    names = {"first": "u", "second": "v", "outcome": "w"}
+    with pytest.raises(ValueError, match=r"y.csv:3: the outcome is 'c'"):
+        read_contests(path, **names)
+    with pytest.warns(UserWarning, match="skipped 4 bad rows and kept 1"):
+        data = read_contests(path, **names, on_bad_rows="skip")
+    assert (data.outcome, data.skipped_rows) == ([1.0], 4)
+    with pytest.raises(ValueError, match="three columns"):
+        read_contests(path, first="u", second="u", outcome="w")
 
 
 def test_ordinal_tables(samples, write):

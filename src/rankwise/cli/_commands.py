@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 
 from rankwise import __version__
+from rankwise.cli._duel import duel
 from rankwise.cli._experiment import experiment
 from rankwise.cli._export import export
 from rankwise.cli._order import order
@@ -66,6 +67,7 @@ def doctor(no_test: bool) -> None:
 
 
 rankwise.add_command(experiment)
+rankwise.add_command(duel)
 rankwise.add_command(order)
 rankwise.add_command(export)
 rankwise.add_command(serve)

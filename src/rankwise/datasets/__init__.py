@@ -3,6 +3,7 @@
 from rankwise.datasets._fetch import fetch_book_crossing, fetch_jester, fetch_movielens
 from rankwise.datasets._load import load_movies, load_ordinal
 from rankwise.datasets._readers_book_crossing import read_book_crossing
+from rankwise.datasets._readers_contests import read_contests
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
 from rankwise.datasets._readers_jester import read_jester
 from rankwise.datasets._readers_letor import read_letor
@@ -25,6 +26,7 @@ __all__ = [
     "make_ellipses",
     "make_herbrich",
     "read_book_crossing",
+    "read_contests",
     "read_cystic_fibrosis",
     "read_jester",
     "read_letor",

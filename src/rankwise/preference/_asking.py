@@ -336,6 +336,22 @@ def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats
 
     The keys are sorted, with a last one that no pair has.
     """
+    check_log(log, n)
+    pairs = np.array([entry[:2] for entry in log], dtype=np.int64).reshape(-1, 2)
+    answers = np.array([entry[2] for entry in log], dtype=np.float64)
+    keys, inverse = np.unique(pairs @ [n, 1], return_inverse=True)
+    return (
+        np.unique(np.sort(pairs, axis=1), axis=0),
+        np.append(keys, np.iinfo(np.int64).max),
+        np.append(np.bincount(inverse), 0),
+        np.append(np.bincount(inverse, answers), 0.0),
+    )
+
+
+def check_log(log: Any, n: int) -> None:
+    """Refuse what is no list of (i, j, p), answers about n items."""
+    if not isinstance(log, list):
+        raise TypeError(f"log must be a list of (i, j, p), not {type(log)}")
     for entry in log:
         if not (
             isinstance(entry, tuple | list)
@@ -348,12 +364,3 @@ def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats
                 f"log holds {short(entry)}: an entry is (i, j, p), two positions among the {n} "
                 f"items and {_MEANING}; pass a log together with the items that it was made for"
             )
-    pairs = np.array([entry[:2] for entry in log], dtype=np.int64).reshape(-1, 2)
-    answers = np.array([entry[2] for entry in log], dtype=np.float64)
-    keys, inverse = np.unique(pairs @ [n, 1], return_inverse=True)
-    return (
-        np.unique(np.sort(pairs, axis=1), axis=0),
-        np.append(keys, np.iinfo(np.int64).max),
-        np.append(np.bincount(inverse), 0),
-        np.append(np.bincount(inverse, answers), 0.0),
-    )

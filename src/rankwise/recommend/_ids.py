@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engine.arguments import as_array, shortened
+from rankwise.engine.ids import objects, sorted_objects
 from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.labels import any_missing, sorted_labels, to_ranks
 
@@ -47,7 +48,7 @@ class Ids:
                 return cls(distinct, name), to_ranks(given, distinct, name)
             return cls(distinct, name), np.searchsorted(distinct, given).astype(np.int64)
         listed = given.tolist()
-        distinct = _sorted_objects(list(dict.fromkeys(listed)))
+        distinct = sorted_objects(list(dict.fromkeys(listed)))
         self = cls(distinct, name)
         places = self._place_of
         return self, np.fromiter((places[i] for i in listed), dtype=np.int64, count=len(listed))
@@ -130,7 +131,7 @@ def as_ids(ids: Any, name: str) -> NDArray[Any]:
                 "column"
             )
     else:
-        values = _objects(list(ids))
+        values = objects(list(ids))
     if any_missing(values):
         row = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
         raise ValueError(f"{name} is missing in row {row}: drop the row or name it")
@@ -139,14 +140,6 @@ def as_ids(ids: Any, name: str) -> NDArray[Any]:
     if values.dtype.kind in "mM":
         values = values.astype(f"{values.dtype.kind}8[us]")
     return _simplest(values.tolist(), name)
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return an array of these very objects; NumPy would make texts of numbers, rows of tuples."""
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
 
 
 def _simplest(values: list[Any], name: str) -> NDArray[Any]:
@@ -165,16 +158,4 @@ def _simplest(values: list[Any], name: str) -> NDArray[Any]:
                 f"{name} holds {shortened(value)}, which can't be an id ({error}): use numbers, "
                 "texts or tuples"
             ) from error
-    return _objects(values)
-
-
-def _sorted_objects(distinct: list[Any]) -> NDArray[Any]:
-    """Return distinct objects sorted, else type by type, else as they came."""
-    try:
-        return _objects(sorted(distinct))
-    except (TypeError, ValueError):
-        pass
-    try:
-        return _objects(sorted(distinct, key=lambda value: (type(value).__name__, value)))
-    except (TypeError, ValueError):
-        return _objects(distinct)
+    return objects(values)

@@ -19,11 +19,19 @@ EXEMPTIONS: dict[str, dict[str, str]] = {
     },
 }
 
+# Estimators that do not learn from rows X and y, so that no check of either kind can be asked of
+# them: name -> what they learn from. Their own tests look at refusals, inputs, clones and files.
+NOT_OF_ROWS: dict[str, str] = {
+    "BradleyTerry": "contests: two columns of items and an outcome",
+    "EloRating": "contests: two columns of items and an outcome",
+    "PlackettLuce": "rankings: lists of items, best first",
+}
+
 _ROOMS = {"ordinal", "magnitude", "pairwise", "preference"}
 
 
 def all_estimators() -> dict[str, Any]:
-    """Return the public estimator classes by name.
+    """Return the public estimator classes that learn from rows, by name.
 
     Examples
     --------
@@ -36,5 +44,5 @@ def all_estimators() -> dict[str, Any]:
         name: member
         for room in rooms
         for name, member in getmembers(import_module(f"rankwise.{room}"), isclass)
-        if issubclass(member, BaseEstimator)
+        if issubclass(member, BaseEstimator) and name not in NOT_OF_ROWS
     }

@@ -5,6 +5,12 @@ guess made before the update and copies of what the algorithm holds after it. Th
 m x m matrices, those of lists go through all orders of tied rows.
 """
 
+from rankwise.testing.oracles._contests import (
+    best_strengths,
+    contest_log_posterior,
+    contest_probabilities,
+    log_ranking_probability,
+)
 from rankwise.testing.oracles._lists import (
     average_precision,
     discordant_pairs,
@@ -62,7 +68,10 @@ __all__ = [
     "adaboost",
     "average_precision",
     "averaged_prank",
+    "best_strengths",
     "budget_prank",
+    "contest_log_posterior",
+    "contest_probabilities",
     "delong",
     "discordant_pairs",
     "footrule_cost",
@@ -73,6 +82,7 @@ __all__ = [
     "kernel_without",
     "leave_pair_out",
     "list_measure",
+    "log_ranking_probability",
     "mprank",
     "multiclass_perceptron",
     "ndcg",

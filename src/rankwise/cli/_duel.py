@@ -1,0 +1,199 @@
+"""``rankwise duel``: strengths from a table of contests, with figures and a report."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from rankwise.reports import Report, Table
+from rankwise.reports._terminal import show
+
+# Rows of the table that the terminal shows; the report has all.
+_SHOWN = 25
+
+
+@click.command()
+@click.argument("contests", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--first", help="Column of the one item.  [default: left, model_a or first]")
+@click.option("--second", help="Column of the other.  [default: right, model_b or second]")
+@click.option("--outcome", help="Column of who won.  [default: winner or outcome]")
+@click.option("--rater", help="Column of who judged: each one gets a reliability.")
+@click.option(
+    "--ties",
+    type=click.Choice(["davidson", "rao-kupper", "half"]),
+    default="davidson",
+    show_default=True,
+    help="What a tie says.",
+)
+@click.option("--no-order", is_flag=True, help="Coming first is no advantage.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.999),
+    default=0.95,
+    show_default=True,
+    help="Of intervals.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the report, its figures and the csv.  [default: none is written]",
+)
+def duel(
+    contests: Path,
+    first: str | None,
+    second: str | None,
+    outcome: str | None,
+    rater: str | None,
+    ties: str,
+    no_order: bool,
+    level: float,
+    out: Path | None,
+) -> None:
+    """Say how strong each item of CONTESTS is, and how sure its place is.
+
+    CONTESTS is a csv file with a row for each contest of two: the layouts of evalica and FastChat
+    are known, other columns are named.
+    """
+    from rankwise.datasets import read_contests  # noqa: PLC0415
+    from rankwise.preference import BradleyTerry  # noqa: PLC0415
+
+    data = read_contests(contests, first=first, second=second, outcome=outcome)
+    if rater is not None and rater not in data.others:
+        raise click.ClickException(f"--rater {rater}: the columns are {', '.join(data.others)}")
+    model = BradleyTerry(ties=ties, order_effect=not no_order, level=level)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(
+            data.first,
+            data.second,
+            data.outcome,
+            rater=None if rater is None else data.others[rater],
+        )
+    report = make_report(model, contests.name, [str(w.message) for w in said], draw=out is not None)
+    console = Console(markup=False, emoji=False)
+    show(_short(report), console)
+    if out is not None:
+        paths = report.save(out)
+        model.to_csv(out / "strengths.csv")
+        paths.append(out / "strengths.csv")
+        console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
+
+
+def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report:
+    """Return the report of a fitted `BradleyTerry`.
+
+    Parameters
+    ----------
+    model : BradleyTerry
+        Fitted.
+    name : str
+        Of the data.
+    said : list of str
+        Warnings of the fit.
+    draw : bool
+        Whether figures are wanted.
+    """
+    table = model.table()
+    n, percent = len(table["item"]), f"{100 * model.level:g} %"
+    rows = [
+        [
+            str(table["item"][i]),
+            f"{table['strength'][i]:.2f}",
+            f"{table['low'][i]:.2f} to {table['high'][i]:.2f}",
+            f"{table['rank'][i]}",
+            f"{table['best_rank'][i]} to {table['worst_rank'][i]}",
+            f"{table['p_best'][i]:.0%}",
+        ]
+        for i in range(n)
+    ]
+    columns = ["item", "strength", percent, "place", f"{percent} of all", "P(best)"]
+    tables = [Table("Strengths", columns, rows)]
+    if len(model.raters_):
+        ends = model.reliability_interval()
+        order = model.reliabilities_.argsort()
+        tables.append(
+            Table(
+                "Reliabilities: 1 as everyone, 0 at random",
+                ["rater", "reliability", percent],
+                [
+                    [
+                        str(model.raters_[i]),
+                        f"{model.reliabilities_[i]:.2f}",
+                        f"{ends[i, 0]:.2f} to {ends[i, 1]:.2f}",
+                    ]
+                    for i in order
+                ],
+            )
+        )
+    return Report(
+        title=f"Who is best: {name}",
+        setting=f"{model.n_contests_:,.0f} contests of {n:,} items; {model!r}",
+        tables=tables,
+        findings=_findings(model, table, said, percent),
+        figures=_figures(model) if draw else {},
+    )
+
+
+def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) -> list[str]:
+    best, worst = table["best_rank"][0], table["worst_rank"][0]
+    first = (
+        f"{table['item'][0]} comes first, with the probability {table['p_best'][0]:.0%} of being "
+        f"the best; its place is {best} to {worst}, at {percent} for all items at once."
+    )
+    findings = [first]
+    if model.order_effect:
+        low, high = model.effect_interval()[0]
+        sure = "is no matter" if low <= 0 <= high else "matters"
+        findings.append(
+            f"Who is named first {sure}: it adds {model.order_effect_:.2f} to the first one's "
+            f"advantage ({low:.2f} to {high:.2f})."
+        )
+    if len(model.raters_):
+        coins = [str(rater) for rater in model.random_raters_]
+        findings.append(
+            f"{len(coins)} of {len(model.raters_)} raters answer at random, or worse"
+            + (f": {', '.join(coins)}." if coins else ".")
+        )
+    fit = model.goodness_of_fit()
+    findings.append(
+        f"One line of strengths leaves {fit.unexplained:.0%} of what pairs differ by unexplained "
+        f"(p = {fit.pvalue:.2g})."
+    )
+    return findings + [f"{word[:1].upper()}{word[1:]}." for word in said]
+
+
+def _figures(model: Any) -> dict[str, Any]:
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use("agg")
+    from rankwise.plots import (  # noqa: PLC0415
+        ContestCalibrationDisplay,
+        RaterDisplay,
+        StrengthDisplay,
+        WinMatrixDisplay,
+    )
+
+    displays: dict[str, Any] = {
+        "strengths": StrengthDisplay.from_estimator(model),
+        "places": StrengthDisplay.from_estimator(model, places=True),
+        "wins": WinMatrixDisplay.from_estimator(model),
+        "calibration": ContestCalibrationDisplay.from_estimator(model),
+    }
+    if len(model.raters_):
+        displays["raters"] = RaterDisplay.from_estimator(model)
+    return {name: display.figure_ for name, display in displays.items()}
+
+
+def _short(report: Report) -> Report:
+    """Return the report with as many rows as a terminal shows."""
+    tables = [
+        Table(
+            t.title if len(t.rows) <= _SHOWN else f"{t.title}, the first {_SHOWN} of {len(t.rows)}",
+            t.columns,
+            t.rows[:_SHOWN],
+        )
+        for t in report.tables
+    ]
+    return Report(report.title, report.setting, tables, report.findings)

@@ -1,0 +1,231 @@
+"""The likelihood of strengths: its value, slopes and curvature, cell by cell.
+
+A cell is a pair that has met: items ``left`` and ``right``, covariates z, a scale a and four counts
+(see `rankwise.engine.loops.contests.counts`). Its advantage is eta = a (s_left - s_right + beta.z).
+The parameters are the strengths, then beta, then the parameter k of ties, if there is one:
+
+- `PLAIN`: P(left) : P(right) = e^(eta/2) : e^(-eta/2), no ties;
+- `DAVIDSON`: P(left) : P(right) : P(tie) = e^(eta/2) : e^(-eta/2) : e^k;
+- `RAO_KUPPER`: P(left) = 1 / (1 + e^(k - eta)), P(right) = 1 / (1 + e^(k + eta)), k > 0.
+
+All are concave in (eta, k).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankwise.engine.loops.compiled import compiled
+
+PLAIN, DAVIDSON, RAO_KUPPER = 0, 1, 2
+
+
+class Cells(NamedTuple):
+    """Pairs that have met, as the loops read them.
+
+    Attributes
+    ----------
+    left, right : int64 arrays of shape (c,)
+        Codes of two items.
+    counts : float64 array of shape (c, 4)
+        Wins of the left one, of the right one, ties, and what rows of both lack in spread.
+    z : float64 array of shape (c, d)
+        Covariates, d may be 0.
+    scale : float64 array of shape (c,)
+        What the advantage is multiplied by.
+    """
+
+    left: Any
+    right: Any
+    counts: Any
+    z: Any
+    scale: Any
+
+
+@compiled
+def advantage(cells, c, n, params):
+    """Return s_left - s_right + beta.z of cell c; the scale is left out."""
+    eta = params[cells.left[c]] - params[cells.right[c]]
+    for k in range(cells.z.shape[1]):
+        eta += cells.z[c, k] * params[n + k]
+    return eta
+
+
+@compiled
+def probabilities(kind, eta, tie):
+    """Return the probabilities of left, right and a tie."""
+    if kind == RAO_KUPPER:
+        left, right = 1.0 / (1.0 + np.exp(tie - eta)), 1.0 / (1.0 + np.exp(tie + eta))
+        return left, right, np.expm1(2.0 * tie) * left * right
+    # the larger of the two sides is e^0
+    small = np.exp(-abs(eta))
+    middle = np.exp(tie - 0.5 * abs(eta)) if kind == DAVIDSON else 0.0
+    total = 1.0 + small + middle
+    if eta >= 0.0:
+        return 1.0 / total, small / total, middle / total
+    return small / total, 1.0 / total, middle / total
+
+
+@compiled
+def _scores(kind, p_left, p_right, p_tie, tie):
+    """Return the slopes of log P by eta and k: of a win of left, of right, of a tie."""
+    if kind == RAO_KUPPER:
+        q_left, q_right = 1.0 - p_left, 1.0 - p_right
+        between = -2.0 / np.expm1(-2.0 * tie)
+        return q_left, -q_left, -q_right, -q_right, q_left - q_right, between - q_left - q_right
+    lean = 0.5 * (p_left - p_right)
+    return 0.5 - lean, -p_tie, -0.5 - lean, -p_tie, -lean, 1.0 - p_tie
+
+
+@compiled
+def _curvature(kind, p_left, p_right, p_tie, counts, tie):
+    """Return minus the second derivatives of the log likelihood: by eta, by eta and k, by k."""
+    if kind == RAO_KUPPER:
+        left = (counts[0] + counts[2]) * p_left * (1.0 - p_left)
+        right = (counts[1] + counts[2]) * p_right * (1.0 - p_right)
+        shrunk = np.expm1(-2.0 * tie)
+        between = 4.0 * np.exp(-2.0 * tie) / (shrunk * shrunk) if counts[2] > 0.0 else 0.0
+        return left + right, right - left, left + right + counts[2] * between
+    lean, total = p_left - p_right, counts[0] + counts[1] + counts[2]
+    return (
+        0.25 * total * (p_left + p_right - lean * lean),
+        -0.5 * total * p_tie * lean,
+        total * p_tie * (1.0 - p_tie),
+    )
+
+
+@compiled
+def _log(p):
+    return np.log(max(p, 1e-300))
+
+
+@compiled
+def log_likelihood(cells, n, params, kind):
+    """Return the log likelihood of the counts."""
+    tie = params[params.shape[0] - 1]
+    value = 0.0
+    for c in range(cells.left.shape[0]):
+        p_left, p_right, p_tie = probabilities(
+            kind, cells.scale[c] * advantage(cells, c, n, params), tie
+        )
+        row = cells.counts[c]
+        value += row[0] * _log(p_left) + row[1] * _log(p_right)
+        if row[2] > 0.0:
+            value += row[2] * _log(p_tie)
+    return value
+
+
+@compiled
+def _add_square(cells, c, n, weights, matrix):
+    """Add to the upper triangle what a cell's weights by eta, eta and k, k amount to."""
+    by_eta, by_both, by_tie = weights
+    a = cells.scale[c]
+    i, j, d = cells.left[c], cells.right[c], cells.z.shape[1]
+    last = matrix.shape[0] - 1
+    h = a * a * by_eta
+    matrix[i, i] += h
+    matrix[j, j] += h
+    matrix[min(i, j), max(i, j)] -= h
+    for k in range(d):
+        along = h * cells.z[c, k]
+        matrix[i, n + k] += along
+        matrix[j, n + k] -= along
+        for other in range(k, d):
+            matrix[n + k, n + other] += along * cells.z[c, other]
+    if last == n + d:
+        matrix[i, last] += a * by_both
+        matrix[j, last] -= a * by_both
+        for k in range(d):
+            matrix[n + k, last] += a * by_both * cells.z[c, k]
+        matrix[last, last] += by_tie
+
+
+@compiled
+def derivatives(cells, n, params, kind, gradient, matrix):
+    """Add the slopes of the log likelihood to ``gradient``, and its curvature to ``matrix``.
+
+    Only the upper triangle of the curvature, minus the second derivatives, is filled.
+    """
+    last = params.shape[0] - 1
+    d, tie = cells.z.shape[1], params[last]
+    for c in range(cells.left.shape[0]):
+        a, row = cells.scale[c], cells.counts[c]
+        p_left, p_right, p_tie = probabilities(kind, a * advantage(cells, c, n, params), tie)
+        left, left_k, right, right_k, tied, tied_k = _scores(kind, p_left, p_right, p_tie, tie)
+        slope = a * (row[0] * left + row[1] * right + row[2] * tied)
+        gradient[cells.left[c]] += slope
+        gradient[cells.right[c]] -= slope
+        for k in range(d):
+            gradient[n + k] += slope * cells.z[c, k]
+        if last == n + d:
+            gradient[last] += row[0] * left_k + row[1] * right_k
+            gradient[last] += row[2] * tied_k if row[2] > 0.0 else 0.0
+        _add_square(cells, c, n, _curvature(kind, p_left, p_right, p_tie, row, tie), matrix)
+
+
+@compiled
+def _variance(cells, c, n, inverse):
+    """Return the variance of a cell's advantage, its scale left out."""
+    i, j = cells.left[c], cells.right[c]
+    total = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j]
+    for k in range(cells.z.shape[1]):
+        total += 2.0 * cells.z[c, k] * (inverse[i, n + k] - inverse[j, n + k])
+        for other in range(cells.z.shape[1]):
+            total += cells.z[c, k] * cells.z[c, other] * inverse[n + k, n + other]
+    return total
+
+
+@compiled
+def score_spread(cells, n, params, kind, inverse, matrix):
+    """Add the sum of the squared slopes of the rows to the upper triangle of ``matrix``.
+
+    A row that was learned from is nearer to its prediction than a new one, by its leverage h: its
+    square is divided by (1 - h)^2, as if it had been left out. ``inverse`` is that of the
+    information.
+    """
+    tie = params[params.shape[0] - 1]
+    hoped = np.zeros(4)
+    for c in range(cells.left.shape[0]):
+        a, row = cells.scale[c], cells.counts[c]
+        p_left, p_right, p_tie = probabilities(kind, a * advantage(cells, c, n, params), tie)
+        hoped[0], hoped[1], hoped[2] = p_left, p_right, p_tie
+        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, hoped, tie)
+        kept = 1.0 - min(a * a * by_eta * _variance(cells, c, n, inverse), 0.9)
+        kept *= kept
+        left, left_k, right, right_k, tied, tied_k = _scores(kind, p_left, p_right, p_tie, tie)
+        gap, gap_k = left - right, left_k - right_k
+        weights = (
+            row[0] * left * left + row[1] * right * right - row[3] * gap * gap,
+            row[0] * left * left_k + row[1] * right * right_k - row[3] * gap * gap_k,
+            row[0] * left_k * left_k + row[1] * right_k * right_k - row[3] * gap_k * gap_k,
+        )
+        if row[2] > 0.0:
+            weights = (
+                weights[0] + row[2] * tied * tied,
+                weights[1] + row[2] * tied * tied_k,
+                weights[2] + row[2] * tied_k * tied_k,
+            )
+        weights = (weights[0] / kept, weights[1] / kept, weights[2] / kept)
+        _add_square(cells, c, n, weights, matrix)
+
+
+@compiled
+def scale_derivatives(cells, n, params, kind, rater, gradient, curvature):
+    """Add slope and curvature by the scale of each rater; ``rater`` is the code of each cell's."""
+    tie = params[params.shape[0] - 1]
+    for c in range(cells.left.shape[0]):
+        row, u = cells.counts[c], advantage(cells, c, n, params)
+        p_left, p_right, p_tie = probabilities(kind, cells.scale[c] * u, tie)
+        left, _, right, _, tied, _ = _scores(kind, p_left, p_right, p_tie, tie)
+        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, row, tie)
+        gradient[rater[c]] += u * (row[0] * left + row[1] * right + row[2] * tied)
+        curvature[rater[c]] += u * u * by_eta
+
+
+@compiled
+def expected(cells, n, params, kind, out):
+    """Fill a row a cell with the probabilities of left, right and a tie."""
+    tie = params[params.shape[0] - 1]
+    for c in range(cells.left.shape[0]):
+        eta = cells.scale[c] * advantage(cells, c, n, params)
+        out[c, 0], out[c, 1], out[c, 2] = probabilities(kind, eta, tie)

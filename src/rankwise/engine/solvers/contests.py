@@ -1,0 +1,389 @@
+"""Strengths from contests: counts by pair, Newton's method, covariances and places.
+
+The log likelihood (`rankwise.engine.loops.contests.likelihood`) less precision / 2 times the sum of
+the squared strengths is concave. A step of Newton costs a pass over the pairs that have met and a
+Cholesky factor of as many rows as there are items, whatever the number of contests was. Only
+differences of strengths occur in the likelihood, so that the best ones add to 0.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from rankwise.engine.arguments import own_array
+from rankwise.engine.ids import encode_ids
+from rankwise.engine.loops.contests.counts import (
+    GOOD,
+    bounds,
+    count_dense,
+    count_sorted,
+)
+from rankwise.engine.loops.contests.likelihood import (
+    RAO_KUPPER,
+    Cells,
+    derivatives,
+    log_likelihood,
+    score_spread,
+)
+from rankwise.engine.loops.contests.places import largest_gaps
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# A table of all pairs of so many items is small enough to be counted in.
+_DENSE = 2048
+# Newton's decrement, in squared standard errors, below which nothing is left to gain.
+_ENOUGH = 1e-9
+_MAX_ITER = 100
+
+
+class Counted(NamedTuple):
+    """Pairs that have met: the distinct items, codes of two of them, and four counts."""
+
+    items: NDArray[Any]
+    left: Indices
+    right: Indices
+    counts: Floats
+
+
+def count_pairs(
+    first: Any, second: Any, outcome: Floats, weight: Floats | None, *, ties: bool, fold: bool
+) -> Counted:
+    """Reduce checked columns of contests to counts by pair.
+
+    Parameters
+    ----------
+    first, second : arrays of numbers or lists, of m ids
+        Who met whom.
+    outcome : ndarray of shape (m,)
+        What the first one got, from 0 to 1.
+    weight : ndarray of shape (m,) or None
+        How often each row happened.
+    ties : bool
+        Whether an outcome of 1/2 is a tie, and all outcomes are 0, 1/2 or 1.
+    fold : bool
+        Whether it is no matter which of the two came first.
+    """
+    low, n = 0, 0
+    items: NDArray[Any] | None = None
+    whole = all(isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" for ids in (first, second))
+    if whole:
+        columns = [own_array(ids, np.int64) for ids in (first, second)]
+        low, high = map(int, bounds(*columns))
+        n = high - low + 1
+    dense = ties and weight is None
+    if not (whole and dense and n <= _DENSE):
+        items, columns = encode_ids((first, second), ("first", "second"))
+        low, n = 0, len(items)
+    if dense and n <= _DENSE:
+        table = np.zeros((n, n, 4), dtype=np.int32)
+        row = count_dense(columns[0], columns[1], outcome, low, fold, table)
+        _refuse(row, first, outcome)
+        halves = table.view(np.int64)
+        left, right = np.nonzero(halves[:, :, 0] | halves[:, :, 1])
+        counts = table[left, right].astype(np.float64)
+    else:
+        same = np.flatnonzero(columns[0] == columns[1])
+        _refuse(int(same[0]) if len(same) else GOOD, first, outcome)
+        heft = np.ones(len(outcome)) if weight is None else weight
+        left, right, counts = count_sorted(columns[0], columns[1], outcome, heft, ties, fold, n)
+    if items is None:
+        present = np.zeros(n, dtype=np.bool_)
+        present[left] = present[right] = True
+        items = np.flatnonzero(present) + low
+        code = np.cumsum(present) - 1
+        left, right = code[left], code[right]
+    return Counted(items, left, right, counts)
+
+
+def _refuse(row: int, first: Any, outcome: Floats) -> None:
+    """Refuse a row in which an item meets itself."""
+    if row != GOOD:
+        raise ValueError(
+            f"row {row}: {first[row]!r} meets itself (outcome {outcome[row]}), which is no contest "
+            "of two items: drop the row"
+        )
+
+
+class Groups(NamedTuple):
+    """Which items the contests alone can compare.
+
+    Attributes
+    ----------
+    connected : ndarray of shape (n,)
+        The number of the group of items that have met, directly or through others.
+    strong : ndarray of shape (n,)
+        The number of the group in which everyone has beaten everyone, directly or through others.
+    never_lost, never_won : ndarrays
+        Items that nobody took anything from, and that took nothing from anybody.
+    """
+
+    connected: Indices
+    strong: Indices
+    never_lost: Indices
+    never_won: Indices
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the strengths have a finite best without a prior."""
+        return bool(self.strong.max(initial=0) == 0)
+
+
+def find_groups(n: int, left: Indices, right: Indices, counts: Floats) -> Groups:
+    """Find items that never lost, never won, or never met the others."""
+    up, down = counts[:, 0] + counts[:, 2] > 0, counts[:, 1] + counts[:, 2] > 0
+    winner = np.concatenate([left[up], right[down]])
+    loser = np.concatenate([right[up], left[down]])
+    return groups_of(n, winner, loser)
+
+
+def groups_of(n: int, winner: Indices, loser: Indices) -> Groups:
+    """Find them from who has beaten whom; a tie is one win each way."""
+    graph = csr_array((np.ones(len(winner)), (winner, loser)), shape=(n, n))
+    _, connected = connected_components(graph, directed=False)
+    _, strong = connected_components(graph, directed=True, connection="strong")
+    lost, won = np.bincount(loser, minlength=n), np.bincount(winner, minlength=n)
+    return Groups(
+        connected.astype(np.int64),
+        strong.astype(np.int64),
+        np.flatnonzero((lost == 0) & (won > 0)),
+        np.flatnonzero((won == 0) & (lost > 0)),
+    )
+
+
+class Likelihood(Protocol):
+    """What Newton's method asks of a log likelihood whose first n parameters are strengths."""
+
+    @property
+    def n(self) -> int:
+        """How many strengths there are."""
+
+    def value(self, params: Floats) -> float:
+        """Return the log likelihood, minus infinity where it is not defined."""
+
+    def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
+        """Add slopes, and minus second derivatives to an upper triangle."""
+
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
+        """Add the squared slopes of the rows to an upper triangle, with their leverage."""
+
+
+class PairLikelihood(NamedTuple):
+    """That of pairs of n items; ``kind`` is the model of ties."""
+
+    cells: Cells
+    n: int
+    kind: int
+
+    def value(self, params: Floats) -> float:
+        """Return the log likelihood."""
+        if self.kind == RAO_KUPPER and params[-1] <= 0:
+            return -np.inf
+        return float(log_likelihood(self.cells, self.n, params, self.kind))
+
+    def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
+        """Add slopes and curvature."""
+        derivatives(self.cells, self.n, params, self.kind, gradient, curvature)
+
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
+        """Add squared slopes."""
+        score_spread(self.cells, self.n, params, self.kind, inverse, squares)
+
+
+class Solved(NamedTuple):
+    """Where the posterior is highest.
+
+    Attributes
+    ----------
+    params : ndarray of shape (p,)
+        Strengths, effects of covariates, and the parameter of ties if there is one.
+    value : float
+        The log likelihood less the prior's share.
+    inverse : ndarray of shape (p, p)
+        The inverse of minus its second derivatives; with no prior, as if the sum of the strengths
+        were known.
+    spread : ndarray of shape (p, p)
+        The sum of squared slopes of the rows, and the prior's precision.
+    n_iter : int
+        Steps of Newton.
+    decrement : float
+        What a further step would gain, times two: in squared standard errors.
+    """
+
+    params: Floats
+    value: float
+    inverse: Floats
+    spread: Floats
+    n_iter: int
+    decrement: float
+
+
+def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = True) -> Solved:
+    """Find the strengths and effects of the highest posterior by Newton's method.
+
+    Parameters
+    ----------
+    of : Likelihood
+        Its logarithm is concave.
+    precision : float
+        One over the variance of the prior of a strength; 0: none.
+    start : ndarray of shape (p,)
+        Where to start.
+    spread : bool
+        Whether the inverse and the squared slopes are wanted.
+    """
+    n = of.n
+    params, value = start, _value(of, precision, start)
+    n_iter, decrement = 0, np.inf
+    while decrement >= _ENOUGH and n_iter < _MAX_ITER:
+        n_iter += 1
+        gradient, information = np.zeros(len(params)), np.zeros((len(params), len(params)))
+        of.derivatives(params, gradient, information)
+        gradient[:n] -= precision * params[:n]
+        _add_prior(information, n, precision)
+        step = solve_upper(anchored(information, n), gradient)
+        decrement = float(gradient @ step)
+        params, value = _move(of, precision, params, value, step, decrement)
+    inverse, squares = np.zeros_like(information), np.zeros_like(information)
+    if spread:
+        inverse = solve_upper(anchored(information, n), np.eye(len(information)))
+        of.spread(params, inverse, squares)
+        _add_prior(squares, n, precision)
+    return Solved(params, value, inverse, _full(squares), n_iter, decrement)
+
+
+def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
+    """Return where to start: strengths from the shares that items got."""
+    wins, losses, ties, _ = cells.counts.T
+    got = np.bincount(cells.left, wins + ties / 2, n) + np.bincount(
+        cells.right, losses + ties / 2, n
+    )
+    lost = np.bincount(cells.left, losses + ties / 2, n) + np.bincount(
+        cells.right, wins + ties / 2, n
+    )
+    start = np.zeros(n_params)
+    start[:n] = np.log((got + 1) / (lost + 1))
+    start[:n] -= start[:n].mean()
+    if tie is not None:
+        start[-1] = tie
+    return start
+
+
+def _move(
+    of: Likelihood, precision: float, params: Floats, value: float, step: Floats, gain: float
+) -> tuple[Floats, float]:
+    """Go along a step as far as the posterior rises."""
+    rounding = 1e-13 * (1.0 + abs(value))
+    length = 1.0
+    while length > 1e-10:
+        new = params + length * step
+        at = _value(of, precision, new)
+        if at >= value + 1e-4 * length * gain - rounding:
+            return new, at
+        length /= 2
+    return params, value
+
+
+def _value(of: Likelihood, precision: float, params: Floats) -> float:
+    return of.value(params) - 0.5 * precision * float(params[: of.n] @ params[: of.n])
+
+
+def _add_prior(matrix: Floats, n: int, precision: float) -> None:
+    matrix[np.arange(n), np.arange(n)] += precision
+
+
+def _full(upper: Floats) -> Floats:
+    """Return the symmetric matrix of an upper triangle."""
+    return upper + np.triu(upper, 1).T
+
+
+def anchored(information: Floats, n: int) -> Floats:
+    """Return an information that also knows the sum of the strengths, and so can be inverted."""
+    known = information.copy()
+    known[:n, :n] += max(float(np.trace(information[:n, :n])) / n**2, 1e-12)
+    return known
+
+
+def solve_upper(matrix: Floats, right: Floats) -> Floats:
+    """Solve a positive definite system of which the upper triangle is given."""
+    try:
+        return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
+    except LinAlgError as error:
+        raise ValueError(
+            "the contests can't tell the effects apart: a covariate repeats others, is the same in "
+            "all contests beside order_effect=True, or follows from who meets whom; leave it out"
+        ) from error
+
+
+def bootstrap_fits(
+    of: PairLikelihood, precision: float, start: Floats, n_samples: int, seed: int
+) -> Floats:
+    """Return the strengths of samples of the counts, of shape (n_samples, n).
+
+    A sample has as many contests, drawn by their counts; an item that it left without a finite
+    strength stays where a prior of the standard deviation 100 puts it.
+    """
+    random, cells = np.random.default_rng(seed), of.cells
+    counts = cells.counts[:, :3].ravel()
+    total = round(counts.sum())
+    softness = cells.counts[:, 3] / np.maximum(cells.counts[:, :2].sum(axis=1), 1e-300)
+    found = np.empty((n_samples, of.n))
+    for sample in range(n_samples):
+        drawn = np.empty_like(cells.counts)
+        drawn[:, :3] = random.multinomial(total, counts / counts.sum()).reshape(-1, 3)
+        drawn[:, 3] = softness * drawn[:, :2].sum(axis=1)
+        again = of._replace(cells=cells._replace(counts=drawn))
+        solved = maximise(again, max(precision, 1e-4), start, spread=False)
+        found[sample] = solved.params[: of.n] - solved.params[: of.n].mean()
+    return found
+
+
+def covariance_of(inverse: Floats, spread: Floats, n: int, kind: str) -> Floats:
+    """Return the covariance of the parameters; strengths add to 0 in it.
+
+    ``kind`` is "model", the inverse of the information, or "sandwich", which also holds if the
+    model is wrong: the inverse times the spread times the inverse.
+    """
+    covariance = inverse @ spread @ inverse if kind == "sandwich" else inverse.copy()
+    covariance[:n] -= covariance[:n].mean(axis=0)
+    covariance[:, :n] -= covariance[:, :n].mean(axis=1, keepdims=True)
+    return (covariance + covariance.T) / 2
+
+
+def draw_errors(covariance: Floats, n_draws: int, seed: int) -> Floats:
+    """Return draws of normal errors of strengths, of shape (n_draws, n); their sum is free."""
+    n = len(covariance)
+    size = float(np.trace(covariance)) / n or 1.0
+    factor = cholesky(covariance + size / n + 1e-10 * size * np.eye(n), lower=True)
+    noise = np.random.default_rng(seed).standard_normal((n_draws, n))
+    return np.ascontiguousarray(noise @ factor.T)
+
+
+def rank_bounds(strengths: Floats, covariance: Floats, gaps: Floats, level: float) -> Indices:
+    """Return the best and the worst place of each item, for all items at once.
+
+    The differences of all pairs are tested together: the limit is the quantile of the largest one
+    in units of its standard error. An item's best place is behind those that are surely better.
+    """
+    limit = np.quantile(gaps, level, method="higher") / _per_error(covariance)
+    difference = strengths[:, None] - strengths[None, :]
+    np.fill_diagonal(limit, np.inf)
+    better = (difference > limit).sum(axis=0)
+    worse = (difference > limit).sum(axis=1)
+    return np.column_stack([1 + better, len(strengths) - worse]).astype(np.int64)
+
+
+def draw_gaps(draws: Floats, covariance: Floats) -> Floats:
+    """Return for each draw the largest difference in units of its standard error."""
+    return largest_gaps(draws, _per_error(covariance))
+
+
+def _per_error(covariance: Floats) -> Floats:
+    variance = np.diag(covariance)
+    squares = variance[:, None] + variance[None, :] - 2 * covariance
+    np.fill_diagonal(squares, 1.0)
+    return 1.0 / np.sqrt(np.maximum(squares, 1e-300))

@@ -1,0 +1,368 @@
+"""The Bradley-Terry model and its kin: strengths from a table of contests."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from rankwise.base import unchanged_on_error
+from rankwise.engine._sklearn import StrOptions
+from rankwise.engine.arguments import shortened
+from rankwise.engine.ids import encode_ids, objects
+from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
+from rankwise.engine.solvers.contests import (
+    Groups,
+    PairLikelihood,
+    Solved,
+    count_pairs,
+    find_groups,
+    maximise,
+    start_of,
+)
+from rankwise.engine.solvers.raters import fit_raters
+from rankwise.engine.warn import warn_user
+from rankwise.preference._asking import check_log
+from rankwise.preference._columns import (
+    check_contests,
+    check_covariates,
+    check_outcome,
+    check_weight,
+)
+from rankwise.preference._goodness import met_of
+from rankwise.preference._readings import ContestReadings
+from rankwise.preference._strengths import PRIOR
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_KINDS = {"davidson": DAVIDSON, "rao-kupper": RAO_KUPPER, "half": PLAIN}
+
+
+class BradleyTerry(ContestReadings, BaseEstimator):
+    r"""Strengths of items from contests of two, with ties, intervals, and how sure each place is.
+
+    A contest of u, named first, and v has the advantage
+    :math:`\eta = s_u - s_v + d + \beta \cdot z`: the difference of two strengths, the effect d of
+    coming first (``order_effect=True``), and covariates z. Then
+
+    - ``ties="davidson"``: P(first) : P(second) : P(tie) =
+      :math:`e^{\eta/2} : e^{-\eta/2} : \nu`;
+    - ``ties="rao-kupper"``: P(first) = :math:`1 / (1 + \theta e^{-\eta})`, P(second) =
+      :math:`1 / (1 + \theta e^{\eta})`, with :math:`\theta \geq 1`;
+    - ``ties="half"``: a tie is half a win of each, P(first) = :math:`1 / (1 + e^{-\eta})`.
+
+    Without ties the three are one, the model of Bradley and Terry. The log likelihood less
+    :math:`\sum_i s_i^2 / (2\,\text{prior}^2)` is maximised; strengths add to 0.
+
+    Parameters
+    ----------
+    ties : {"davidson", "rao-kupper", "half"}, default="davidson"
+        What a tie says.
+    order_effect : bool, default=False
+        Whether coming first may be an advantage. Without it, which of two is named first does not
+        matter.
+    prior : float or None, default=5.0
+        Standard deviation of a normal prior of the strengths. It is weak: a difference of 5 is a
+        win in 99.3 % of contests. It keeps the strength of an item that never lost finite. None: no
+        prior, and contests that need one are refused.
+    level : float, default=0.95
+        Confidence level of intervals.
+    n_draws : int, default=2000
+        Draws of the joint normal for places and P(best).
+    random_state : int, default=0
+        Seed of these draws.
+
+    Attributes
+    ----------
+    items_ : ndarray of shape (n,)
+        The items, sorted where they can be.
+    strengths_ : ndarray of shape (n,)
+        Their strengths, in the order of ``items_``; they add to 0.
+    p_best_ : ndarray of shape (n,)
+        The probability that each is the strongest.
+    tie_strength_ : float or None
+        :math:`\nu` or :math:`\theta`; 0 or 1 if there was no tie, None for ``ties="half"``.
+    order_effect_ : float
+        d, 0 without ``order_effect``; its interval is the first of `effect_interval`.
+    effect_names_ : list of str
+        "order", if it was asked for, and the covariates.
+    effects_ : ndarray of shape (len(effect_names_),)
+        d and :math:`\beta`.
+    raters_ : ndarray of shape (n_raters,)
+        Who judged, if ``rater`` was given, and else nobody.
+    reliabilities_ : ndarray of shape (n_raters,)
+        The advantage is this many times as large for a rater: 1 is like everyone on average, 0
+        answers at random.
+    random_raters_ : ndarray
+        Raters whose interval holds 0 and lies below 1.
+    n_contests_ : float
+        The sum of the weights.
+    n_iter_ : int
+        Steps of Newton's method.
+    objective_ : float
+        The log likelihood less the prior's share.
+
+    See Also
+    --------
+    PlackettLuce : The same from rankings of any length.
+    next_pairs : Which contests to hold next.
+    rankwise.aggregation.kemeny : An order without a model.
+
+    Notes
+    -----
+    Rows are reduced to counts by pair first, in one pass; a step of Newton then costs the pairs
+    that have met and O(n^3) for n items. With covariates or raters each row stays a cell, and a
+    step costs O(m) for m contests. Memory is O(n^2).
+
+    Intervals are pointwise, places simultaneous; both rest on the normal approximation. A row of
+    weight 2 is the row twice, exactly. Standard errors take reliabilities as known.
+
+    References
+    ----------
+    R. A. Bradley and M. E. Terry, *Rank analysis of incomplete block designs*, Biometrika 1952.
+    R. R. Davidson, *On extending the Bradley-Terry model to accommodate ties*, JASA 1970.
+    P. V. Rao and L. L. Kupper, *Ties in paired-comparison experiments*, JASA 1967.
+
+    Examples
+    --------
+    >>> from rankwise.preference import BradleyTerry
+    >>> first = ["ann", "ann", "bob", "ann", "bob", "cid", "cid", "bob"] * 5
+    >>> second = ["bob", "bob", "cid", "cid", "ann", "ann", "bob", "cid"] * 5
+    >>> outcome = ["first", "tie", "first", "first", "first", "second", "tie", "first"] * 5
+    >>> model = BradleyTerry().fit(first, second, outcome)
+    >>> model.ranking().order
+    array(['ann', 'bob', 'cid'], dtype=object)
+    >>> model.strengths_.round(2)
+    array([ 1.43,  1.05, -2.49])
+    >>> model.rank_interval()
+    array([[1, 2],
+           [1, 2],
+           [3, 3]])
+    >>> print(f"{model.prefer('ann', 'cid'):.2f}")
+    0.91
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ContestReadings._strength_constraints,
+        "ties": [StrOptions(set(_KINDS))],
+        "order_effect": ["boolean"],
+    }
+
+    tie_strength_: float | None
+    n_iter_: int
+    objective_: float
+
+    def __init__(
+        self,
+        *,
+        ties: str = "davidson",
+        order_effect: bool = False,
+        prior: float | None = PRIOR,
+        level: float = 0.95,
+        n_draws: int = 2000,
+        random_state: int = 0,
+    ) -> None:
+        self.ties = ties
+        self.order_effect = order_effect
+        self.prior = prior
+        self.level = level
+        self.n_draws = n_draws
+        self.random_state = random_state
+
+    @unchanged_on_error
+    def fit(
+        self,
+        first: ArrayLike,
+        second: ArrayLike,
+        outcome: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        covariates: ArrayLike | None = None,
+        rater: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from a table of contests, one a row.
+
+        Parameters
+        ----------
+        first, second : array-like of shape (m,)
+            Ids of the two items: numbers, texts, or anything that a dictionary can look up.
+        outcome : array-like of shape (m,)
+            "first", "second" or "tie"; or what the first one got: 1, 0, or 0.5 for a tie. If other
+            numbers occur, all are probabilities that the first one wins: p of a win and 1 - p of a
+            loss, never a tie.
+        sample_weight : array-like of shape (m,), default=None
+            How often each row happened.
+        covariates : array-like of shape (m, d), default=None
+            What else may give the first one an advantage, such as the difference of two lengths.
+        rater : array-like of shape (m,), default=None
+            Who judged. Each rater gets a reliability.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        UserWarning
+            If strengths rest on the prior, or a line of strengths is a bad model of these contests.
+        """
+        self._validate_params()
+        columns = check_contests(first, second)
+        m = len(columns[0])
+        values, ties = check_outcome(outcome, m)
+        weight = check_weight(sample_weight, m)
+        z, names = check_covariates(covariates, m)
+        if covariates is None and rater is None:
+            if weight is not None and not weight.all():
+                columns = tuple(_take(column, weight > 0) for column in columns)
+                values, weight = values[weight > 0], weight[weight > 0]
+            items, left, right, counts = count_pairs(
+                *columns, values, weight, ties=ties, fold=not self.order_effect
+            )
+            return self._learn(items, left, right, counts, np.zeros((len(left), 0)), [])
+        items, (left, right) = encode_ids(columns, ("first", "second"))
+        same = np.flatnonzero(left == right)
+        if len(same):
+            raise ValueError(f"row {same[0]}: {items[left[same[0]]]!r} meets itself: drop the row")
+        counts = _rows(values, np.ones(m) if weight is None else weight, ties)
+        return self._learn(items, left, right, counts, z, names, rater)
+
+    @unchanged_on_error
+    def fit_pairs(
+        self, winner: ArrayLike, loser: ArrayLike, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from who has beaten whom; the winner counts as the first.
+
+        Parameters
+        ----------
+        winner, loser : array-like of shape (m,)
+            Ids of two items.
+        sample_weight : array-like of shape (m,), default=None
+            How often each row happened.
+        """
+        columns = check_contests(winner, loser)
+        return self.fit(*columns, np.ones(len(columns[0])), sample_weight=sample_weight)
+
+    @unchanged_on_error
+    def fit_log(self, items: Any, log: list[Any]) -> Self:
+        """Learn from the log of a sort, such as `quicksort` returns.
+
+        Parameters
+        ----------
+        items : sequence
+            The things that were sorted, all different; also those that were never compared.
+        log : list of (i, j, p)
+            Two positions in ``items`` and the answer: 1, 0, or 0.5 for a tie, or probabilities.
+        """
+        self._validate_params()
+        listed = list(items)
+        check_log(log, len(listed))
+        if not log:
+            raise ValueError("log is empty: there is no answer to learn from")
+        found, _ = encode_ids([listed], ["items"])
+        if len(found) < len(listed):
+            raise ValueError(f"items holds {len(listed) - len(found)} items twice: list each once")
+        left, right = np.array([entry[:2] for entry in log], dtype=np.int64).T
+        values, ties = check_outcome([entry[2] for entry in log], len(log))
+        counts = _rows(values, np.ones(len(log)), ties)
+        return self._learn(
+            objects(listed), left.copy(), right.copy(), counts, np.zeros((len(log), 0)), []
+        )
+
+    def _learn(
+        self,
+        items: NDArray[Any],
+        left: Indices,
+        right: Indices,
+        counts: Floats,
+        z: Floats,
+        names: list[str],
+        rater: Any = None,
+    ) -> Self:
+        n, (_, _, ties, _) = len(items), counts.sum(axis=0)
+        if self.ties == "half" and ties:
+            counts = counts + np.outer(counts[:, 2], [0.5, 0.5, -1.0, 0.25])
+            ties = 0.0
+        kind = _KINDS[self.ties] if ties else PLAIN
+        if ties and not counts[:, :2].any():
+            raise ValueError("every contest is a tie: no item can be told from another")
+        if self.order_effect:
+            z, names = np.column_stack([np.ones(len(left)), z]), ["order", *names]
+        cells = Cells(left, right, counts, np.ascontiguousarray(z), np.ones(len(left)))
+        self.items_, self.effect_names_ = items, names
+        groups = find_groups(n, left, right, counts)
+        self._answer_groups(groups, _alone(groups, n, left, right))
+        precision = 0.0 if self.prior is None else self.prior**-2.0
+        tie = None if kind == PLAIN else float(np.log1p(ties / counts[:, :3].sum()))
+        start = start_of(cells, n, n + z.shape[1] + (tie is not None), tie)
+        self.raters_, self.reliabilities_, self._rater_errors = (
+            np.array([]),
+            np.zeros(0),
+            np.zeros(0),
+        )
+        if rater is None:
+            solved = maximise(PairLikelihood(cells, n, kind), precision, start)
+            steady = True
+        else:
+            self.raters_, (codes,) = encode_ids([rater], ["rater"])
+            if len(codes) != len(left):
+                raise ValueError(
+                    f"rater has {len(codes)} rows for {len(left)} contests: give one a row"
+                )
+            rated = fit_raters(cells, n, kind, precision, start, codes)
+            solved, cells, steady = rated.solved, rated.cells, rated.steady
+            self.reliabilities_, self._rater_errors = rated.scales, rated.errors
+        self._set(solved, n, kind, steady)
+        self._cells = cells
+        self._met = met_of(cells, n, solved.params, kind, self._n_free(groups))
+        fit = self.goodness_of_fit()
+        if fit.is_bad:
+            worst = int(np.abs(fit.residuals.z).argmax())
+            warn_user(
+                f"one line of strengths is a bad model of these contests: it leaves "
+                f"{fit.unexplained:.0%} of what pairs differ by unexplained "
+                f"(p = {fit.pvalue:.1g}), most of all between "
+                f"{shortened(fit.residuals.first[worst])} and "
+                f"{shortened(fit.residuals.second[worst])}; see goodness_of_fit()"
+            )
+        return self
+
+    def _n_free(self, groups: Groups) -> int:
+        return len(self._inverse) - int(groups.connected.max()) - 1
+
+    def _set(self, solved: Solved, n: int, kind: int, steady: bool) -> None:
+        params = solved.params
+        self.strengths_ = params[:n] - params[:n].mean()
+        self.effects_ = params[n : n + len(self.effect_names_)]
+        self._kind, self._tie = kind, float(params[-1]) if kind != PLAIN else None
+        self.tie_strength_ = None
+        if self.ties != "half":
+            none = 0.0 if self.ties == "davidson" else 1.0
+            self.tie_strength_ = none if self._tie is None else float(np.exp(self._tie))
+        self._inverse, self._spread = solved.inverse, solved.spread
+        self.n_iter_, self.objective_ = solved.n_iter, solved.value
+        if solved.decrement > 1e-6 or not steady:
+            warn_user(
+                "the fit did not settle: a covariate may tell who wins without fail, or a rater "
+                "contradicts the others; look at effects_ and reliabilities_",
+                ConvergenceWarning,
+            )
+
+
+def _take(column: Any, kept: NDArray[np.bool_]) -> Any:
+    if isinstance(column, np.ndarray):
+        return column[kept]
+    return [value for value, good in zip(column, kept.tolist(), strict=True) if good]
+
+
+def _rows(values: Floats, weight: Floats, ties: bool) -> Floats:
+    """Return the four counts of each row."""
+    tied = (values == 0.5) & ties
+    win, loss = np.where(tied, 0.0, values), np.where(tied, 0.0, 1 - values)
+    return np.column_stack([win, loss, tied, win * loss]) * weight[:, None]
+
+
+def _alone(groups: Groups, n: int, left: Indices, right: Indices) -> int:
+    return n - len(np.unique(np.concatenate([left, right]))) if groups.connected.max() else 0

@@ -1,0 +1,103 @@
+"""Columns of contests: who met whom, and what came of it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.engine.arguments import as_array, only_column, own_array, shortened
+from rankwise.engine.ids import as_column
+from rankwise.engine.inputs import as_floats, check_floats, refuse_masked
+from rankwise.engine.loops.contests.counts import GOOD, look
+
+Floats = NDArray[np.float64]
+
+WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5}
+
+
+def check_contests(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return two columns of ids of the same length."""
+    columns = as_column(first, "first"), as_column(second, "second")
+    if len(columns[0]) != len(columns[1]):
+        raise ValueError(
+            f"first has {len(columns[0])} rows and second {len(columns[1])}: a contest is one of "
+            "each"
+        )
+    if not len(columns[0]):
+        raise ValueError("there are no contests: first and second are empty")
+    return columns
+
+
+def check_outcome(outcome: Any, m: int) -> tuple[Floats, bool]:
+    """Return what the first of each contest got, from 0 to 1, and whether 1/2 is a tie.
+
+    It is, if there are only 0, 1/2 and 1; else these are probabilities, and 1/2 is one of them.
+    """
+    refuse_masked(outcome, "outcome")
+    given = only_column(outcome)
+    column = given if hasattr(given, "dtype") else as_array(given, "outcome")
+    if column.ndim != 1 or len(column) != m:
+        raise ValueError(f"outcome has the shape {column.shape} for {m} contests: give one a row")
+    if getattr(column.dtype, "kind", "O") not in "biuf":
+        listed = column.tolist() if hasattr(column, "tolist") else list(column)
+        if any(isinstance(word, str) for word in listed[:1]):
+            try:
+                values = np.fromiter(map(WORDS.__getitem__, listed), np.float64, m)
+            except (KeyError, TypeError):
+                row = next(
+                    i for i, w in enumerate(listed) if not isinstance(w, str) or w not in WORDS
+                )
+                raise ValueError(
+                    f"outcome is {shortened(listed[row])} in row {row}: it must be 'first', "
+                    "'second' or 'tie', or a number from 0 to 1 in all rows"
+                ) from None
+            return values, True
+    values = own_array(as_floats(column, "outcome"), np.float64)
+    row, plain = look(values)
+    if row != GOOD:
+        raise ValueError(
+            f"outcome is {values[row]} in row {row}: it must be what the first one got, 1, 0 or "
+            "0.5 for a tie, or its probability to win"
+        )
+    return values, bool(plain)
+
+
+def check_weight(weight: Any, m: int) -> Floats | None:
+    """Return how often each contest happened, None if once."""
+    if weight is None:
+        return None
+    values = own_array(check_floats(only_column(weight), "sample_weight"), np.float64)
+    if len(values) != m:
+        raise ValueError(f"sample_weight has {len(values)} rows for {m} contests: give one a row")
+    if (values < 0).any():
+        row = int(np.flatnonzero(values < 0)[0])
+        raise ValueError(f"sample_weight is {values[row]} in row {row}: a weight can't be negative")
+    if not values.any():
+        raise ValueError("sample_weight is zero for every contest: nothing is left to learn from")
+    return values
+
+
+def check_covariates(
+    covariates: Any, m: int, names: list[str] | None = None
+) -> tuple[Floats, list[str]]:
+    """Return covariates of shape (m, d), and their names; ``names`` are those learned with."""
+    if covariates is None:
+        if names:
+            raise ValueError(
+                f"covariates is None, but the model has learned with {names}: give them"
+            )
+        return np.zeros((m, 0)), []
+    values = as_floats(covariates, "covariates")
+    values = own_array(values[:, None] if values.ndim == 1 else values, np.float64)
+    if values.ndim != 2 or len(values) != m:
+        raise ValueError(f"covariates has the shape {values.shape} for {m} contests: (m, d)")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        raise ValueError(f"covariates is not finite in row {row}: drop the row or correct it")
+    columns = getattr(covariates, "columns", None)
+    found = (
+        [f"z{k}" for k in range(values.shape[1])] if columns is None else list(map(str, columns))
+    )
+    if names is not None and len(names) != values.shape[1]:
+        raise ValueError(f"covariates has {values.shape[1]} columns, learned were {names}")
+    return values, found

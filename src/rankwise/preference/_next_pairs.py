@@ -1,0 +1,269 @@
+"""Ask what tells most: pairs chosen by a model of what was answered so far."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.base import Ranking
+from rankwise.engine.arguments import check_whole, check_word
+from rankwise.engine.solvers.contests import draw_errors
+from rankwise.engine.solvers.design import choose_pairs, top_shares
+from rankwise.preference._asking import Desk, Sort
+from rankwise.preference._bradley_terry import BradleyTerry
+from rankwise.preference._sorts import Progress
+from rankwise.preference._strengths import Floats, check_level
+
+GOALS = ("order", "top", "best")
+
+
+def next_pairs(
+    model: Any, n: int, *, goal: str = "order", k: int | None = None, random_state: int = 0
+) -> list[tuple[Any, Any]]:
+    """Return the contests that would tell most, the most telling first.
+
+    What an answer about u and v tells is its mutual information with the question which of the two
+    is the stronger, under the normal approximation of the model. For ``goal="top"`` that counts
+    times the probability that exactly one of the two is among the first k; "best" is k = 1. After
+    each choice the covariance is narrowed as its answer will narrow it.
+
+    Parameters
+    ----------
+    model : BradleyTerry or PlackettLuce
+        A fitted model.
+    n : int
+        How many. A pair may come more than once.
+    goal : {"order", "top", "best"}, default="order"
+        What is to be found out.
+    k : int, default=None
+        Size of the top, for ``goal="top"`` only.
+    random_state : int, default=0
+        Draws the top, and who of a pair is named first.
+
+    Returns
+    -------
+    list of (u, v)
+
+    See Also
+    --------
+    ask, aask : Ask until the top is settled.
+
+    Notes
+    -----
+    O(N^2) for N items, and as much again for each pair that is chosen.
+
+    Examples
+    --------
+    >>> from rankwise.preference import BradleyTerry, next_pairs
+    >>> first, second = ["a", "b", "c", "a", "d"] * 4, ["b", "c", "d", "d", "a"] * 4
+    >>> model = BradleyTerry().fit(first, second, [1, 0.5, 1, 1, 1] * 4)
+    >>> sorted(next_pairs(model, 1, goal="best")[0])
+    ['a', 'c']
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "covariance"):
+        raise ValueError(f"model={model!r} has no covariance: fit a BradleyTerry or PlackettLuce")
+    check_whole(n, "n")
+    top = _check_goal(goal, k, len(model.items_))
+    random = np.random.default_rng(random_state)
+    covariance = model.covariance("model")
+    weight = None
+    if top is not None:
+        weight = top_shares(model.strengths_, covariance, top, model.n_draws, random_state)
+    chosen = choose_pairs(model.strengths_, covariance, weight, n)
+    turned = random.random(n) < 0.5
+    items = model.items_.tolist()
+    return [
+        (items[j], items[i]) if turn else (items[i], items[j])
+        for (i, j), turn in zip(chosen, turned, strict=True)
+    ]
+
+
+def ask(
+    items: Any,
+    prefer: Callable[..., Any],
+    *,
+    goal: str = "top",
+    k: int | None = None,
+    level: float = 0.95,
+    at_once: int = 8,
+    batch: bool = False,
+    max_calls: int | None = None,
+    log: list[Any] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Ask about the pairs that tell most until the top k is settled.
+
+    A `BradleyTerry` is fitted to all answers; `next_pairs` chooses what to ask; it ends when in
+    ``level`` of the draws of the strengths the first k are the same ones. A pair may be asked
+    again: this is for comparators that answer at random to some degree. For one that always says
+    the same, `quicksort` needs fewer questions.
+
+    Parameters
+    ----------
+    items : sequence, array or frame
+        The things to put in order, two or more.
+    prefer : callable
+        ``prefer(u, v)``, the probability that u goes before v, or True and False; 1/2 is a tie.
+    goal : {"top", "best", "order"}, default="top"
+        What must be settled: the set of the first k, the best one, or the whole order.
+    k : int, default=None
+        Size of the top, for ``goal="top"`` only.
+    level : float, default=0.95
+        How sure it must be. As it is looked at again and again, the probability of an error at the
+        end may be larger than 1 - level; the experiment ``contests`` counts it.
+    at_once : int, default=8
+        Questions that are chosen together, and asked concurrently by `aask`.
+    batch, max_calls, log, random_state, progress
+        As in `quicksort`; a log is gone on from.
+
+    Returns
+    -------
+    Ranking
+        Items by strength; ``certain`` is True for the first k places if they were settled. The
+        model is ``BradleyTerry().fit_log(items, ranking.log)``.
+
+    See Also
+    --------
+    aask : The same for a comparator that is awaited.
+
+    Examples
+    --------
+    >>> import random
+    >>> from rankwise.preference import ask
+    >>> words = ["pear", "fig", "apple", "quince", "kiwi"]
+    >>> coin = random.Random(0)
+    >>> def prefer(u, v):
+    ...     return (u < v) == (coin.random() < 0.8)
+    >>> ranking = ask(words, prefer, goal="best", random_state=0)
+    >>> ranking.order[0], bool(ranking.certain[0])
+    ('apple', True)
+    """
+    desk = _desk(items, prefer, batch, max_calls, log, progress)
+    return desk.run(_informative(desk, goal, k, level, at_once, random_state))
+
+
+async def aask(
+    items: Any,
+    prefer: Callable[..., Any],
+    *,
+    goal: str = "top",
+    k: int | None = None,
+    level: float = 0.95,
+    at_once: int = 8,
+    batch: bool = False,
+    max_calls: int | None = None,
+    log: list[Any] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Ask an async comparator about the pairs that tell most; see `ask`.
+
+    All ``at_once`` questions of a round are awaited concurrently.
+
+    Examples
+    --------
+    >>> import asyncio, random
+    >>> from rankwise.preference import aask
+    >>> coin = random.Random(0)
+    >>> async def prefer(u, v):
+    ...     return (u < v) == (coin.random() < 0.8)
+    >>> words = ["pear", "fig", "apple", "quince", "kiwi"]
+    >>> asyncio.run(aask(words, prefer, goal="best", random_state=0)).order[0]
+    'apple'
+    """
+    desk = _desk(items, prefer, batch, max_calls, log, progress)
+    return await desk.arun(_informative(desk, goal, k, level, at_once, random_state), at_once)
+
+
+def _desk(
+    items: Any, prefer: Any, batch: bool, max_calls: int | None, log: Any, progress: Any
+) -> Desk:
+    desk = Desk(
+        items,
+        prefer,
+        batch=batch,
+        repeats=1,
+        symmetrise=False,
+        max_calls=max_calls,
+        log=[] if log is None else log,
+        progress=progress,
+    )
+    if desk.n < 2:
+        raise ValueError(f"items has {desk.n} items: there is nothing to compare")
+    return desk
+
+
+def _check_goal(goal: str, k: int | None, n: int) -> int | None:
+    """Return the size of the top, None for the whole order."""
+    check_word(goal, "goal", GOALS)
+    if (goal == "top") != (k is not None):
+        raise ValueError(
+            f"k={k!r} with goal={goal!r}: k is the size of the top, goal='top' needs it"
+        )
+    if k is not None and check_whole(k, "k") >= n:
+        raise ValueError(f"k={k} must be less than the {n} items")
+    return {"order": None, "top": k, "best": 1}[goal]
+
+
+def _informative(
+    desk: Desk, goal: str, k: int | None, level: float, at_once: int, random_state: Any
+) -> Sort[Ranking]:
+    top = _check_goal(goal, k, desk.n)
+    check_level(level)
+    check_whole(at_once, "at_once")
+    random = check_random_state(random_state)
+    log: list[Any] = desk.log if desk.log is not None else []
+    if not log:
+        # Everyone meets two others, each once as the first.
+        circle = random.permutation(desk.n)
+        pairs = np.column_stack([circle, np.roll(circle, -1)])[: desk.n if desk.n > 2 else 1]
+        yield from _asked(desk, pairs)
+    while True:
+        model = _model(desk.n, log)
+        order = model.ranking().order.astype(np.int64)
+        settled = _share(model, order, top) >= level
+        left = np.inf if desk.max_calls is None else desk.max_calls - desk.n_calls
+        if settled or left <= 0:
+            break
+        seed = int(random.randint(2**31))
+        found = next_pairs(model, int(min(at_once, left)), goal=goal, k=k, random_state=seed)
+        yield from _asked(desk, np.array(found, dtype=np.int64))
+    positions = np.empty(desk.n, dtype=np.int64)
+    positions[order] = np.arange(1, desk.n + 1)
+    certain = (np.arange(desk.n) < (desk.n if top is None else top)) & settled
+    return Ranking(
+        order=desk.take(order),
+        positions=positions,
+        n_calls=desk.n_calls,
+        n_batches=desk.n_batches,
+        log=desk.log,
+        certain=certain,
+    )
+
+
+def _asked(desk: Desk, pairs: Any) -> Sort[None]:
+    """Ask about pairs, as many as may be; the desk keeps the answers."""
+    left = len(pairs) if desk.max_calls is None else desk.max_calls - desk.n_calls
+    if min(left, len(pairs)) > 0:
+        yield np.ascontiguousarray(pairs[:left, 0]), np.ascontiguousarray(pairs[:left, 1])
+
+
+def _model(n: int, log: list[Any]) -> BradleyTerry:
+    """Fit the answers; that some strengths rest on the prior is in the nature of the matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return BradleyTerry(n_draws=500).fit_log(range(n), log)
+
+
+def _share(model: BradleyTerry, order: Any, top: int | None) -> float:
+    """Return the share of draws whose first items, or whose order, are those of the estimate."""
+    drawn: Floats = model.strengths_ + draw_errors(model.covariance("model"), model.n_draws, 0)
+    if top is None:
+        return float((np.diff(drawn[:, order], axis=1) < 0).all(axis=1).mean())
+    inside = drawn[:, order[:top]].min(axis=1)
+    return float((inside > drawn[:, order[top:]].max(axis=1)).mean())

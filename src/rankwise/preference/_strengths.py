@@ -1,0 +1,263 @@
+"""What models of strengths share: intervals, places, and the order."""
+
+import csv
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.base import Ranking
+from rankwise.engine._sklearn import Interval
+from rankwise.engine.arguments import check_word, shortened
+from rankwise.engine.files import replacing
+from rankwise.engine.ids import find_ids, listed_ids
+from rankwise.engine.solvers.contests import (
+    Groups,
+    covariance_of,
+    draw_errors,
+    draw_gaps,
+    rank_bounds,
+)
+from rankwise.engine.warn import warn_user
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+KINDS = ("sandwich", "model")
+PRIOR = 5.0
+"""Standard deviation of the default prior: strengths are hardly ever further than 15 from 0."""
+
+
+class StrengthsMixin:
+    """Items on a line, each with its strength, and how sure that is.
+
+    A model sets ``items_``, ``strengths_`` and, for all its parameters with the strengths first,
+    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_spread`` (the sum of
+    squared slopes).
+    """
+
+    _strength_constraints: ClassVar[dict[str, Any]] = {
+        "prior": [Interval(Real, 0, None, closed="neither"), None],
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "n_draws": [Interval(Integral, 100, None, closed="left")],
+        "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
+    }
+
+    items_: NDArray[Any]
+    strengths_: Floats
+    level: float
+    prior: float | None
+    n_draws: int
+    random_state: int
+    _inverse: Floats
+    _spread: Floats
+
+    def covariance(self, kind: str = "sandwich") -> Floats:
+        """Return the covariance of the strengths, of shape (n, n); its rows add to 0.
+
+        Parameters
+        ----------
+        kind : {"sandwich", "model"}, default="sandwich"
+            "model" is the inverse of the information, right if the model is. "sandwich" also holds
+            if contests vary more or less than the model says; each is counted as if it had been
+            left out of the fit (HC3).
+        """
+        check_is_fitted(self)
+        n = len(self.items_)
+        return self._covariance(kind)[:n, :n]
+
+    def _covariance(self, kind: str) -> Floats:
+        check_word(kind, "kind", KINDS)
+        return covariance_of(self._inverse, self._spread, len(self.items_), kind)
+
+    def interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
+        """Return the ends of each strength's interval, of shape (n, 2).
+
+        Each holds its strength with the probability ``level``; strengths add to 0, so that an
+        interval is about the distance from the mean item.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level; None: the model's.
+        kind : {"sandwich", "model"}, default="sandwich"
+            See `covariance`.
+        """
+        check_is_fitted(self)
+        return ends_of(self.strengths_, self.covariance(kind), self._level(level))
+
+    def rank_interval(self, level: float | None = None, *, kind: str = "sandwich") -> Indices:
+        """Return the best and the worst place of each item, of shape (n, 2), from 1.
+
+        All of them hold at once with the probability ``level``. The differences of all pairs are
+        tested together, by the largest one in ``n_draws`` draws of the joint normal; an item's best
+        place is behind those that are surely better, its worst before those that are surely worse.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level; None: the model's.
+        kind : {"sandwich", "model"}, default="sandwich"
+            See `covariance`.
+        """
+        check_is_fitted(self)
+        return self._ranks(self.covariance(kind), self._level(level))
+
+    def _ranks(self, covariance: Floats, level: float) -> Indices:
+        gaps = draw_gaps(self._errors(covariance), covariance)
+        return rank_bounds(self.strengths_, covariance, gaps, level)
+
+    @property
+    def p_best_(self) -> Floats:
+        """The share of draws of the joint normal in which each item is the strongest."""
+        check_is_fitted(self)
+        return self._best(self.covariance())
+
+    def _best(self, covariance: Floats) -> Floats:
+        drawn = self.strengths_ + self._errors(covariance)
+        return np.bincount(drawn.argmax(axis=1), minlength=len(self.items_)) / len(drawn)
+
+    def _errors(self, covariance: Floats) -> Floats:
+        return draw_errors(covariance, self.n_draws, self.random_state)
+
+    def ranking(self) -> Ranking:
+        """Return the items, strongest first; equal ones as in ``items_``."""
+        check_is_fitted(self)
+        found = Ranking.from_scores(self.strengths_)
+        return Ranking(order=self.items_[found.order], positions=found.positions)
+
+    def prefer(self, u: Any, v: Any) -> Any:
+        """Return the probability that u goes before v, half of a tie's included.
+
+        Parameters
+        ----------
+        u, v : ids, or lists or arrays of ids
+            Two items, or as many on each side. It serves as the comparator of `quicksort`.
+
+        Returns
+        -------
+        float, or ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        many = [isinstance(ids, list | np.ndarray) or hasattr(ids, "__array__") for ids in (u, v)]
+        if many[0] != many[1]:
+            raise ValueError(
+                f"u={shortened(u)} and v={shortened(v)} must be two items or two lists"
+            )
+        pairs = [
+            find_ids(ids if many[0] else [ids], self.items_, name)
+            for ids, name in ((u, "u"), (v, "v"))
+        ]
+        if len(pairs[0]) != len(pairs[1]):
+            raise ValueError(f"u has {len(pairs[0])} items and v {len(pairs[1])}: give as many")
+        found = self._prefer(*pairs)
+        return found if many[0] else float(found[0])
+
+    def _prefer(self, first: Indices, second: Indices) -> Floats:
+        raise NotImplementedError
+
+    def table(self, level: float | None = None) -> dict[str, Any]:
+        """Return what is known of each item as columns, strongest first.
+
+        They are ``item``, ``strength``, ``low``, ``high``, ``rank``, ``best_rank``, ``worst_rank``
+        and ``p_best``.
+        """
+        check_is_fitted(self)
+        chosen, covariance = self._level(level), self.covariance()
+        order = np.argsort(-self.strengths_, kind="stable")
+        low, high = ends_of(self.strengths_, covariance, chosen).T
+        best, worst = self._ranks(covariance, chosen).T
+        columns = {
+            "item": self.items_,
+            "strength": self.strengths_,
+            "low": low,
+            "high": high,
+            "rank": self.ranking().positions,
+            "best_rank": best,
+            "worst_rank": worst,
+            "p_best": self._best(covariance),
+        }
+        return {name: column[order] for name, column in columns.items()}
+
+    def to_csv(self, path: str | Path, level: float | None = None) -> None:
+        """Write `table` as csv; the file is complete or absent."""
+        columns = self.table(level)
+        with (
+            replacing(Path(path)) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def _level(self, level: float | None) -> float:
+        return self.level if level is None else check_level(level)
+
+    def _answer_groups(self, groups: Groups, n_alone: int) -> None:
+        """Warn of items whose strength rests on the prior, or refuse them if there is none.
+
+        ``n_alone`` of the items are in no contest at all.
+        """
+        said = _said(groups, self.items_, n_alone)
+        if not said:
+            return
+        if self.prior is None:
+            raise ValueError(
+                f"{said}: without a prior their strengths have no finite best; set prior={PRIOR}, "
+                "leave these items out or add contests"
+            )
+        warn_user(
+            f"{said}: how far they are from the others rests on the prior, a normal with the "
+            f"standard deviation prior={self.prior}; add contests, or leave these items out"
+        )
+
+    def _check_loaded(self) -> None:
+        """Refuse what does not belong together, when a model was read from a file."""
+        if not hasattr(self, "strengths_"):
+            return
+        n, p = len(self.items_), len(self._inverse)
+        shapes = self.strengths_.shape, self._inverse.shape, self._spread.shape
+        if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
+            raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
+
+
+def check_level(level: Any) -> float:
+    """Return a level between 0 and 1."""
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level={shortened(level)} must lie between 0 and 1, such as 0.95")
+    return float(level)
+
+
+def ends_of(values: Floats, covariance: Floats, level: float) -> Floats:
+    """Return the ends of normal intervals of values, of shape (n, 2)."""
+    half = ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return np.column_stack([values - half, values + half])
+
+
+def _said(groups: Groups, items: NDArray[Any], n_alone: int) -> str:
+    """Say which items the contests alone can't place; nothing if there are none."""
+    if groups.is_one:
+        return ""
+    said = []
+    sizes = np.bincount(groups.connected)
+    if len(sizes) > 1:
+        apart = np.flatnonzero(groups.connected != sizes.argmax())
+        said.append(
+            f"the contests fall into {len(sizes)} unconnected groups"
+            + (f", {n_alone} of them items without a contest" if n_alone else "")
+            + f", apart from the largest: {listed_ids(items[apart].tolist())}"
+        )
+    for found, words in ((groups.never_lost, "never lost"), (groups.never_won, "never won")):
+        if len(found):
+            said.append(f"{listed_ids(items[found].tolist())} {words}")
+    if not said:
+        sizes = np.bincount(groups.strong)
+        apart = np.flatnonzero(groups.strong != sizes.argmax())
+        said.append(
+            f"{listed_ids(items[apart].tolist())} won or lost every contest with the others"
+        )
+    return "; ".join(said)

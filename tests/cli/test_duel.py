@@ -1,0 +1,67 @@
+"""The command that reads a table of contests."""
+
+import csv
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankwise.cli._commands import rankwise
+
+random = np.random.default_rng(0)
+
+
+@pytest.fixture
+def table(tmp_path):
+    truth = {"ann": 1.0, "bob": 0.0, "cid": -1.0, "dot | eel": -1.5}
+    names = list(truth)
+    with (tmp_path / "duels.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["judge", "model_a", "model_b", "winner"])
+        for i in range(300):
+            u, v = random.choice(4, 2, replace=False)
+            chance = 1 / (1 + np.exp(truth[names[v]] - truth[names[u]]))
+            won = "model_a" if random.random() < chance else "model_b"
+            judge = f"j{i % 3}"
+            if judge == "j2":
+                won = ["model_a", "model_b"][random.integers(2)]
+            writer.writerow([judge, names[u], names[v], "tie (bothbad)" if i % 5 == 0 else won])
+    return tmp_path / "duels.csv"
+
+
+def run(*arguments):
+    return CliRunner().invoke(rankwise, ["duel", *map(str, arguments)])
+
+
+def test_the_table_is_printed(table):
+    said = run(table, "--rater", "judge")
+    assert said.exit_code == 0, said.output
+    for words in ("ann comes first", "named first", "of 3 raters answer at random", "unexplained"):
+        assert words in said.output.replace("\n", " ")
+    assert list(table.parent.iterdir()) == [table]
+
+
+def test_the_report_is_written(table, tmp_path):
+    out = tmp_path / "out"
+    said = run(table, "--no-order", "--ties", "rao-kupper", "--out", out, "--rater", "judge")
+    assert said.exit_code == 0, said.output
+    found = {path.name for path in out.iterdir()}
+    assert {"report.html", "strengths.csv", "strengths.png", "wins.png", "raters.png"} <= found
+    rows = list(csv.DictReader((out / "strengths.csv").read_text().splitlines()))
+    assert rows[0]["item"] == "ann"
+    assert len(rows) == 4
+    assert "dot | eel" in (out / "report.html").read_text()
+
+
+def test_refusals(table, tmp_path):
+    said = run(table, "--rater", "nobody")
+    assert said.exit_code == 1
+    assert "the columns are judge" in said.output
+    said = run(table, "--outcome", "who")
+    assert said.exit_code == 1
+    assert "no 'who'" in said.output
+    bad = tmp_path / "bad.csv"
+    bad.write_text("left,right,winner\na,b,c\n")
+    said = run(bad)
+    assert said.exit_code == 1
+    assert "bad.csv:2: the outcome is 'c'" in said.output
