@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise import __version__
+from rankwise.cli._completion import completion
+from rankwise.cli._group import Commands
 from rankwise.cli._order import order
 from rankwise.cli._serve import serve
-from rankwise.engine.terminal import degrade_output, sentence
 from rankwise.reports._terminal import show
 
 
@@ -31,26 +32,7 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
         return list(EXPERIMENTS) if chosen == "all" else [chosen]
 
 
-class _Commands(click.Group):
-    """All commands: what they can't do is said in a line, on any terminal."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        degrade_output()
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except ImportError as error:
-            if (error.name or "").partition(".")[0] == "rankwise":
-                raise
-            hint = "" if "pip install" in str(error) else "; pip install 'rankwise[all]'"
-            raise click.ClickException(f"{sentence(error)}{hint}") from error
-        except (OSError, ValueError) as error:
-            raise click.ClickException(sentence(error)) from error
-
-
-@click.group(cls=_Commands)
+@click.group(cls=Commands, epilog="rankwise COMMAND --help tells more, with examples.")
 @click.version_option(__version__, prog_name="rankwise")
 def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
@@ -146,5 +128,6 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+rankwise.add_command(completion)
 rankwise.add_command(order)
 rankwise.add_command(serve)

@@ -4,6 +4,6 @@
 ``python -m rankwise.persistence show FILE`` tells what is in a file without loading it.
 """
 
-from rankwise.persistence._models import load, save
+from rankwise.persistence._models import load, read_notes, save
 
-__all__ = ["load", "save"]
+__all__ = ["load", "read_notes", "save"]
