@@ -15,6 +15,7 @@ from rankwise.cli._completion import completion
 from rankwise.cli._group import Commands
 from rankwise.cli._order import order
 from rankwise.cli._serve import serve
+from rankwise.cli._stream import stream
 from rankwise.reports._terminal import show
 
 
@@ -131,3 +132,4 @@ def doctor(no_test: bool) -> None:
 rankwise.add_command(completion)
 rankwise.add_command(order)
 rankwise.add_command(serve)
+rankwise.add_command(stream)

@@ -1,5 +1,6 @@
 """All commands as one: grouped by what a person wants, mistakes told in a line."""
 
+import warnings
 from typing import Any
 
 import click
@@ -26,6 +27,11 @@ SECTIONS = {
 _ALIASES = {"order": "sort"}
 
 
+def _warn(message: Warning | str, *_: Any) -> None:
+    """Tell a warning in a line, without the code that gives it."""
+    click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+
+
 class Commands(click.Group):
     """All commands: what they can't do is said in a line, on any terminal."""
 
@@ -33,7 +39,9 @@ class Commands(click.Group):
         """Run a command; the exit status is 1 for a mistake and 130 for Ctrl-C."""
         degrade_output()
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _warn
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (click.Abort, KeyboardInterrupt):

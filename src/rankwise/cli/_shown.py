@@ -35,9 +35,9 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         console.print(grid)
 
 
-def show_json(value: Any) -> None:
+def show_json(value: Any, *, err: bool = False) -> None:
     """Print a value as one line of JSON; a number that is not finite becomes null."""
-    click.echo(json.dumps(_plain(value), ensure_ascii=False))
+    click.echo(json.dumps(_plain(value), ensure_ascii=False), err=err)
 
 
 def _plain(value: Any) -> Any:
