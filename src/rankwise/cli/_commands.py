@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise import __version__
+from rankwise.cli._aggregate import aggregate
 from rankwise.cli._completion import completion
+from rankwise.cli._data import data
 from rankwise.cli._group import Commands
-from rankwise.cli._order import order
 from rankwise.cli._serve import serve
+from rankwise.cli._sort import sort
 from rankwise.cli._stream import stream
 from rankwise.reports._terminal import show
 
@@ -129,7 +131,9 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+rankwise.add_command(aggregate)
 rankwise.add_command(completion)
-rankwise.add_command(order)
+rankwise.add_command(data)
 rankwise.add_command(serve)
+rankwise.add_command(sort)
 rankwise.add_command(stream)

@@ -40,7 +40,7 @@ class Commands(click.Group):
         degrade_output()
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _warn
+                warnings.showwarning = _warn  # type: ignore[assignment]
                 return super().invoke(ctx)
         except BrokenPipeError:
             raise
