@@ -14,7 +14,12 @@ from rankwise import __version__
 from rankwise.cli._aggregate import aggregate
 from rankwise.cli._completion import completion
 from rankwise.cli._data import data
+from rankwise.cli._evaluate import evaluate
+from rankwise.cli._explain import explain
+from rankwise.cli._fit import fit
 from rankwise.cli._group import Commands
+from rankwise.cli._predict import predict
+from rankwise.cli._rank import rank
 from rankwise.cli._serve import serve
 from rankwise.cli._sort import sort
 from rankwise.cli._stream import stream
@@ -131,9 +136,17 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-rankwise.add_command(aggregate)
-rankwise.add_command(completion)
-rankwise.add_command(data)
-rankwise.add_command(serve)
-rankwise.add_command(sort)
-rankwise.add_command(stream)
+for _command in (
+    aggregate,
+    completion,
+    data,
+    evaluate,
+    explain,
+    fit,
+    predict,
+    rank,
+    serve,
+    sort,
+    stream,
+):
+    rankwise.add_command(_command)

@@ -118,9 +118,9 @@ def sort(
         click.echo(f"\n{answers.told()}", err=True)
         raise click.exceptions.Exit(130) from None
     except click.ClickException as error:
-        if comparator is not None and answers.kept:
-            error.message += f". {answers.told()}"
-        raise
+        if comparator is None or not answers.kept:
+            raise
+        raise click.ClickException(f"{error.message}. {answers.told()}") from error
     _show(file, ranking, top, as_json)
 
 
