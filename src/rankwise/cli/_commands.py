@@ -3,7 +3,6 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from rich.progress import track
 
 from rankwise import __version__
 from rankwise.cli._aggregate import aggregate
+from rankwise.cli._compare import check_out, compare
 from rankwise.cli._completion import completion
 from rankwise.cli._data import data
 from rankwise.cli._evaluate import evaluate
@@ -73,7 +73,7 @@ def experiment(names: list[str], full: bool, seed: int, out: Path) -> None:
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("agg")
-    _check_out(out)
+    check_out(out)
     console = Console(markup=False, emoji=False)
     if len(names) == 1:
         _run(names[0], full, seed, out, console)
@@ -97,16 +97,6 @@ def _run(name: str, full: bool, seed: int, out: Path, console: Console) -> None:
     paths = report.save(out)
     show(report, console)
     console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
-
-
-def _check_out(out: Path) -> None:
-    """Refuse a folder that can't be written to, or made, before any work is done."""
-    nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
-    try:
-        with TemporaryFile(dir=nearest):
-            pass
-    except OSError as error:
-        raise click.ClickException(f"--out {out}: {error.strerror}") from error
 
 
 @rankwise.command()
@@ -138,6 +128,7 @@ def doctor(no_test: bool) -> None:
 
 for _command in (
     aggregate,
+    compare,
     completion,
     data,
     evaluate,

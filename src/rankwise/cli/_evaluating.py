@@ -8,8 +8,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.cli._tables import Kept, column_of, load_model, predictions, read_frame, scores
-from rankwise.comparison import TableFile, recognise
+from rankwise.cli._tables import Kept, Read, column_of, load_model, predictions, read_frame, scores
+from rankwise.comparison import recognise
 from rankwise.comparison._held_out import HeldOut, measure_held_out
 from rankwise.comparison._measures import Answers, measures_of
 from rankwise.datasets._files import pandas
@@ -41,7 +41,7 @@ def evaluate_models(
     kind = first.facts.get("kind") or recognise(held.frame, target=goal).kind
     kind = "relevance" if ratings else kind
     labels = _labels(models, held, goal) if kind == "grades" else None
-    y = _ranks(held.frame[goal], labels, goal) if labels else np.asarray(held.frame[goal], float)
+    y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
     qid = None if lists is None else pandas().factorize(held.frame[lists])[0].astype(np.int64)
     answers = [_answers(kept, held, labels) for kept in models]
     measures = measures_of(kind, lists=qid is not None)
@@ -59,7 +59,7 @@ def evaluate_models(
     return facts, found
 
 
-def _labels(models: Sequence[Kept], held: TableFile, goal: str) -> list[Any]:
+def _labels(models: Sequence[Kept], held: Read, goal: str) -> list[Any]:
     """Return the grades, lowest first."""
     for kept in models:
         if kept.graded:
@@ -80,7 +80,7 @@ def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
     return codes + 1.0
 
 
-def _answers(kept: Kept, held: TableFile, labels: list[Any] | None) -> Answers:
+def _answers(kept: Kept, held: Read, labels: list[Any] | None) -> Answers:
     """Return the scores of a model, and the ranks of the grades that it predicts."""
     found = scores(kept, held)
     if labels is None:

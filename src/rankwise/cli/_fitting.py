@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from rankwise.cli._shown import table_notes
 from rankwise.cli._tables import read_frame
 from rankwise.comparison import Task, recognise
 from rankwise.comparison._compare import fit_final
@@ -33,8 +34,9 @@ def fit_table(frame: Any, task: Task, method: str | None, path: Path, seed: int)
     if task.kind == "ratings":
         if method not in {None, "TasteModel"}:
             raise click.ClickException(f"--method {method}: ratings are for TasteModel")
-        ratings = RatingTable.from_frame(frame, **task.roles)
-        save(TasteModel().fit(ratings), path, notes={"table": {"kind": task.kind, **task.roles}})
+        parts: dict[str, Any] = task.roles
+        ratings = RatingTable.from_frame(frame, **parts)
+        save(TasteModel().fit(ratings), path, notes=table_notes(task, ratings))
         return {"method": "TasteModel", "setting": {}, "rows": ratings.n_ratings}
     problem = make_problem(frame, task)
     fitting = {one.name: one for one in methods_for(problem) if not one.baseline}
@@ -47,6 +49,5 @@ def fit_table(frame: Any, task: Task, method: str | None, path: Path, seed: int)
     measure = measures_of(problem.kind, lists=problem.qid is not None)[0]
     setting = choose(fitting[name], problem, measure, seed)
     model = fit_final(fitting[name], problem, setting, seed)
-    facts = {"kind": task.kind, **task.roles, "labels": problem.labels}
-    save(model, path, notes={"table": facts})
+    save(model, path, notes=table_notes(task, problem))
     return {"method": name, "setting": setting, "rows": len(problem.y)}

@@ -20,6 +20,12 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def table_notes(task: Any, problem: Any) -> dict[str, Any]:
+    """Return what is kept beside a model about the table that it was fitted to."""
+    labels = getattr(problem, "labels", None)
+    return {"table": {"kind": task.kind, **task.roles, "labels": labels}}
+
+
 def note(text: str) -> None:
     """Tell a person at the terminal something; a pipe or a file gets none of it."""
     if sys.stderr.isatty():

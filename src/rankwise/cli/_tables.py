@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from rankwise.cli._shown import note
-from rankwise.comparison import TableFile, prepare_like, read_table
+from rankwise.comparison import prepare_like, read_table
 from rankwise.datasets._files import pandas
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
@@ -43,6 +43,13 @@ class Kept(NamedTuple):
         return hasattr(self.last, "classes_")
 
 
+class Read(NamedTuple):
+    """The rows of a table, a data frame, and the parts of columns that its format tells."""
+
+    frame: Any
+    roles: dict[str, str]
+
+
 def load_model(path: Path) -> Kept:
     """Load a model and the facts beside it."""
     notes = read_notes(path)
@@ -51,16 +58,16 @@ def load_model(path: Path) -> Kept:
     return Kept(path, load(path), facts if isinstance(facts, dict) else {})
 
 
-def read_frame(path: Path) -> TableFile:
+def read_frame(path: Path) -> Read:
     """Read a table of rows."""
     table = read_table(path)
     if table.frame is None:
         raise click.ClickException(f"{path} holds rankings: they are for rankwise aggregate {path}")
     note(f"{path}: {len(table.frame):,} rows, {table.what}")
-    return table
+    return Read(table.frame, table.roles)
 
 
-def rows_for(kept: Kept, table: TableFile) -> Any:
+def rows_for(kept: Kept, table: Read) -> Any:
     """Return the rows of a table as a model takes them."""
     if "columns" in kept.facts:
         return _numbers(table.frame, kept.facts["columns"])
@@ -77,7 +84,7 @@ def rows_for(kept: Kept, table: TableFile) -> Any:
     return _numbers(table.frame, left)
 
 
-def predictions(kept: Kept, table: TableFile) -> NDArray[Any]:
+def predictions(kept: Kept, table: Read) -> NDArray[Any]:
     """Return what a model says of each row: a grade, or a score."""
     if isinstance(kept.last, TasteModel):
         user, item = (column_of(kept, table, part) for part in ("user", "item"))
@@ -85,7 +92,7 @@ def predictions(kept: Kept, table: TableFile) -> NDArray[Any]:
     return np.asarray(kept.model.predict(rows_for(kept, table)))
 
 
-def scores(kept: Kept, table: TableFile) -> NDArray[np.float64]:
+def scores(kept: Kept, table: Read) -> NDArray[np.float64]:
     """Return the scores by which a model ranks rows."""
     if not kept.graded:
         return predictions(kept, table).astype(np.float64)
@@ -97,7 +104,7 @@ def scores(kept: Kept, table: TableFile) -> NDArray[np.float64]:
     )
 
 
-def column_of(kept: Kept, table: TableFile, part: str, given: str | None = None) -> str:
+def column_of(kept: Kept, table: Read, part: str, given: str | None = None) -> str:
     """Return the column of a part: the one that is told, else the model's, else the format's."""
     found = next((c for c in (given, kept.facts.get(part), table.roles.get(part)) if c), None)
     if found is None or found not in table.frame:

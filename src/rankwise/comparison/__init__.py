@@ -7,13 +7,16 @@ from rankwise.comparison._columns import (
     prepare,
     prepare_like,
 )
+from rankwise.comparison._compare import Comparison, compare
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._tables import TableFile, read_table
 
 __all__ = [
     "Columns",
+    "Comparison",
     "TableFile",
     "Task",
+    "compare",
     "look_at_columns",
     "make_transformer",
     "prepare",

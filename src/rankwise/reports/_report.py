@@ -45,6 +45,31 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A question that a report answers.
+
+    Attributes
+    ----------
+    title : str
+        The question.
+    text : list of str
+        The answer, a paragraph each.
+    figures : dict of str to Figure
+        Pictures of it, by the name of their file.
+    tables : list of Table
+        Its numbers.
+    code : str
+        Lines of a program.
+    """
+
+    title: str
+    text: list[str] = field(default_factory=list)
+    figures: "dict[str, Figure]" = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    code: str = ""
+
+
+@dataclass(frozen=True)
 class Report:
     """What was done, and what came out.
 
@@ -58,6 +83,8 @@ class Report:
         What they say.
     figures : dict of str to Figure
         The pictures, by the name of their file.
+    sections : list of Section
+        Further questions, each with its answer. Terminals and csv leave them out.
 
     Examples
     --------
@@ -76,11 +103,21 @@ class Report:
     tables: list[Table]
     findings: list[str]
     figures: "dict[str, Figure]" = field(default_factory=dict)
+    sections: list[Section] = field(default_factory=list)
+
+    def all_figures(self) -> "dict[str, Figure]":
+        """Return the figures of the report and of its sections."""
+        found = dict(self.figures)
+        for section in self.sections:
+            found |= section.figures
+        return found
 
     def save(
         self, folder: str | Path, formats: Sequence[str] = ("csv", "json", "md", "html")
     ) -> list[Path]:
-        """Write ``report.md`` and so on, and the figures as PNG; return the paths, HTML last.
+        """Write ``report.md`` and so on; return the paths, HTML last.
+
+        Figures are inside the HTML, and PNG files beside all others.
 
         Each file is complete or absent: it is written under another name and then renamed.
 
@@ -96,7 +133,8 @@ class Report:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        for name, figure in self.figures.items():
+        beside = self.all_figures() if set(formats) != {"html"} else {}
+        for name, figure in beside.items():
             paths.append(folder / f"{name}.png")
             with replacing(paths[-1]) as temporary:
                 temporary.write_bytes(png(figure))
