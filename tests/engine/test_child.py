@@ -47,3 +47,18 @@ def test_without_an_interpreter(monkeypatch, frozen):
     monkeypatch.setattr(subprocess, "run", None)
     with pytest.raises(OSError, match="no Python interpreter"):
         call(os.getpid)
+
+
+def test_one_process_makes_several_calls():
+    with child.Child() as worker:
+        first = worker.call(os.getpid)
+        assert worker.call(os.getpid) == first
+        with pytest.raises(TimeoutError):
+            worker.call(partial(time.sleep, 600), deadline=monotonic() + 0.1)
+        second = worker.call(os.getpid)
+        assert second != first
+        with pytest.raises(ChildError, match="ZeroDivisionError"):
+            worker.call(partial(operator.floordiv, 1, 0))
+        assert worker.call(partial(len, bytes(10**7))) == 10**7
+    with pytest.raises(OSError, match="No such process"):
+        os.kill(second, 0)

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from rankwise import save
+from rankwise import load, save
 from rankwise.ordinal import PRank
+from rankwise.persistence import read_notes
 from rankwise.persistence.__main__ import main
 
 
@@ -72,3 +73,27 @@ def test_as_a_command(path):
         check=True,
     )
     assert "PRank" in done.stdout
+
+
+def test_notes_are_kept_beside_the_model(path, graded, capsys):
+    assert read_notes(path) == {}
+    model = PRank().fit(*graded)
+    save(model, path, notes={"rows": 3, "columns": ["é"]})
+    assert read_notes(path) == {"rows": 3, "columns": ["é"]}
+    assert (load(path).coef_ == model.coef_).all()
+    main(["show", str(path)])
+    assert "rows = 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("notes", [[1], {"a": float("nan")}, {"a": {1, 2}}, 3])
+def test_notes_that_json_can_not_hold(path, graded, notes):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="notes="):
+        save(PRank().fit(*graded), path, notes=notes)
+    assert path.read_bytes() == before
+
+
+def test_notes_of_what_is_no_model(tmp_path):
+    (tmp_path / "no").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="no can't be read"):
+        read_notes(tmp_path / "no")

@@ -1,39 +1,28 @@
 """The commands."""
 
-from typing import Any
-
 import click
 from rich.console import Console
 
 from rankwise import __version__
+from rankwise.cli._aggregate import aggregate
+from rankwise.cli._compare import compare
+from rankwise.cli._completion import completion
+from rankwise.cli._data import data
 from rankwise.cli._duel import duel
+from rankwise.cli._evaluate import evaluate
 from rankwise.cli._experiment import experiment
+from rankwise.cli._explain import explain
 from rankwise.cli._export import export
-from rankwise.cli._order import order
+from rankwise.cli._fit import fit
+from rankwise.cli._group import Commands
+from rankwise.cli._predict import predict
+from rankwise.cli._rank import rank
 from rankwise.cli._serve import serve
-from rankwise.engine.terminal import degrade_output, sentence
+from rankwise.cli._sort import sort
+from rankwise.cli._stream import stream
 
 
-class _Commands(click.Group):
-    """All commands: what they can't do is said in a line, on any terminal."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        degrade_output()
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except ImportError as error:
-            if (error.name or "").partition(".")[0] == "rankwise":
-                raise
-            hint = "" if "pip install" in str(error) else "; pip install 'rankwise[all]'"
-            raise click.ClickException(f"{sentence(error)}{hint}") from error
-        except (OSError, ValueError) as error:
-            raise click.ClickException(sentence(error)) from error
-
-
-@click.group(cls=_Commands)
+@click.group(cls=Commands, epilog="rankwise COMMAND --help tells more, with examples.")
 @click.version_option(__version__, prog_name="rankwise")
 def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
@@ -66,8 +55,21 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-rankwise.add_command(experiment)
-rankwise.add_command(duel)
-rankwise.add_command(order)
-rankwise.add_command(export)
-rankwise.add_command(serve)
+for _command in (
+    aggregate,
+    compare,
+    completion,
+    data,
+    duel,
+    evaluate,
+    experiment,
+    explain,
+    export,
+    fit,
+    predict,
+    rank,
+    serve,
+    sort,
+    stream,
+):
+    rankwise.add_command(_command)

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import track
 
+from rankwise.cli._compare import check_out
 from rankwise.engine.terminal import sentence
 from rankwise.reports._terminal import show
 
@@ -86,7 +86,7 @@ def experiment(names: list[str], full: bool, data: str, jobs: int, seed: int, ou
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("agg")
-    _check_out(out)
+    check_out(out)
     console = Console(markup=False, emoji=False)
     options = {"seed": seed, "jobs": jobs}
     with _data_in(data):
@@ -171,13 +171,3 @@ def _data_in(data: str) -> Iterator[None]:
             del os.environ["RANKWISE_DATA"]
         else:
             os.environ["RANKWISE_DATA"] = before
-
-
-def _check_out(out: Path) -> None:
-    """Refuse a folder that can't be written to, or made, before any work is done."""
-    nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
-    try:
-        with TemporaryFile(dir=nearest):
-            pass
-    except OSError as error:
-        raise click.ClickException(f"--out {out}: {error.strerror}") from error

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 from rankwise.datasets._registry import REGISTRY, dataset_info
 from rankwise.engine.terminal import degrade_output, sentence
+
+if TYPE_CHECKING:
+    from rankwise.datasets._check import Finding
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,11 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check.add_argument("path", metavar="PATH", type=Path)
     options = parser.parse_args(arguments)
     degrade_output()
+    status = 0
     try:
         if options.command == "list":
-            status = _list()
+            print_list()
+        elif options.command == "show":
+            print_entry(options.name)
         else:
-            status = _show(options.name) if options.command == "show" else _check(options.path)
+            from rankwise.datasets._check import check as look  # noqa: PLC0415
+
+            findings = look(options.path)
+            print_findings(findings)
+            status = 0 if is_good(findings) else 1
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -41,13 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _list() -> int:
+def print_list() -> None:
+    """Print what every data set is, a few lines each."""
     for entry in REGISTRY.values():
         print(f"{entry.name:16} {entry.what}\n{'':16} {entry.rows}; {entry.access}")
-    return 0
 
 
-def _show(name: str) -> int:
+def print_entry(name: str) -> None:
+    """Print all that is known of one."""
     entry = dataset_info(name)
     for field in fields(entry):
         value = getattr(entry, field.name)
@@ -55,20 +67,21 @@ def _show(name: str) -> int:
         title = field.name.replace("_", " ")
         shown = text or ("not known" if field.name == "checksum" and entry.urls else "none")
         print(fill(shown, 100, initial_indent=f"{title:16}", subsequent_indent=" " * 16))
-    return 0
 
 
-def _check(path: Path) -> int:
-    from rankwise.datasets._check import check  # noqa: PLC0415
-
-    findings = check(path)
+def print_findings(findings: "Sequence[Finding]") -> None:
+    """Print what was found out about files."""
     for finding in findings:
         what = f"{finding.format or 'unknown'}: {finding.rows or finding.problem or finding.remark}"
         print(f"{finding.path}: {what}")
         if finding.remark and finding.format:
             print(f"    {finding.remark}")
-    unread = all(not finding.format for finding in findings)
-    return 1 if unread or any(finding.problem for finding in findings) else 0
+
+
+def is_good(findings: "Sequence[Finding]") -> bool:
+    """Whether at least one file is known, and none has a mistake."""
+    known = any(finding.format for finding in findings)
+    return known and not any(finding.problem for finding in findings)
 
 
 if __name__ == "__main__":

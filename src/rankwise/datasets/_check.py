@@ -102,7 +102,7 @@ def _file(path: Path, mode: int) -> Finding:
         return Finding(path, "", remark="a pipe, device or socket, not opened")
     if path.name.endswith(".query") and path.with_suffix("").exists():
         return Finding(path, "", remark=f"read with {path.with_suffix('').name}")
-    known = _guess(path)
+    known = guess_format(path)
     if known is None:
         return Finding(path, "", remark="no format that rankwise reads")
     return _try(path, known)
@@ -118,7 +118,8 @@ def _try(path: Path, known: _Format) -> Finding:
     return Finding(path, known.name, rows, remark="; ".join(str(w.message) for w in caught))
 
 
-def _guess(path: Path) -> _Format | None:
+def guess_format(path: Path) -> _Format | None:
+    """Return the format of a file by its name and its first bytes, None if it is none of ours."""
     name = path.name.lower().removesuffix(".gz")
     for table, names in movielens.FILES.items():
         if name in names:

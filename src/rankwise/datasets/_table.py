@@ -91,7 +91,7 @@ def read_table(
     """
     raw = source.raw
     kinds = np.array([column.kind for column in layout.columns])
-    numbers, spans, lines, refused = _scan(raw, layout, kinds, stop=bad.stop)
+    numbers, spans, lines, refused = scan(raw, layout, kinds, stop=bad.stop)
     keep = np.ones(len(lines), bool)
     problems = []
     for column, values in zip(layout.columns, numbers, strict=True):
@@ -102,14 +102,14 @@ def read_table(
             keep &= good
     count, line, offset = refused
     if count:
-        problems.append((line, str(_problem(raw, offset, layout))))
+        problems.append((line, str(problem_of(raw, offset, layout))))
     if problems:
         bad.refuse(*min(problems), count=count + int(len(keep) - keep.sum()))
         numbers, spans, lines = numbers[:, keep], spans[:, keep], lines[keep]
     columns: dict[str, Any] = {}
     for c, column in enumerate(layout.columns):
         if column.kind == TEXT:
-            columns[column.name] = _texts(raw, spans[2 * c], spans[2 * c + 1], layout, encoding)
+            columns[column.name] = texts(raw, spans[2 * c], spans[2 * c + 1], layout, encoding)
         else:
             columns[column.name] = numbers[c].astype(float if column.kind == REAL else np.int64)
     return columns, lines
@@ -129,11 +129,11 @@ def first_row(raw: bytes, layout: Layout) -> tuple[int, int]:
 def first_refusal(source: Source, layout: Layout) -> ValueError | None:
     """Return what is wrong with the first row that can't be read, or None."""
     kinds = np.array([column.kind for column in layout.columns])
-    *_, (count, _, offset) = _scan(source.raw, layout, kinds, stop=True)
-    return _problem(source.raw, offset, layout) if count else None
+    *_, (count, _, offset) = scan(source.raw, layout, kinds, stop=True)
+    return problem_of(source.raw, offset, layout) if count else None
 
 
-def _problem(raw: bytes, offset: int, layout: Layout) -> ValueError:
+def problem_of(raw: bytes, offset: int, layout: Layout) -> ValueError:
     """Return why the row at an offset can't be read."""
     try:
         literal_row(raw, offset, layout)
@@ -142,7 +142,7 @@ def _problem(raw: bytes, offset: int, layout: Layout) -> ValueError:
     return ValueError("not a row of this table")
 
 
-def _scan(
+def scan(
     raw: bytes, layout: Layout, kinds: Array, *, stop: bool
 ) -> tuple[Array, Array, Array, tuple[int, int, int]]:
     start, line = first_row(raw, layout)
@@ -173,7 +173,7 @@ def _scan(
     return numbers[:, :read], spans[:, :read], lines[:read], (count, bad_line, offset)
 
 
-def _texts(raw: bytes, first: Array, past: Array, layout: Layout, encoding: str) -> list[str]:
+def texts(raw: bytes, first: Array, past: Array, layout: Layout, encoding: str) -> list[str]:
     spans = zip(first.tolist(), past.tolist(), strict=True)
     if encoding == "latin-1" or raw.isascii():
         text = raw.decode("latin-1")

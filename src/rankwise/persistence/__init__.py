@@ -6,6 +6,6 @@
 """
 
 from rankwise.persistence._export import export
-from rankwise.persistence._models import load, save
+from rankwise.persistence._models import load, read_notes, save
 
-__all__ = ["export", "load", "save"]
+__all__ = ["export", "load", "read_notes", "save"]

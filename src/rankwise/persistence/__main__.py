@@ -39,7 +39,7 @@ def _lines(path: Path) -> Iterator[str]:
     facts, arrays = read_facts(path)
     yield f"{'class':14} {_text(facts.get('class'))}"
     yield f"{'file':14} {path.stat().st_size:,} bytes, schema {facts['schema']}"
-    for title in ("made_with", "input", "training"):
+    for title in ("made_with", "input", "training", "notes"):
         yield from _section(title.replace("_", " "), facts.get(title))
     model = facts["model"] if isinstance(facts["model"], dict) else {}
     yield from _section("parameters", model.get("params"))

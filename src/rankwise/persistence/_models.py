@@ -1,5 +1,6 @@
 """Models on disk: what a file says of a model, and the two ways between them."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -31,7 +32,9 @@ MAX_BYTES = 2**30
 _LISTED = 10_000
 
 
-def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+def save(
+    model: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None
+) -> None:
     """Save a model as one file of arrays and JSON, without pickle.
 
     The file is complete or, if anything goes wrong, not there; one that it replaces stays until
@@ -45,6 +48,8 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         ``Nystroem``, ``ColumnTransformer`` and ``OneHotEncoder``.
     path : str or path
         The file is written at exactly this path.
+    notes : dict, default=None
+        Something small to keep with the model, such as where its data ended: what JSON can hold.
 
     Raises
     ------
@@ -55,6 +60,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     See Also
     --------
     load : Load what was saved.
+    read_notes : Read what was kept with it.
 
     Examples
     --------
@@ -68,7 +74,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> rankwise.load(path).partial_fit([[3.0]], [3]).n_rounds_
     4
     """
-    target = _checked(path)
+    target, kept = _checked(path), _checked_notes(notes)
     if not isinstance(model, BaseEstimator) or isinstance(model, type):
         raise ValueError(f"model={shortened(model)} must be an estimator")
     encoder = Encoder()
@@ -85,10 +91,13 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         },
         "input": _input(model),
         "training": _training(model),
+        **({"notes": kept} if kept else {}),
         "model": encoded["estimator"],
     }
     with replacing(target) as temporary, temporary.open("wb") as file:
         write_archive(file, facts, encoder.arrays)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -160,6 +169,37 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     return model
 
 
+def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what `save` kept with a model, without loading the model.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    dict
+        Empty if nothing was kept. A stranger may have written it: check what you use.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rankwise.magnitude import MPRank
+    >>> from rankwise.persistence import read_notes, save
+    >>> path = Path(tempfile.mkdtemp()) / "ratings.rankwise"
+    >>> save(MPRank(), path, notes={"target": "rating"})
+    >>> read_notes(path)
+    {'target': 'rating'}
+    """
+    try:
+        notes = read_facts(path)[0].get("notes", {})
+    except ValueError as error:
+        raise ValueError(f"{path} can't be read: {error}") from error
+    return notes if isinstance(notes, dict) else {}
+
+
 def read_facts(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the JSON of a file, and what it says of its arrays, of which none is read."""
     with _opened(_checked(path)) as file:
@@ -172,6 +212,16 @@ def _checked(path: Any) -> Path:
     if not (isinstance(path, str | os.PathLike) and os.fspath(path)):
         raise ValueError(f"path={shortened(path)} must be the path of a file")
     return Path(path)
+
+
+def _checked_notes(notes: Any) -> dict[str, Any]:
+    """Return notes as they will be read again."""
+    if notes is not None and not isinstance(notes, dict):
+        raise ValueError(f"notes={shortened(notes)} must be a dict")
+    try:
+        return json.loads(json.dumps(notes or {}, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"notes={shortened(notes)} must be what JSON can hold: {error}") from error
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -3,7 +3,9 @@
 import csv
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from html import escape
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from rankwise.reports._report import Report, Table
+    from rankwise.reports._report import Report, Section, Table
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -24,6 +26,8 @@ _LATEX = {
 }
 # Cells with more characters are sentences, which may be broken into lines.
 _LONG = 40
+# Figures in the dark: the page and the ink, and how far from grey a colour is left alone.
+_DARK, _LIGHT, _GREY = "#14181c", "#e6e9ec", 0.08
 # Light and dark by the reader's choice; tables scroll by themselves on a narrow screen.
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --quiet: #5b6670; --line: #d5dae0; --page: #fff; }
@@ -42,7 +46,8 @@ th { vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child, td.text { text-align: left; }
 td.text { white-space: normal; min-width: 14rem; vertical-align: top; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
-img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
+img { max-width: 100%; height: auto; border-radius: 4px; }
+pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-size: .85rem; }
 @media print { body { max-width: none; margin: 0; font-size: 11px; } figure, table {
   break-inside: avoid; } .scroll { overflow: visible; } th, td { padding: .15rem .4rem; } }
 """
@@ -55,6 +60,11 @@ def to_markdown(report: "Report") -> str:
     parts += ["\n".join(f"- {finding}" for finding in report.findings)]
     parts += [f"![{name}]({name}.png)" for name in report.figures]
     parts += ["\n".join(f"- [{name}]({address})" for name, address in report.links.items())]
+    for section in report.sections:
+        parts += [f"## {section.title}", *section.text]
+        parts += [f"![{name}]({name}.png)" for name in section.figures]
+        parts += [_markdown_table(table) for table in section.tables]
+        parts += [f"```python\n{section.code}\n```"] * bool(section.code)
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -82,15 +92,26 @@ def to_json(report: "Report") -> str:
     content = {
         "title": report.title,
         "setting": report.setting,
-        "tables": [
-            {"title": table.title, "columns": table.columns, "rows": table.rows}
-            for table in report.tables
-        ],
+        "tables": [_json_table(table) for table in report.tables],
         "findings": report.findings,
         "figures": list(report.figures),
         **({"about": report.about} if report.about else {}),
+        "sections": [
+            {
+                "title": section.title,
+                "text": section.text,
+                "tables": [_json_table(table) for table in section.tables],
+                "figures": list(section.figures),
+                "code": section.code,
+            }
+            for section in report.sections
+        ],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _json_table(table: "Table") -> dict[str, Any]:
+    return {"title": table.title, "columns": table.columns, "rows": table.rows}
 
 
 def to_latex(report: "Report") -> str:
@@ -107,12 +128,13 @@ def to_html(report: "Report") -> str:
         f'<li><a href="{escape(address)}">{escape(name)}</a></li>\n'
         for name, address in report.links.items()
     )
+    sections = "".join(map(_html_section, report.sections))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{escape(report.title)}</h1>\n<p class="setting">{escape(report.setting)}</p>\n'
-        f"<ul>\n{findings}{links}</ul>\n{figures}{tables}</body>\n</html>\n"
+        f"<ul>\n{findings}{links}</ul>\n{figures}{tables}{sections}</body>\n</html>\n"
     )
 
 
@@ -178,10 +200,57 @@ def _html_cell(cell: str) -> str:
     return f"<td{kind}>{escape(cell)}</td>"
 
 
+def _html_section(section: "Section") -> str:
+    text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in section.text)
+    figures = "".join(_html_figure(name, figure) for name, figure in section.figures.items())
+    tables = "".join(map(_html_table, section.tables))
+    code = (
+        f'<pre class="scroll"><code>{escape(section.code)}</code></pre>\n' if section.code else ""
+    )
+    return f"<section>\n<h2>{escape(section.title)}</h2>\n{text}{figures}{tables}{code}</section>\n"
+
+
 def _html_figure(name: str, figure: "Figure") -> str:
-    data = b64encode(png(figure)).decode("ascii")
     caption = escape(name.replace("-", " "))
+    light = _data(png(figure))
+    with _in_the_dark(figure):
+        dark = _data(png(figure))
     return (
-        f'<figure><img src="data:image/png;base64,{data}" alt="{caption}">'
+        '<figure><picture><source media="(prefers-color-scheme: dark)" '
+        f'srcset="{dark}"><img src="{light}" alt="{caption}"></picture>'
         f"<figcaption>{caption}</figcaption></figure>\n"
     )
+
+
+def _data(image: bytes) -> str:
+    return f"data:image/png;base64,{b64encode(image).decode('ascii')}"
+
+
+@contextmanager
+def _in_the_dark(figure: "Figure") -> Iterator[None]:
+    """Turn a figure's page dark, and what is black on it light, for a while."""
+    from matplotlib.artist import Artist  # noqa: PLC0415
+    from matplotlib.colors import to_rgba  # noqa: PLC0415
+
+    undo: list[Callable[[], Any]] = []
+
+    def swap(artist: Artist, part: str) -> None:
+        get, put = getattr(artist, f"get_{part}", None), getattr(artist, f"set_{part}", None)
+        if get is None or put is None or not isinstance(color := get(), str | tuple):
+            return
+        red, green, blue, alpha = to_rgba(color)
+        if max(red, green, blue) - min(red, green, blue) > _GREY or not alpha:
+            return
+        low, high = to_rgba(_DARK)[:3], to_rgba(_LIGHT)[:3]
+        new = [h + (red + green + blue) / 3 * (d - h) for d, h in zip(low, high, strict=True)]
+        undo.append(partial(put, color))
+        put((*new, alpha))
+
+    for artist in figure.findobj():
+        for part in ("facecolor", "edgecolor", "color"):
+            swap(artist, part)
+    try:
+        yield
+    finally:
+        for step in reversed(undo):
+            step()

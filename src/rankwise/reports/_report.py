@@ -45,6 +45,31 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A question that a report answers.
+
+    Attributes
+    ----------
+    title : str
+        The question.
+    text : list of str
+        The answer, a paragraph each.
+    figures : dict of str to Figure
+        Pictures of it, by the name of their file.
+    tables : list of Table
+        Its numbers.
+    code : str
+        Lines of a program.
+    """
+
+    title: str
+    text: list[str] = field(default_factory=list)
+    figures: "dict[str, Figure]" = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    code: str = ""
+
+
+@dataclass(frozen=True)
 class Report:
     """What was done, and what came out.
 
@@ -65,6 +90,8 @@ class Report:
         What made them, for ``report.json``: versions, seeds and parameters.
     links : dict of str to str
         Other pages: what they are called, and their addresses.
+    sections : list of Section
+        Further questions, each with its answer. Terminals and csv leave them out.
 
     Examples
     --------
@@ -86,6 +113,14 @@ class Report:
     results: list[dict[str, Any]] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    sections: list[Section] = field(default_factory=list)
+
+    def all_figures(self) -> "dict[str, Figure]":
+        """Return the figures of the report and of its sections."""
+        found = dict(self.figures)
+        for section in self.sections:
+            found |= section.figures
+        return found
 
     def save(
         self,
@@ -94,7 +129,9 @@ class Report:
         *,
         name: str = "report",
     ) -> list[Path]:
-        """Write the figures as PNG, ``results.csv``, ``report.md`` and so on; return the paths.
+        """Write ``results.csv``, ``report.md`` and so on; return the paths, HTML last.
+
+        Figures are inside the HTML, and PNG files beside all others.
 
         Each file is complete or absent: it is written under another name and then renamed.
 
@@ -111,7 +148,8 @@ class Report:
             raise ValueError(f"formats={sorted(unknown)} are not among {sorted(FORMATS)}")
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        files = {f"{figure}.png": png(drawn) for figure, drawn in self.figures.items()}
+        beside = self.all_figures() if set(formats) != {"html"} else {}
+        files = {f"{figure}.png": png(drawn) for figure, drawn in beside.items()}
         if self.results:
             files["results.csv"] = results_csv(self.results).encode()
         files |= {f"{name}.{ending}": FORMATS[ending](self).encode() for ending in formats}

@@ -4,9 +4,12 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.spawn import get_executable
+from tempfile import TemporaryFile
+from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,8 +21,9 @@ import os, pickle, sys
 answer = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
 sys.path[:] = pickle.load(sys.stdin.buffer)
-function = pickle.load(sys.stdin.buffer)
-pickle.dump(function(), answer)
+while sys.stdin.buffer.peek(1):
+    pickle.dump(pickle.load(sys.stdin.buffer)(), answer)
+    answer.flush()
 """
 
 
@@ -49,21 +53,89 @@ def call(function: Callable[[], Any], deadline: float = np.inf) -> Any:
     OSError
         If there can be no such process.
     """
-    if getattr(sys, "frozen", False) or not get_executable():
-        raise OSError("this program has no Python interpreter to start")
-    left = max(deadline - monotonic(), 0.0)
-    try:
-        # The call is ours, and so is the answer: nothing from outside is unpickled.
-        done = subprocess.run(  # noqa: S603
+    with Child() as child:
+        return child.call(function, deadline)
+
+
+class Child:
+    """A Python process that makes calls one after the other; it is started when it is needed.
+
+    Starting takes about half a second, and what a call has imported stays for the next one. Used
+    in a ``with`` block, at whose end the process is ended.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from rankwise.engine.solvers.child import Child
+    >>> with Child() as child:
+    ...     child.call(partial(pow, 2, 5)), child.call(partial(pow, 3, 2))
+    (32, 9)
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def call(self, function: Callable[[], Any], deadline: float = np.inf) -> Any:
+        """Return what a function returns there; as `call` of this module."""
+        process = self._process or self._start()
+        task = pickle.dumps(function)
+        answer: list[Any] = []
+
+        def wait() -> None:
+            # The call is ours, and so is the answer: nothing from outside is unpickled.
+            with suppress(EOFError, OSError, pickle.UnpicklingError):
+                process.stdin.write(task)  # type: ignore[union-attr]
+                process.stdin.flush()  # type: ignore[union-attr]
+                answer.append(pickle.load(process.stdout))  # type: ignore[arg-type]  # noqa: S301
+
+        waiting = Thread(target=wait, daemon=True)
+        waiting.start()
+        late = True
+        try:
+            left = max(deadline - monotonic(), 0.0)
+            waiting.join(left if left < _LONGEST else None)
+            late = waiting.is_alive()
+        finally:
+            if late:
+                process.kill()
+                waiting.join()
+                self.end()
+        if late:
+            raise TimeoutError
+        if not answer:
+            raise ChildError(self.end())
+        return answer[0]
+
+    def end(self) -> str:
+        """End the process, which is at nothing or killed, and return how it went."""
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        with suppress(OSError):
+            process.stdin.close()  # type: ignore[union-attr]
+        code = process.wait()
+        process.stdout.close()  # type: ignore[union-attr]
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines() or ["no message"]
+        self._said.close()
+        return f"it ended with {code}: {lines[-1]}"
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        if getattr(sys, "frozen", False) or not get_executable():
+            raise OSError("this program has no Python interpreter to start")
+        self._said = TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(  # noqa: S603
             [get_executable(), "-c", _PROGRAM],
-            input=pickle.dumps(sys.path) + pickle.dumps(function),
-            capture_output=True,
-            timeout=left if left < _LONGEST else None,
-            check=False,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
         )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError from error
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        raise ChildError(f"it ended with {done.returncode}: {lines[-1]}")
-    return pickle.loads(done.stdout)  # noqa: S301
+        self._process.stdin.write(pickle.dumps(sys.path))  # type: ignore[union-attr]
+        return self._process

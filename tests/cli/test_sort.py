@@ -380,3 +380,76 @@ def test_many_lines_are_read_once(tmp_path, monkeypatch):
     result = run(path)
     assert result.exit_code == 130
     assert "Question 1 of about 533193" in result.stderr
+
+
+JUDGE = """
+import sys
+u, v = sys.argv[1:3]
+print("=" if u[0] == v[0] else 1 if u < v else 2)
+"""
+
+
+@pytest.fixture
+def judge(tmp_path):
+    path = tmp_path / "judge.py"
+    path.write_text(JUDGE)
+    return f"{sys.executable} {path} {{1}} {{2}}"
+
+
+def sort(*arguments):
+    return CliRunner().invoke(rankwise, ["sort", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("more", [[], ["--jobs", 4], ["--both-ways", "--jobs", 2]])
+def test_a_command_answers(fruit, judge, more):
+    result = sort(fruit, "--with", judge, *more)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.split() == sorted(FRUIT)
+    kept = answers(fruit.with_name("fruit.txt.answers.json"))
+    if "--both-ways" in more:
+        assert {(u, v) for u, v, _ in kept} == {(v, u) for u, v, _ in kept}
+    told = json.loads(sort(fruit, "--with", judge, *more, "--json", "--top", 2).stdout)
+    assert told["order"] == ["apple", "fig"]
+    assert told["settled"] == [True, True]
+
+
+def test_lines_are_arguments_and_never_read_by_a_shell(tmp_path, judge):
+    path = tmp_path / "lines"
+    path.write_text("$(touch bad)\n; touch bad\n'a\" {2} {1}\n`touch bad`\n")
+    result = sort(path, "--with", judge)
+    assert result.exit_code == 0, result.output
+    assert sorted(result.stdout.splitlines()) == result.stdout.splitlines()
+    assert not list(tmp_path.glob("bad")) and not os.path.exists("bad")  # noqa: PT018, PTH110
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "message"),
+    [
+        ("no-such-command {1} {2}", 1, "--with no-such-command: No such file"),
+        ("echo 3 {1} {2}", 1, "where 1, 2 or = is wanted"),
+        ("ls --nonsense {1} {2}", 1, "--with ended with 2: "),
+        ("echo {1}", 2, "must have {1} and {2}"),
+        ("echo '{1} {2}", 2, "No closing quotation"),
+    ],
+)
+def test_a_command_that_does_not_answer(fruit, command, status, message):
+    result = sort(fruit, "--with", command)
+    assert result.exit_code == status
+    assert message in result.stderr
+
+
+def test_what_a_command_has_answered_is_kept(fruit, tmp_path):
+    path = tmp_path / "twice.py"
+    path.write_text(
+        "import pathlib, sys\np = pathlib.Path(sys.argv[3]); n = len(p.read_text())\n"
+        "p.write_text('x' * (n + 1)); print(1 if n < 2 else 'tired')\n"
+    )
+    (tmp_path / "count").write_text("")
+    result = sort(fruit, "--with", f"{sys.executable} {path} {{1}} {{2}} {tmp_path / 'count'}")
+    assert result.exit_code == 1
+    assert "'tired'" in result.stderr
+    assert "2 answers are kept" in result.stderr
+
+
+def test_a_person_has_one_job(fruit):
+    assert sort(fruit, "--jobs", 2).exit_code == 2

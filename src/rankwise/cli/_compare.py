@@ -1,0 +1,145 @@
+"""The command that compares methods on a table."""
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import click
+from rich.console import Console
+
+from rankwise.cli._shown import table_notes
+
+_FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}
+
+
+def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    """Take several names in one option, between commas, or in several."""
+    return [name.strip() for text in value for name in text.split(",") if name.strip()]
+
+
+def _column(part: str, about: str) -> Any:
+    return click.option(f"--{part}", metavar="COL", help=about)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  rankwise compare wine.csv --target quality\n"
+    "  rankwise compare clicks.parquet --target relevance --query search --quick --format md"
+)
+@click.argument("table", metavar="TABLE")
+@_column("target", "What to rank by: grades, or a number.")
+@_column("query", "The list of each row; only rows of one list are compared.")
+@_column("user", "Who rated, in a table of ratings.")
+@_column("item", "What was rated.")
+@_column("rating", "The rating.")
+@_column("winner", "Who won, in a table of contests.")
+@_column("loser", "Who lost.")
+@_column("tie", "True where nobody won.")
+@_column("name", "What rows are called in figures; not learned from.")
+@click.option("--ignore", multiple=True, callback=_split, metavar="COL,...", help="Leave out.")
+@click.option("--order", multiple=True, callback=_split, metavar="A,B,...",
+              help="Grades that are texts, lowest first.")  # fmt: skip
+@click.option("--text", type=click.Choice(["refuse", "hash"]), default="refuse", show_default=True,
+              help="What becomes of free text: its words can be hashed.")  # fmt: skip
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="Only these methods.")
+@click.option("--quick", is_flag=True, help="Fewer splits, fewer rows.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              default=300, show_default=True, help="What a method may take in all.")  # fmt: skip
+@click.option("--max-rows", type=click.IntRange(min=20), help="Compare on a sample of so many.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="comparison",
+              show_default=True, help="Folder for report.html and model.rankwise.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table",
+              show_default=True, help="What is printed.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
+              help="Seed of the splits and the methods.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
+              help="Methods that run at the same time.")  # fmt: skip
+def compare(
+    table: str, out: Path, form: str, seed: int, jobs: int, order: list[str], methods: tuple[str],
+    **options: Any,
+) -> None:  # fmt: skip
+    """Compare the methods that fit a table, and keep the best.
+
+    TABLE is csv, tsv, Parquet, Arrow, JSON lines, LETOR or a file of ratings, also within gzip; -
+    is the standard input. What it is evidence of is seen from its columns, or told by the options.
+    The methods that fit are cross-validated beside plain ones; the best is kept.
+    """
+    if find_spec("matplotlib") is None:
+        raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
+    check_out(out)
+    from rankwise.comparison import compare as run  # noqa: PLC0415
+    from rankwise.comparison import read_table  # noqa: PLC0415
+    from rankwise.persistence import save  # noqa: PLC0415
+
+    said = Console(stderr=True, markup=False, emoji=False)
+    with said.status("reading") as status:
+
+        def progress(what: str) -> None:
+            status.update(what)
+
+        read = read_table(table)
+        if read.frame is None:
+            raise click.ClickException(
+                f"{table} holds {len(read.rankings or ())} rankings, which are not compared but "
+                f"made into one: rankwise aggregate {table}"
+            )
+        told: dict[str, Any] = {
+            part: column for part, column in options.items() if column is not None
+        }
+        named = told.keys() & {"target", "user", "item", "rating", "winner", "loser"}
+        found = run(
+            read.frame,
+            **({} if named else read.roles) | told,
+            order=_as_in(read.frame, order) or None,
+            methods=methods or None,
+            n_jobs=jobs,
+            random_state=seed,
+            progress=progress,
+        )
+        if table != "-":
+            found = found.from_source(table)
+        report = found.report(progress=progress)
+        paths = report.save(out, ["html"])
+        if found.model is not None:
+            progress("saving")
+            notes = table_notes(found.task, found.problem)
+            save(found.model, out / "model.rankwise", notes=notes)
+            paths.insert(0, out / "model.rankwise")
+    _print(found, report, form, paths)
+
+
+def _as_in(frame: Any, order: list[str]) -> list[Any]:
+    """Return grades as the table has them: numbers that were given as texts are numbers."""
+    values = {str(value): value for name in frame for value in frame[name].dropna().unique()[:50]}
+    return [values.get(grade, grade) for grade in order]
+
+
+def _print(found: Any, report: Any, form: str, paths: list[Path]) -> None:
+    from rankwise.reports import FORMATS, Report  # noqa: PLC0415
+    from rankwise.reports._terminal import show  # noqa: PLC0415
+
+    if form == "json":
+        content = found.to_dict() | {"files": [str(path) for path in paths]}
+        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return
+    plain = Report(report.title, report.setting, report.tables, report.findings)
+    if form != "table":
+        click.echo(FORMATS[_FORMATS[form]](plain), nl=False)
+        return
+    console = Console(markup=False, emoji=False, highlight=False)
+    show(plain, console)
+    for odd in found.warnings:
+        console.print(f"Note: {odd}")
+    console.print("\nWrote " + ", ".join(map(str, paths)), soft_wrap=True)
+
+
+def check_out(out: Path) -> None:
+    """Refuse a folder that can't be written to, or made, before any work is done."""
+    nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
+    try:
+        with TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise click.ClickException(f"--out {out}: {error.strerror}") from error

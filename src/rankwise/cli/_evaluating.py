@@ -1,0 +1,93 @@
+"""The measures behind ``rankwise evaluate``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.cli._tables import Kept, Read, column_of, load_model, predictions, read_frame, scores
+from rankwise.comparison import recognise
+from rankwise.comparison._held_out import HeldOut, measure_held_out
+from rankwise.comparison._measures import Answers, measures_of
+from rankwise.datasets._files import pandas
+from rankwise.magnitude import MPRank, MPRankCV, SVRank
+
+# Their scores are on the scale of the target, and can be rounded to a grade.
+_ON_SCALE = (MPRank, MPRankCV, SVRank)
+
+
+def evaluate_models(
+    paths: Sequence[Path], table: Path, target: str | None, query: str | None, seed: int
+) -> tuple[dict[str, Any], list[HeldOut]]:
+    """Return facts about the rows, and the measures of the models on them."""
+    read, models = read_frame(table), [load_model(path) for path in paths]
+    first = models[0]
+    ratings = first.facts.get("kind") == "ratings"
+    goal = column_of(first, read, "rating" if ratings else "target", target)
+    known = read.frame[goal].notna().to_numpy()
+    part = "user" if ratings else "query"
+    lists = query or first.facts.get(part) or read.roles.get("query")
+    if lists in read.frame or query:
+        lists = column_of(first, read, part, lists)
+        known = known & read.frame[lists].notna().to_numpy()
+    else:
+        lists = None
+    if not known.any():
+        raise click.ClickException(f"{table}: no row has a {goal}")
+    held = read._replace(frame=read.frame[known].reset_index(drop=True))
+    kind = first.facts.get("kind") or recognise(held.frame, target=goal).kind
+    kind = "relevance" if ratings else kind
+    labels = _labels(models, held, goal) if kind == "grades" else None
+    y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
+    qid = None if lists is None else pandas().factorize(held.frame[lists])[0].astype(np.int64)
+    answers = [_answers(kept, held, labels) for kept in models]
+    measures = measures_of(kind, lists=qid is not None)
+    if any(one.ranks is None for one in answers):
+        measures = [m for m in measures if m.name not in {"rank loss", "exact"}]
+    found = measure_held_out(measures, y, answers, qid, seed)
+    if all(np.isnan(one.values).all() for one in found):
+        raise click.ClickException(
+            f"{table}: no two rows can be compared: is {goal} the same in all?"
+        )
+    facts = {
+        "rows": len(y),
+        "lists": 0 if qid is None else len(np.unique(qid)),
+    }
+    return facts, found
+
+
+def _labels(models: Sequence[Kept], held: Read, goal: str) -> list[Any]:
+    """Return the grades, lowest first."""
+    for kept in models:
+        if kept.graded:
+            return list(kept.last.classes_.tolist())
+        if kept.facts.get("labels"):
+            return list(kept.facts["labels"])
+    return sorted(held.frame[goal].unique().tolist())
+
+
+def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
+    codes = np.asarray(pandas().Categorical(values, categories=labels, ordered=True).codes)
+    if (codes < 0).any():
+        unknown = values.iloc[int(np.argmax(codes < 0))]
+        raise click.ClickException(
+            f"{goal} is {unknown} in row {int(np.argmax(codes < 0)) + 1}, and the model knows the "
+            f"grades {', '.join(map(str, labels))}"
+        )
+    return codes + 1.0
+
+
+def _answers(kept: Kept, held: Read, labels: list[Any] | None) -> Answers:
+    """Return the scores of a model, and the ranks of the grades that it predicts."""
+    found = scores(kept, held)
+    if labels is None:
+        return Answers(found, None)
+    if kept.graded:
+        said = pandas().Categorical(predictions(kept, held), categories=labels, ordered=True)
+        return Answers(found, np.asarray(said.codes) + 1.0)
+    if isinstance(kept.last, _ON_SCALE):
+        return Answers(found, np.clip(np.rint(found), 1, len(labels)))
+    return Answers(found, None)

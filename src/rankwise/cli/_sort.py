@@ -1,0 +1,199 @@
+"""``rankwise sort``: a person or a command puts the lines of a file in order, pair by pair."""
+
+import io
+import sys
+from contextlib import suppress
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any
+
+import click
+
+from rankwise.cli._answers import Answers
+from rankwise.cli._shown import as_json as json_option
+from rankwise.cli._shown import examples, show_json
+from rankwise.cli._sort_with import Comparator, sort_with
+
+# Characters of a line that a question shows.
+_SHOWN = 1_000
+
+
+class _NoAnswerError(Exception):
+    """Something else was said: enough, or back."""
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a text that are not blank, each of them once."""
+    try:
+        text = path.read_bytes()
+        if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text:
+            raise click.ClickException(
+                f"{path}: this is UTF-16, or no text at all; save it as UTF-8 text"
+            )
+        # Ends of lines are \n, \r\n and \r, and nothing else.
+        lines = io.StringIO(text.decode("utf-8-sig"), newline=None).read().split("\n")
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{path}: not UTF-8 text ({error})") from error
+    found: dict[str, int] = {}
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if line in found:
+            raise click.ClickException(
+                f"{path}: {short(line)} is there twice, in lines {found[line]} and {number}; "
+                "leave one of them out"
+            )
+        if line:
+            found[line] = number
+    return list(found)
+
+
+def _as_shown(line: str) -> str:
+    """Return a line as a terminal can show it: not too long, no control characters."""
+    shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}... ({len(line):,} characters)"
+    return "".join(
+        c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in shown
+    )
+
+
+@click.command(
+    epilog=examples(
+        "rankwise sort films.txt --top 10",
+        "rankwise sort essays.txt --with './judge.py {1} {2}' --jobs 8 --both-ways",
+    )
+)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--with",
+    "command",
+    metavar="CMD",
+    help="A command that answers instead of you: it gets the two lines for {1} and {2}, and says "
+    "1, 2 or =.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Commands at a time."
+)
+@click.option("--both-ways", is_flag=True, help="Ask each pair in both orders, and go by the mean.")
+@click.option("--top", type=click.IntRange(1), help="Find the best so many only: fewer questions.")
+@click.option("--max-questions", type=click.IntRange(0), help="Stop after so many new questions.")
+@click.option(
+    "--log",
+    "log_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that keeps the answers.  [default: FILE.answers.json]",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@json_option
+def sort(
+    file: Path,
+    command: str | None,
+    jobs: int,
+    both_ways: bool,
+    top: int | None,
+    max_questions: int | None,
+    log_path: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Put the lines of FILE in order by answering which of two goes first.
+
+    Questions go to the terminal, the order to the output. Every answer is written at once, so
+    nothing is lost by Ctrl-C: the same command goes on where it was, also after lines were added.
+
+    A command is run as it is, without a shell, once for each question.
+    """
+    comparator = None if command is None else Comparator(command)
+    if comparator is None and jobs > 1:
+        raise click.UsageError("--jobs is for --with: you answer one question at a time")
+    lines = _lines(file)
+    answers = Answers(log_path or file.with_name(f"{file.name}.answers.json"), lines)
+    options = {"k": top, "random_state": seed, "symmetrise": both_ways, "log": answers}
+    try:
+        if comparator is None:
+            ranking = _ask(lines, answers, max_questions, options)
+        else:
+            answers.check()
+            ranking = sort_with(comparator, lines, jobs, max_calls=max_questions, **options)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(f"\n{answers.told()}", err=True)
+        raise click.exceptions.Exit(130) from None
+    except click.ClickException as error:
+        if comparator is None or not answers.kept:
+            raise
+        raise click.ClickException(f"{error.message}. {answers.told()}") from error
+    _show(file, ranking, top, as_json)
+
+
+def _ask(
+    lines: list[str], answers: Answers, max_questions: int | None, options: dict[str, Any]
+) -> Any:
+    """Let a person answer, take back and stop."""
+    from rankwise.preference import expected_calls, quicksort  # noqa: PLC0415
+
+    n_known = len(answers)
+    asking = _Asking(answers, float(expected_calls(len(lines), options["k"])))
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # Bytes that are no text are no answer. What was read already is past help.
+        with suppress(io.UnsupportedOperation):
+            sys.stdin.reconfigure(errors="backslashreplace")
+    limit = max_questions
+    while True:
+        if max_questions is not None:
+            limit = max(0, max_questions - (len(answers) - n_known))
+        try:
+            return quicksort(lines, asking.prefer, max_calls=limit, progress=asking.note, **options)
+        except _NoAnswerError as said:
+            if said.args == ("b",):
+                answers.back()
+            else:
+                max_questions = 0
+
+
+class _Asking:
+    """Questions to a person."""
+
+    def __init__(self, answers: Answers, expected: float) -> None:
+        self.answers, self.expected = answers, expected
+        self.n_known, self.checked = len(answers), False
+
+    def note(self, _calls: int, of: float) -> None:
+        """Take in how many questions are expected."""
+        self.expected = of
+
+    def prefer(self, u: str, v: str) -> float:
+        """Return the answer of a person."""
+        if not self.checked:
+            self.answers.check()
+            self.checked = True
+        asked = len(self.answers) - self.n_known + 1
+        about = max(self.expected, asked)
+        click.echo(
+            f"\nQuestion {asked} of about {about:.0f}\n  1  {_as_shown(u)}\n  2  {_as_shown(v)}",
+            err=True,
+        )
+        said = click.prompt(
+            "Which goes first? (1, 2, = no matter, b back, q enough)",
+            type=click.Choice(["1", "2", "=", "b", "q"]),
+            show_choices=False,
+            err=True,
+        )
+        if said in {"b", "q"}:
+            raise _NoAnswerError(said)
+        return {"1": 1.0, "2": 0.0, "=": 0.5}[said]
+
+
+def _show(file: Path, ranking: Any, top: int | None, as_json: bool) -> None:
+    """Print the order, and how far it is settled."""
+    import numpy as np  # noqa: PLC0415
+
+    order, settled = list(ranking.order[:top]), np.asarray(ranking.certain)[:top]
+    if as_json:
+        show_json({"order": order, "settled": settled, "questions": ranking.n_calls})
+        return
+    for line in order:
+        # As it is: click would take what looks like a colour out.
+        click.echo(line, color=True)
+    if not settled.all():
+        click.echo(f"{settled.sum()} of {len(settled)} places are settled so far.", err=True)
+    if not order:
+        click.echo(f"{file} has no lines to put in order.", err=True)

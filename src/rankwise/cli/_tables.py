@@ -1,0 +1,129 @@
+"""A model and a table: which columns are what, rows as the model takes them, what it says."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from rankwise.cli._shown import note
+from rankwise.comparison import prepare_like, read_table
+from rankwise.datasets._files import pandas
+from rankwise.persistence import load, read_notes
+from rankwise.recommend import TasteModel
+
+
+class Kept(NamedTuple):
+    """A model out of a file, and what is known of the table that it was fitted to.
+
+    ``facts`` has of ``kind``, ``target``, ``query``, ``user``, ``item``, ``rating``, ``labels`` and
+    ``columns`` what the file says.
+    """
+
+    path: Path
+    model: Any
+    facts: dict[str, Any]
+
+    @property
+    def last(self) -> Any:
+        """The model without the steps before it."""
+        return self.model[-1] if isinstance(self.model, Pipeline) else self.model
+
+    @property
+    def before(self) -> Any:
+        """The steps before the model, None if there are none."""
+        many = isinstance(self.model, Pipeline) and len(self.model) > 1
+        return self.model[:-1] if many else None
+
+    @property
+    def graded(self) -> bool:
+        """Whether it predicts grades."""
+        return hasattr(self.last, "classes_")
+
+
+class Read(NamedTuple):
+    """The rows of a table, a data frame, and the parts of columns that its format tells."""
+
+    frame: Any
+    roles: dict[str, str]
+
+
+def load_model(path: Path) -> Kept:
+    """Load a model and the facts beside it."""
+    notes = read_notes(path)
+    stream = notes.get("stream")
+    facts = notes.get("table", {}) if stream is None else {"kind": "grades", **stream}
+    return Kept(path, load(path), facts if isinstance(facts, dict) else {})
+
+
+def read_frame(path: Path) -> Read:
+    """Read a table of rows."""
+    table = read_table(path)
+    if table.frame is None:
+        raise click.ClickException(f"{path} holds rankings: they are for rankwise aggregate {path}")
+    note(f"{path}: {len(table.frame):,} rows, {table.what}")
+    return Read(table.frame, table.roles)
+
+
+def rows_for(kept: Kept, table: Read) -> Any:
+    """Return the rows of a table as a model takes them."""
+    if "columns" in kept.facts:
+        return _numbers(table.frame, kept.facts["columns"])
+    if hasattr(kept.model, "feature_names_in_"):
+        return prepare_like(table.frame, kept.model)
+    known = {kept.facts.get("target"), kept.facts.get("query"), *table.roles.values()}
+    left = [name for name in table.frame.columns if name not in known]
+    wanted = getattr(kept.model, "n_features_in_", None)
+    if len(left) != wanted:
+        raise click.ClickException(
+            f"{kept.path} was fitted to {wanted} columns without names, and the table has "
+            f"{len(left)}: give the columns of the model alone"
+        )
+    return _numbers(table.frame, left)
+
+
+def predictions(kept: Kept, table: Read) -> NDArray[Any]:
+    """Return what a model says of each row: a grade, or a score."""
+    if isinstance(kept.last, TasteModel):
+        user, item = (column_of(kept, table, part) for part in ("user", "item"))
+        return np.asarray(kept.last.predict(table.frame[user], table.frame[item]))
+    return np.asarray(kept.model.predict(rows_for(kept, table)))
+
+
+def scores(kept: Kept, table: Read) -> NDArray[np.float64]:
+    """Return the scores by which a model ranks rows."""
+    if not kept.graded:
+        return predictions(kept, table).astype(np.float64)
+    if not hasattr(kept.last, "project"):
+        return np.searchsorted(kept.last.classes_, predictions(kept, table)).astype(np.float64)
+    rows = rows_for(kept, table)
+    return np.asarray(
+        kept.last.project(rows if kept.before is None else kept.before.transform(rows))
+    )
+
+
+def column_of(kept: Kept, table: Read, part: str, given: str | None = None) -> str:
+    """Return the column of a part: the one that is told, else the model's, else the format's."""
+    found = next((c for c in (given, kept.facts.get(part), table.roles.get(part)) if c), None)
+    if found is None or found not in table.frame:
+        listed = ", ".join(map(str, table.frame.columns[:12]))
+        said = "which column is it?" if found is None else f"{found} is no column."
+        raise click.ClickException(f"--{part}: {said} There are {listed}")
+    return str(found)
+
+
+def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
+    absent = [name for name in names if name not in frame]
+    if absent:
+        raise click.ClickException(
+            f"the model learned from {', '.join(absent)}, which this table does not have"
+        )
+    found = frame[names].apply(pandas().to_numeric, errors="coerce").to_numpy(np.float64)
+    if not np.isfinite(found).all():
+        row, column = np.argwhere(~np.isfinite(found))[0]
+        raise click.ClickException(
+            f"row {row + 1} has no number in the column {names[column]}, which the model needs"
+        )
+    return found

@@ -1,0 +1,26 @@
+"""Which method fits a table: what it is evidence of, how well each does, and what to use."""
+
+from rankwise.comparison._columns import (
+    Columns,
+    look_at_columns,
+    make_transformer,
+    prepare,
+    prepare_like,
+)
+from rankwise.comparison._compare import Comparison, compare
+from rankwise.comparison._recognise import Task, recognise
+from rankwise.comparison._tables import TableFile, read_table
+
+__all__ = [
+    "Columns",
+    "Comparison",
+    "TableFile",
+    "Task",
+    "compare",
+    "look_at_columns",
+    "make_transformer",
+    "prepare",
+    "prepare_like",
+    "read_table",
+    "recognise",
+]

@@ -1,0 +1,109 @@
+"""Looks into the best method: which columns it needs, and whether more rows would help."""
+
+import re
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from rankwise.comparison._measures import Measure
+from rankwise.comparison._methods import Method
+from rankwise.comparison._problem import Problem, make_folds
+from rankwise.comparison._trials import answer, fit
+
+_SHARES = (1 / 8, 1 / 4, 1 / 2, 1.0)
+_SHUFFLES = 3
+
+
+class Effect(NamedTuple):
+    """A column: what the measure loses without it, and +1, -1 or 0 for its direction."""
+
+    name: str
+    worth: float
+    sign: int
+
+
+class Curve(NamedTuple):
+    """Sizes of samples, and the measure on each fold (rows) for each size (columns)."""
+
+    sizes: list[int]
+    values: NDArray[np.float64]
+
+
+def effects_of(
+    method: Method, setting: dict[str, Any], problem: Problem, measure: Measure, seed: int
+) -> list[Effect]:
+    """Return the columns by what held-out rows lose when one is shuffled, the most first.
+
+    The direction is that of the mean score when a number goes from its lower to its upper quartile
+    and all else stays. A category has none.
+    """
+    train, test = make_folds(problem, 5, 1, seed)[0]
+    held = problem.take(test)
+    random = np.random.default_rng(seed)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        model = fit(method, problem.take(train), setting, seed)
+
+        full = worth(model, held, measure)
+        found = []
+        for name, columns in _sources(problem).items():
+            lost = []
+            for _ in range(_SHUFFLES):
+                other = held.rows.copy()
+                other[columns] = other[columns].to_numpy()[random.permutation(len(other))]
+                lost.append(full - worth(model, replace(held, rows=other), measure))
+            single = len(columns) == 1 and columns[0] not in problem.columns.categories
+            sign = _direction(model, held, columns[0]) if single else 0
+            found.append(Effect(name, float(np.mean(lost)), sign))
+    return sorted(found, key=lambda effect: -effect.worth)
+
+
+def worth(model: Any, held: Problem, measure: Measure) -> float:
+    """Return the measure of a fitted model on rows, more being better."""
+    return float(measure.signed(measure.of(held.y, answer(model, held), held.qid)))
+
+
+def _direction(model: Any, held: Problem, column: str) -> int:
+    values = held.rows[column]
+    low, high = values.quantile([0.25, 0.75])
+    if low == high:
+        low, high = values.min(), values.max()
+    means = [
+        float(answer(model, replace(held, rows=held.rows.assign(**{column: value}))).scores.mean())
+        for value in (low, high)
+    ]
+    return int(np.sign(means[1] - means[0]))
+
+
+def _sources(problem: Problem) -> dict[str, list[str]]:
+    """Return the columns of the table with those that were made of them."""
+    found: dict[str, list[str]] = {}
+    for column in problem.rows.columns:
+        name = re.sub(r" \((days|words, [0-9]+ of [0-9]+)\)$", "", column)
+        found.setdefault(name, []).append(column)
+    return found
+
+
+def learning_curve(
+    method: Method, setting: dict[str, Any], problem: Problem, measure: Measure, seed: int
+) -> Curve:
+    """Return the measure on three folds when parts of the rows are learned from."""
+    values: list[list[float]] = []
+    sizes: list[int] = []
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        for train, test in make_folds(problem, 5, 1, seed)[:3]:
+            learned, held = problem.take(train), problem.take(test)
+            row: list[float] = []
+            sizes = []
+            for share in _SHARES:
+                part = learned.sample(max(20, int(share * len(train))), seed)
+                model = fit(method, part, setting, seed)
+                row.append(measure.of(held.y, answer(model, held), held.qid))
+                sizes.append(len(part.y))
+            values.append(row)
+    return Curve(sizes, np.array(values))

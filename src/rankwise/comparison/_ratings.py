@@ -1,0 +1,153 @@
+"""Ratings of items by people: the taste model beside means."""
+
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from rankwise.comparison._compare import Comparison, Progress, rank_rows, run_jobs
+from rankwise.comparison._measures import PAIRS, RMSE, Answers
+from rankwise.comparison._methods import Method
+from rankwise.comparison._recognise import Task
+from rankwise.comparison._trials import Trials
+from rankwise.engine.terminal import sentence
+from rankwise.recommend import RatingTable, TasteModel
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Floats = NDArray[np.float64]
+_SHARE = 0.2
+
+
+class _Means:
+    """Means of items, and with ``people`` those of people, drawn to the mean of all."""
+
+    def __init__(self, *, items: bool, people: bool, weight: float = 5.0) -> None:
+        self.items, self.people, self.weight = items, people, weight
+
+    def fit(self, table: RatingTable) -> "_Means":
+        matrix = table.matrix.tocoo()
+        rest = matrix.data - matrix.data.mean()
+        self.mean_ = float(matrix.data.mean())
+        self.item_ = self._shrunk(matrix.col, rest, table.n_items) * self.items
+        rest = rest - self.item_[matrix.col]
+        self.person_ = self._shrunk(matrix.row, rest, table.n_users) * self.people
+        return self
+
+    def _shrunk(self, place: Any, rest: Floats, n: int) -> Floats:
+        return np.bincount(place, rest, n) / (np.bincount(place, minlength=n) + self.weight)
+
+    def scores(self, rows: Any, columns: Any) -> Floats:
+        return self.mean_ + self.item_[columns] + self.person_[rows]
+
+
+class _Taste:
+    """The taste model, by places instead of ids."""
+
+    def fit(self, table: RatingTable) -> "_Taste":
+        self.table_, self.model_ = table, TasteModel().fit(table)
+        return self
+
+    def scores(self, rows: Any, columns: Any) -> Floats:
+        return self.model_.predict(self.table_.users[rows], self.table_.items[columns])
+
+
+def _nobody(problem: Any) -> None:
+    """Ratings are not fitted as rows are."""
+
+
+_METHODS = {
+    "constant": (partial(_Means, items=False, people=False), "the mean for everyone"),
+    "means of items": (partial(_Means, items=True, people=False), "the same list for everyone"),
+    "means of items and people": (partial(_Means, items=True, people=True), "a level for each"),
+    "TasteModel": (_Taste, "a ranking for each person"),
+}
+
+
+def compare_ratings(
+    frame: "DataFrame",
+    task: Task,
+    quick: bool,
+    max_rows: int | None,
+    timeout: float | None,
+    n_jobs: int,
+    seed: int,
+    progress: Progress,
+) -> Comparison:
+    """Compare the taste model with means, on ratings that are left out of everybody's."""
+    roles = task.roles
+    kept = frame.dropna(subset=list(roles.values()))
+    odd = []
+    if len(kept) < len(frame):
+        odd.append(f"{len(frame) - len(kept):,} rows lack a user, an item or a rating.")
+    twice = kept.duplicated([roles["user"], roles["item"]], keep="last")
+    if twice.any():
+        odd.append(f"{int(twice.sum()):,} ratings are of an item rated again: the last counts.")
+        kept = kept[~twice]
+    most = max_rows or (200_000 if quick else 2_000_000)
+    if len(kept) > most:
+        n = len(kept)
+        kept = _people(kept, roles["user"], most, seed)
+        odd.append(
+            f"{len(kept):,} of the {n:,} ratings, all of some people, are compared and learned "
+            "from (max_rows, or --max-rows)."
+        )
+    table = RatingTable.from_frame(
+        kept, user=roles["user"], item=roles["item"], rating=roles["rating"]
+    )
+    if table.n_ratings < 20:
+        raise ValueError(f"{table.n_ratings} ratings are too few to compare anything")
+    seeds = range(seed, seed + (3 if quick else 5))
+    jobs = {name: partial(_run, name, make, table, seeds) for name, (make, _) in _METHODS.items()}
+    trials = run_jobs(jobs, timeout, n_jobs, progress)
+    methods = {
+        name: Method(name, about, _nobody, baseline=name != "TasteModel")
+        for name, (_, about) in _METHODS.items()
+    }
+    rows = rank_rows(trials, methods, PAIRS, _SHARE / (1 - _SHARE))
+    model, name = None, ""
+    if not trials["TasteModel"].failure:
+        progress("TasteModel, on all ratings")
+        model, name = TasteModel().fit(table), "TasteModel"
+    facts = {
+        "taken for": f"ratings: {task.why}",
+        "ratings": f"{table.n_ratings:,} by {table.n_users:,} people of {table.n_items:,} items",
+        "scale": f"{table.scale[0]:g} to {table.scale[1]:g}",
+    }
+    how = f"{len(seeds)} times a fifth of the ratings is left out; seeds from {seed}"
+    return Comparison(
+        task, [PAIRS, RMSE], rows, trials, odd, facts, rows[0].name, name, model, table, how, {},
+        seed,
+    )  # fmt: skip
+
+
+def _people(frame: "DataFrame", user: str, most: int, seed: int) -> "DataFrame":
+    """Return all ratings of so many people that they are not too many."""
+    counts = frame[user].value_counts().sample(frac=1, random_state=seed)
+    n_people = max(1, int(np.searchsorted(np.cumsum(counts.to_numpy()), most)))
+    return frame[frame[user].isin(counts.index[:n_people])]
+
+
+def _run(name: str, make: Any, table: RatingTable, seeds: range) -> Trials:
+    values, fitting, predicting = [], [], []
+    try:
+        with threadpool_limits(1):
+            for seed in seeds:
+                train, test = table.split(_SHARE, random_state=seed)
+                held = test.matrix.tocoo()
+                begun = perf_counter()
+                model = make().fit(train)
+                fitted = perf_counter()
+                scores = model.scores(held.row, held.col)
+                predicting.append(perf_counter() - fitted)
+                fitting.append(fitted - begun)
+                answers = Answers(scores, None)
+                qid = held.row.astype(np.int64)
+                values.append([m.of(held.data, answers, qid) for m in (PAIRS, RMSE)])
+    except Exception as error:  # as in the trials of rows: a row of the table, not the end
+        return Trials(name, failure=f"{type(error).__name__}: {sentence(error)[:200]}")
+    return Trials(name, np.array(values), np.array(fitting), np.array(predicting))

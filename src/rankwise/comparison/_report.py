@@ -1,0 +1,240 @@
+"""A comparison as a report."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise.comparison import _figures as draw
+from rankwise.comparison._code import lines_of
+from rankwise.comparison._looks import effects_of, learning_curve
+from rankwise.comparison._methods import method_named
+from rankwise.metrics import mean_rank_loss_per_rank, pair_accuracy_interval
+from rankwise.reports import Report, Section, Table
+
+if TYPE_CHECKING:
+    from rankwise.comparison._compare import Comparison, Row
+
+Progress = Callable[[str], None]
+_SURE = 0.05
+_READING = (
+    "A point is the mean over the splits and a bar its 95 % interval. Filled points may be as good "
+    "as the best; hollow ones are surely worse. Grey points, and names with a star, are what any "
+    "method has to beat."
+)
+_SIGNS = (
+    "(+), blue: more of it means a higher score; (\N{MINUS SIGN}), orange: a lower one. Columns "
+    "that say the same thing share their worth."
+)
+_INTERVALS = (
+    "An interval of the table covers the mean of a method that learns from as many rows as in a "
+    "split, if more rows come from where these came from; in 95 of 100 such studies it holds the "
+    "true mean. Splits share rows, so the spread is corrected for that (Nadeau and Bengio), and "
+    "the tests against the best for their number (Holm)."
+)
+
+
+def table_of(found: "Comparison") -> Table:
+    """Return the methods, best first, with intervals, tests and seconds."""
+    names = [measure.name for measure in found.measures]
+    columns = ["method", *names, "worse than the best?", "fit, s", "predict, s"]
+    rows = []
+    for row in found.rows:
+        if row.failure:
+            rows.append([row.name, *["-"] * len(names), row.failure, "-", "-"])
+            continue
+        cells = [f"{m:.3f} ± {h:.3f}" for m, h in zip(row.means, row.halves, strict=True)]
+        seconds = [f"{row.fit_seconds:.3f}", f"{row.predict_seconds:.4f}"]
+        rows.append([_named(row), *cells, _verdict(row), *seconds])
+    title = f"Methods on data they have not seen: {found.setting}"
+    return Table(title, columns, rows)
+
+
+def _named(row: "Row") -> str:
+    return f"{row.name} *" if row.baseline else row.name
+
+
+def _verdict(row: "Row") -> str:
+    if np.isnan(row.pvalue):
+        return "the best"
+    p = "p < 0.001" if row.pvalue < 0.001 else f"p = {row.pvalue:.3f}"
+    return f"{'yes' if row.pvalue <= _SURE else 'not surely'}, {p}"
+
+
+def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
+    """Return the report: advice and table, then a section for each question."""
+    return Report(
+        title or f"Which method ranks by {_target(found)}?",
+        f"Taken for {found.facts['taken for']}.",
+        [table_of(found)],
+        found.advice,
+        {"which-method": draw.methods_figure(found)},
+        [
+            _reading(found),
+            *(_looks(found, progress) if found.task.kind != "ratings" else _tastes(found)),
+            _guarantee(found),
+            _data(found),
+            Section(
+                "How do I fit it myself?",
+                ["These lines fit the model that was kept, and save it."],
+                code=lines_of(found, found.source),
+            ),
+        ],
+    )
+
+
+def _target(found: "Comparison") -> str:
+    return found.task.roles.get("target") or found.task.roles["rating"]
+
+
+def _reading(found: "Comparison") -> Section:
+    meanings = "; ".join(
+        f"{measure.name}: {measure.meaning.format('...')}" for measure in found.measures
+    )
+    return Section(
+        "How is the figure read?",
+        [_READING, f"{meanings}. Seconds are medians of one thread, compiling not counted."],
+    )
+
+
+def _looks(found: "Comparison", progress: Progress) -> list[Section]:
+    problem, measure = found.problem, found.measures[0]
+    method, tried = method_named(found.best), found.trials[found.best]
+    setting: dict[str, Any] = max(tried.settings, key=tried.settings.count)
+    progress("which columns matter")
+    effects = effects_of(method, setting, problem, measure, found.seed)
+    progress("does more data help")
+    curve = learning_curve(method, setting, problem, measure, found.seed)
+    return [
+        _errors(found),
+        Section(
+            "Which columns matter?",
+            [f"What {found.best} loses on unseen rows when one column is shuffled. {_SIGNS}"],
+            {"which-columns-matter": draw.effects_figure(effects, measure.name)},
+        ),
+        _picture(found),
+        Section(
+            "Would more data help?",
+            [_trend(curve, measure)],
+            {"learning-curve": draw.curve_figure(curve, measure.name)},
+        ),
+    ]
+
+
+def _trend(curve: Any, measure: Any) -> str:
+    half, full = (float(curve.values[:, i].mean()) for i in (-2, -1))
+    spread = float(curve.values[:, -1].std(ddof=1))
+    gain = measure.signed(full) - measure.signed(half)
+    if gain > spread / np.sqrt(len(curve.values)):
+        answer = (
+            "probably: the curve still rises"
+            if measure.more_is_better
+            else ("probably: the curve still falls")
+        )
+    else:
+        answer = "not much: the curve is flat within its spread"
+    return (
+        f"With half of the rows the mean is {half:.3f}, with all {full:.3f}: more would help "
+        f"{answer}. The band is the spread over three splits."
+    )
+
+
+def _errors(found: "Comparison") -> Section:
+    problem, tried = found.problem, found.trials[found.best]
+    title = "Where does it err?"
+    if problem.graded:
+        losses = mean_rank_loss_per_rank(problem.y.astype(int), tried.ranks.astype(int))
+        present = [problem.labels[int(r) - 1] for r in np.unique(problem.y)]
+        worst = int(np.nanargmax(losses))
+        text = (
+            f"Each row of the figure is a true grade, and its numbers say in percent how "
+            f"{found.best} graded it. It errs most at {present[worst]!s}, by {losses[worst]:.2f} "
+            "grades on average."
+        )
+        figure = draw.confusion_figure(problem.labels, problem.y, tried.ranks)
+        return Section(title, [text], {"errors-by-grade": figure})
+    if problem.qid is not None:
+        sizes, values = draw.list_values(problem.y, tried.scores, problem.qid)
+        text = (
+            f"A point is a list that {found.best} did not learn from. In "
+            f"{np.mean(values < 0.5):.0%} of the lists more pairs are wrong than right."
+        )
+        figure = draw.sizes_figure(sizes, values, "pairs right")
+        return Section(title, [text], {"errors-by-size-of-list": figure})
+    text = f"Scores of rows that {found.best} did not learn from, against what they were."
+    figure = draw.scatter_figure(problem.y, tried.scores, _target(found))
+    return Section(title, [text], {"scores-and-truth": figure})
+
+
+def _picture(found: "Comparison") -> Section:
+    problem, tried = found.problem, found.trials[found.best]
+    if problem.graded and problem.names is None:
+        text = (
+            "The scores behind the grades. Dots are rows, a bar is the median of a grade; where "
+            "the clouds of two grades overlap, no threshold can part them."
+        )
+        figure = draw.grades_figure(problem.labels, problem.y, tried.scores)
+        return Section("What does it see?", [text], {"scores-by-grade": figure})
+    names = problem.names if problem.names is not None else _row_names(len(problem.y))
+    rows, of = np.arange(len(problem.y)), "all rows"
+    if problem.qid is not None:
+        sizes = np.bincount(problem.qid)
+        rows = np.flatnonzero(problem.qid == int(np.argmax(sizes)))
+        of = f"the longest list, of {len(rows):,} rows"
+    figure = draw.top_figure(names[rows], tried.scores[rows], _truth(problem)[rows], _target(found))
+    text = (
+        f"The top of {of}, by {found.best} that did not learn from them. The dashed line is the "
+        "largest gap between scores: the place to cut the list."
+    )
+    return Section("Who is on top?", [text], {"top-of-the-list": figure})
+
+
+def _truth(problem: Any) -> Any:
+    if problem.graded and not isinstance(problem.labels[0], str):
+        return np.asarray(problem.labels, float)[problem.y.astype(int) - 1]
+    return problem.y
+
+
+def _row_names(n: int) -> Any:
+    return np.array([f"row {i + 1}" for i in range(n)], object)
+
+
+def _tastes(found: "Comparison") -> list[Section]:
+    if found.model is None:
+        return []
+    table = found.problem
+    person = table.users[int(np.argmax(np.diff(table.matrix.indptr)))]
+    top = found.model.person(person).ranking(k=10)
+    mean = np.asarray(found.model.person(person).predict(top.order)[0])
+    rows = [[str(item), f"{value:.2f}"] for item, value in zip(top.order, mean, strict=True)]
+    return [
+        Section(
+            "What does one person get?",
+            [f"The items that {person!s}, who rated most, has not rated and would like best."],
+            tables=[Table("The top of one person's list", ["item", "rating expected"], rows)],
+        )
+    ]
+
+
+def _guarantee(found: "Comparison") -> Section:
+    lines = [
+        _INTERVALS,
+        "It says nothing about rows of another kind: other years, other people, other places.",
+    ]
+    tried = found.trials[found.best]
+    if found.task.kind != "ratings":
+        problem = found.problem
+        low, high = pair_accuracy_interval(problem.y, tried.scores, qid=problem.qid)
+        lines.insert(
+            1,
+            f"Of two rows{' of one list' * (problem.qid is not None)} with different targets "
+            f"{found.best} puts the better one first with a probability between {low:.3f} and "
+            f"{high:.3f} (95 %, from the scores out of fold).",
+        )
+    return Section("What is guaranteed?", lines)
+
+
+def _data(found: "Comparison") -> Section:
+    facts = [[name, value] for name, value in found.facts.items()]
+    text = found.warnings or ["Nothing odd was found."]
+    return Section("What are the data?", text, tables=[Table("The table", ["", ""], facts)])

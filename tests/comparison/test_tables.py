@@ -1,0 +1,175 @@
+"""Tables as they come, and the sentences for those that can't be read."""
+
+import gzip
+import io
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankwise.comparison import _tables, read_table
+
+FRAME = pd.DataFrame({"grade": [1, 2, 3, 2], "acid": [0.5, np.nan, 2.5, 1.0], "town": list("aabc")})
+PREFLIB = """# DATA TYPE: soc
+# NUMBER ALTERNATIVES: 2
+# ALTERNATIVE NAME 1: ash
+# ALTERNATIVE NAME 2: oak
+2: 2,1
+1: 1,2
+"""
+
+
+def _parquet(path):
+    FRAME.to_parquet(path)
+
+
+def _feather(path):
+    FRAME.to_feather(path, compression="uncompressed")
+
+
+def _stream(path):
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(FRAME)
+    with pa.ipc.new_stream(str(path), table.schema) as out:
+        out.write_table(table)
+
+
+WRITERS = {
+    "csv": ("csv", lambda path: FRAME.to_csv(path, index=False)),
+    "tsv": ("tsv", lambda path: FRAME.to_csv(path, index=False, sep="\t")),
+    "semicolons": ("csv with ';'", lambda path: FRAME.to_csv(path, index=False, sep=";")),
+    "parquet": ("Parquet", _parquet),
+    "feather": ("Arrow", _feather),
+    "stream": ("Arrow stream", _stream),
+    "jsonl": ("JSON lines", lambda path: FRAME.to_json(path, orient="records", lines=True)),
+    "json": ("JSON", lambda path: FRAME.to_json(path, orient="records")),
+    "xlsx": ("Excel", lambda path: FRAME.to_excel(path, index=False, engine="openpyxl")),
+}
+
+
+@pytest.mark.parametrize("way", ["plain", "gzip", "standard input"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_each_format_gives_the_frame(name, way, tmp_path, monkeypatch):
+    what, write = WRITERS[name]
+    path = tmp_path / f"table.{name}"
+    if name == "xlsx" and way == "gzip":
+        pytest.skip("a spreadsheet is packed by itself")
+    write(path)
+    if way == "gzip":
+        path.with_suffix(".gz").write_bytes(gzip.compress(path.read_bytes()))
+        path = path.with_suffix(".gz")
+    if way == "standard input":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+        path = "-"
+    table = read_table(path)
+    assert table.what == what
+    assert table.roles == {}
+    pd.testing.assert_frame_equal(table.frame, FRAME, check_dtype=False)
+
+
+def test_formats_of_their_own(tmp_path):
+    letor = tmp_path / "S1.txt"
+    letor.write_text("2 qid:7 1:0.5 3:1 # doc\n0 qid:7 2:.25\n")
+    table = read_table(letor)
+    assert (table.what, table.roles) == ("LETOR", {"target": "grade", "query": "query"})
+    assert table.frame.to_numpy().tolist() == [[2, 7, 0.5, 0, 1], [0, 7, 0, 0.25, 0]]
+
+    svmlight = tmp_path / "rows.txt"
+    svmlight.write_text("2 1:0.5 3:1\n-1 2:.25\n")
+    table = read_table(svmlight)
+    assert (table.what, table.roles) == ("svmlight", {"target": "grade"})
+    assert table.frame.to_numpy().tolist() == [[2, 0.5, 0, 1], [-1, 0, 0.25, 0]]
+
+    orders = tmp_path / "votes.soc"
+    orders.write_text(PREFLIB)
+    table = read_table(orders)
+    assert table.what == "PrefLib"
+    assert table.frame is None
+    assert table.rankings == [["oak", "ash"], ["ash", "oak"]]
+    assert table.counts.tolist() == [2, 1]
+
+    ratings = tmp_path / "u.data"
+    ratings.write_text("1\t2\t3\t4\n1\t3\t4\t4\n")
+    table = read_table(ratings)
+    assert (table.what, set(table.roles)) == ("MovieLens ratings", {"user", "item", "rating"})
+
+
+def test_a_name_promises_nothing(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("who,what,rating\nann,tea,73\nbob,milk,12\n")
+    assert read_table(path).frame["rating"].tolist() == [73, 12]
+
+
+def test_text_as_it_comes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("grade,café\n1,été\n".encode("latin-1"))
+    table = read_table(path)
+    assert table.what == "csv in Latin-1"
+    assert table.frame["café"].tolist() == ["été"]
+    path.write_bytes(b"\xef\xbb\xbfgrade,x\r\n1,2\r\n")
+    assert list(read_table(path).frame) == ["grade", "x"]
+    path.write_text("1,2,3\n4,5,6\n")
+    table = read_table(path)
+    assert "without a header" in table.what
+    assert list(table.frame) == ["1", "2", "3"]
+    path.write_text('grade,"a, b"\n1,"x\ny"\n')
+    assert read_table(path).frame["a, b"].tolist() == ["x\ny"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b" \n\n", "the file is empty"),
+        (b"\x7fELF\x02\x01\x01\x00\x00", "a binary file of no known format; these are read: CSV"),
+        (b"PAR1 is not all", "a damaged Parquet file"),
+        (b"PK\x03\x04 is not all", "a damaged Excel file"),
+        (b"\x1f\x8b\x08 is not all", "a damaged archive"),
+        (b"a,b\n1,2\n3\n", ":3: 1 fields, wanted 2"),
+        (b"a,b\n1,2\n3,4,5\n", ":3: 3 fields, wanted 2"),
+        (b'a,b\n"1",2\n3,4,5\n', "rows of unequal length.*line 3"),
+        (b"a,b\n", "a header and no rows"),
+        (b"a,b,a \n1,2,3\n", "two columns are named 'a'"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
+        (b'{"a": 1}\n{"a": \n', ":2: not JSON lines"),
+        (b'{"a": [1, 2]}\n', "the values of 'a' are lists or objects"),
+        (b"1 2:3\n1 2:x\n", "not svmlight"),
+        (b"1 20001:3\n", "20,001 columns, wanted at most 10,000"),
+    ],
+)
+def test_what_cant_be_read_is_said(content, message, tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_table(path)
+    assert str(path) in str(caught.value)
+
+
+def test_standard_input_is_named_in_errors(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1\n")))
+    with pytest.raises(ValueError, match=r"^standard input:2: 1 fields"):
+        read_table("-")
+
+
+def test_paths_that_are_no_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "absent.csv")
+    with pytest.raises(ValueError, match="a folder, where a file is wanted"):
+        read_table(tmp_path)
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    with pytest.raises(ValueError, match="a pipe, where a file is wanted"):
+        read_table(fifo)
+
+
+def test_a_table_too_large_for_the_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "1,2\n" * 1000)
+    monkeypatch.setattr(_tables, "_free_memory", lambda: 1000)
+    with pytest.raises(ValueError, match=r"GB of memory.*rankwise stream"):
+        read_table(path)
+    monkeypatch.setattr(_tables, "_free_memory", lambda: None)
+    assert len(read_table(path).frame) == 1000
