@@ -146,6 +146,7 @@ class Comparison:
                     "measures": {
                         name: {"mean": float(mean), "half_width": float(half)}
                         for name, mean, half in zip(names, row.means, row.halves, strict=False)
+                        if np.isfinite(mean)
                     },
                     "pvalue": None if np.isnan(row.pvalue) else row.pvalue,
                     "fit_seconds": None if row.failure else row.fit_seconds,
