@@ -332,17 +332,17 @@ def _lists(y_true: Any, y_score: Any, qid: Any) -> _Lists:
     new = np.append(True, (codes[1:] != codes[:-1]) | (s[1:] != s[:-1]))
     groups = np.cumsum(new) - 1
     r, t = np.bincount(groups, positive), np.bincount(groups)
-    n, n_pos = np.bincount(codes).astype(float), np.bincount(codes, positive).astype(float)
+    n, n_positives = (np.bincount(codes, weights).astype(float) for weights in (None, positive))
     # positives of the query in groups above, and which of the tied negatives a row is
     before = np.cumsum(r) - r
-    before -= np.append(0.0, np.cumsum(n_pos)[:-1])[codes[new]]
+    before -= np.append(0.0, np.cumsum(n_positives)[:-1])[codes[new]]
     negative = np.flatnonzero(~positive)
     group, query = groups[negative], codes[negative]
     b = (t - r)[group]
     i = 1 + np.arange(len(negative)) - np.searchsorted(group, group)
-    above = (before[group] + r[group] * i / (b + 1)) / n_pos[query]
+    above = (before[group] + r[group] * i / (b + 1)) / n_positives[query]
     first = np.searchsorted(query, np.arange(len(n)))
-    return _Lists(codes, groups, positive, (r / t)[groups], query, above, first, n, n_pos)
+    return _Lists(codes, groups, positive, (r / t)[groups], query, above, first, n, n_positives)
 
 
 def _taken(n: int, k: float) -> Floats:
