@@ -14,6 +14,7 @@ from rankwise.experiments.preference import preference
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
+from rankwise.experiments.top import top
 from rankwise.reports import Report
 
 # The experiments, and the sizes of their long form: the one list of them.
@@ -39,6 +40,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     },
     steps: {"n_rounds": 50_000},
     synthetic: {"n_rounds": 50_000},
+    top: {"n_rows": 10_000, "n_trials": 30},
 }
 EXPERIMENTS = {run.__name__: run for run in _LONG_FORMS}
 LONG_FORMS = {run.__name__: sizes for run, sizes in _LONG_FORMS.items()}
