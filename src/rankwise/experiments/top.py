@@ -185,7 +185,8 @@ def _finding(found: Measured, learner: str, rival: str, names: list[str]) -> str
     """Say where a learner of the top is better or worse than another, beyond the interval."""
     said = []
     for measure in (PARTIAL, PRECISION):
-        better, worse = [], []
+        better: list[str] = []
+        worse: list[str] = []
         for name in names:
             ahead = np.subtract(found[measure, name, learner], found[measure, name, rival])
             mean, half_width = mean_interval(ahead)
