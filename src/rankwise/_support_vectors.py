@@ -201,6 +201,12 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         start = getattr(self, "coef_", None) if self.warm_start else None
         if start is not None and len(start) != rows.shape[1]:
             start = None
+        return self._minimise(rows, costs, start, draw)
+
+    def _minimise(
+        self, rows: Any, costs: PairCosts, start: Vector | None, draw: Draw | None = None
+    ) -> Solution:
+        """Minimise the objective over the coordinates of some rows."""
         return minimise(
             RowsInMemory(rows, draw),
             costs,
@@ -229,15 +235,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         means = centre(K)
         factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
         start = self._start(rows, factor, kept) if self.warm_start else None
-        solution = minimise(
-            RowsInMemory(factor.Z),
-            costs,
-            self.C,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            w=start,
-            h=self._first_width(start, costs.scale),
-        )
+        solution = self._minimise(factor.Z, costs, start)
         alpha = factor.coefficients(solution.w)
         alpha -= alpha.mean()
         predicted = factor.Z @ solution.w

@@ -13,15 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rankwise.metrics import pairwise_misranking_loss
+from rankwise.metrics import auc_scorer, ndcg_scorer, pairwise_misranking_loss
 from rankwise.preference import PreferenceRanker, quicksort, sort_by_degree
-from rankwise.preference._ranker import sample_pairs
+from rankwise.preference._pairs import pair_features, sample_pairs
 
 
 def graded(n=80, seed=0):
@@ -267,3 +267,58 @@ def test_ragged_rows_are_named():
     model = PreferenceRanker().fit(np.eye(2), [1, 2])
     with pytest.raises(ValueError, match="V can't be made an array"):
         model.prefer([[1, 2]], [[1, 2], [3]])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("features", ["difference", "concat"])
+def test_predict_is_the_mean_of_comparisons(container, features, monkeypatch):
+    X, y, qid = graded()
+    model = PreferenceRanker(features=features, n_references=30, random_state=0)
+    model.fit(container(X), y, qid=qid)
+    assert model.references_.shape == (30, 4)
+    references = model.references_
+    references = references.toarray() if sparse.issparse(references) else references
+    assert {tuple(row) for row in references} <= {tuple(row) for row in X}
+    expected = [model.prefer(np.tile(x, (30, 1)), references).mean() for x in X]
+    for given in (X, sparse.csr_array(X)):
+        assert_allclose(model.predict(given), expected, rtol=1e-12)
+    monkeypatch.setattr("rankwise.preference._ranker.BLOCK", 300)
+    assert_allclose(model.predict(X), expected, rtol=1e-12)
+
+
+def test_few_rows_are_all_references():
+    X, y, _ = graded(20)
+    model = PreferenceRanker(random_state=0).fit(X, y)
+    assert_array_equal(model.references_, X)
+    # a linear comparator is a score, and its wins have the same order
+    assert_array_equal(np.argsort(model.predict(X)), np.argsort(X @ model.estimator_.coef_[0]))
+    pairs = PreferenceRanker(n_references=5, random_state=0).fit_pairs(X, [(0, 1), (2, 3)])
+    assert pairs.predict(X).shape == (20,)
+
+
+@pytest.mark.parametrize(
+    ("container", "features"),
+    [
+        (np.asarray, nearness),
+        *((c, f) for c in (np.asarray, sparse.csr_array) for f in ("difference", "concat")),
+    ],
+)
+def test_features_in_blocks_are_the_same(container, features, monkeypatch):
+    X, _, _ = graded()
+    random = np.random.default_rng(0)
+    first, second = random.integers(0, 80, size=(2, 500))
+    whole = pair_features(features, container(X), first, second)
+    monkeypatch.setattr("rankwise.preference._pairs.BLOCK", 4 * 77)
+    blocks = pair_features(features, container(X), first, second)
+    assert sparse.issparse(whole) == sparse.issparse(blocks)
+    dense = [made.toarray() if sparse.issparse(made) else made for made in (whole, blocks)]
+    assert_array_equal(*dense)
+
+
+def test_scorers_and_pipelines():
+    X, y, _ = graded(120)
+    model = make_pipeline(StandardScaler(), PreferenceRanker(random_state=0))
+    for scoring in (ndcg_scorer, auc_scorer, "neg_mean_squared_error"):
+        found = cross_val_score(model, X, y > 1, cv=3, scoring=scoring, error_score="raise")
+        assert np.isfinite(found).all()
+    assert cross_val_score(model, X, y > 1, cv=3, scoring=auc_scorer).min() > 0.9

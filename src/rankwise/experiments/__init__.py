@@ -18,6 +18,7 @@ from rankwise.experiments.ratings import ratings
 from rankwise.experiments.sizes import sizes
 from rankwise.experiments.steps import steps
 from rankwise.experiments.synthetic import synthetic
+from rankwise.experiments.top import top
 from rankwise.experiments.viewers import viewers
 from rankwise.reports import Report
 
@@ -48,6 +49,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     },
     steps: {"n_rounds": 50_000},
     synthetic: {"n_rounds": 50_000},
+    top: {"n_rows": 10_000, "n_trials": 30},
     viewers: {"n_targets": 500, "n_ablation": 100, "n_choose": 50},
 }
 EXPERIMENTS = {run.__name__: run for run in _LONG_FORMS}

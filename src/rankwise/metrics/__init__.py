@@ -41,6 +41,14 @@ from rankwise.metrics._scorers import (
     neg_pairwise_misranking_loss_scorer,
     reciprocal_rank_scorer,
 )
+from rankwise.metrics._top import (
+    partial_auc_interval,
+    partial_auc_score,
+    positives_at_top_interval,
+    positives_at_top_score,
+    precision_at_top_interval,
+    precision_at_top_score,
+)
 
 __all__ = [
     "ComparablePairs",
@@ -71,6 +79,12 @@ __all__ = [
     "pair_accuracy_interval",
     "pair_accuracy_score",
     "pairwise_misranking_loss",
+    "partial_auc_interval",
+    "partial_auc_score",
+    "positives_at_top_interval",
+    "positives_at_top_score",
+    "precision_at_top_interval",
+    "precision_at_top_score",
     "rank_losses",
     "reciprocal_rank_score",
     "reciprocal_rank_scorer",

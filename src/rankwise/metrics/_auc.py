@@ -95,7 +95,7 @@ def auc_interval(
     >>> auc_interval(y, s, method="delong")
     (1.0, 1.0)
     """
-    z = _quantile(level)
+    z = normal_quantile(level)
     check_word(method, "method", _METHODS)
     y = check_two_classes(y_true)
     s = check_numbers(y_score, "y_score", len(y))
@@ -183,7 +183,7 @@ def pair_accuracy_interval(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.38 to 0.71
     """
-    z = _quantile(level)
+    z = normal_quantile(level)
     y = check_numbers(y_true, "y_true")
     s = check_numbers(y_score, "y_score", len(y))
     if qid is not None:
@@ -273,7 +273,8 @@ def auc_difference_test(
     return statistic, float(2 * norm.sf(abs(statistic)))
 
 
-def _quantile(level: float) -> float:
+def normal_quantile(level: float) -> float:
+    """Return how many standard deviations an interval of this level is wide on each side."""
     if not (isinstance(level, Real) and 0 < level < 1):
         raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
     return float(norm.isf((1 - level) / 2))

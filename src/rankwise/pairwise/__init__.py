@@ -3,5 +3,6 @@
 from rankwise.pairwise._pair_kernel import pair_kernel
 from rankwise.pairwise._rankboost import FeatureScore, RankBoost
 from rankwise.pairwise._ranksvm import RankSVM
+from rankwise.pairwise._top import AccuracyAtTop, TopPush
 
-__all__ = ["FeatureScore", "RankBoost", "RankSVM", "pair_kernel"]
+__all__ = ["AccuracyAtTop", "FeatureScore", "RankBoost", "RankSVM", "TopPush", "pair_kernel"]

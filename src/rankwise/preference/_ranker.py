@@ -5,12 +5,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils import RegressorTags, Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error
@@ -22,39 +22,15 @@ from rankwise.engine.queries import encode_queries, group_rows
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.warn import warn_user
 from rankwise.metrics import pairwise_misranking_loss
+from rankwise.preference._pairs import (
+    BLOCK,
+    Floats,
+    Indices,
+    features_of,
+    pair_features,
+    sample_pairs,
+)
 from rankwise.preference._sorts import decide, quicksort, sort_by_degree
-
-Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-# Numbers in the features of the pairs that are compared at once.
-_BLOCK = 1 << 22
-
-
-def sample_pairs(
-    y: Floats, codes: Indices, max_pairs: int | None, random: np.random.RandomState
-) -> tuple[Indices, Indices, int]:
-    """Return rows (worse, better) of one query with different grades, and how many there are.
-
-    Past ``max_pairs`` a random sample of them, without ever listing all: O(m log m + max_pairs).
-    """
-    order = np.lexsort((y, codes))
-    grades, queries = y[order], codes[order]
-    place = np.arange(len(y))
-    new_query = np.append(True, queries[1:] != queries[:-1])
-    new_grade = new_query | np.append(True, grades[1:] != grades[:-1])
-    start = np.maximum.accumulate(np.where(new_query, place, 0))
-    n_worse = np.maximum.accumulate(np.where(new_grade, place, 0)) - start
-    ends = np.cumsum(n_worse)
-    total = int(ends[-1])
-    if max_pairs is None or total <= max_pairs:
-        chosen = np.arange(total)
-    else:
-        generator = np.random.default_rng(random.randint(2**31))
-        chosen = np.sort(generator.choice(total, max_pairs, replace=False, shuffle=False))
-    better = np.searchsorted(ends, chosen, side="right")
-    worse = start[better] + chosen - (ends - n_worse)[better]
-    return order[worse], order[better], total
 
 
 class PreferenceRanker(BaseEstimator):
@@ -79,13 +55,17 @@ class PreferenceRanker(BaseEstimator):
         row for each pair of rows.
     max_pairs : int or None, default=100_000
         Learn from no more than so many pairs; past it ``fit`` takes a random sample of them.
+    n_references : int, default=100
+        Rows of ``fit`` that are kept for ``predict`` to compare with.
     random_state : int, RandomState instance or None, default=None
-        Draws the sample of pairs, and the pivots of ``rank`` and ``score``.
+        Draws the sample of pairs, the references, and the pivots of ``rank`` and ``score``.
 
     Attributes
     ----------
     estimator_ : classifier
         The fitted one.
+    references_ : ndarray or csr_array of shape (n_kept, n_features)
+        A random sample of the rows of ``fit``, all if they are few.
     n_pairs_ : int
         Pairs that were learned from, each in both directions.
     n_dropped_pairs_ : int
@@ -102,7 +82,8 @@ class PreferenceRanker(BaseEstimator):
     Notes
     -----
     With linear features and a linear classifier, h is transitive and equals a score; the two
-    stages pay off with classifiers that see both sides.
+    stages pay off with classifiers that see both sides. ``rank``, ``order`` and ``score`` sort the
+    rows that they are given; ``predict`` gives each row a score of its own, whatever the others.
 
     References
     ----------
@@ -127,10 +108,12 @@ class PreferenceRanker(BaseEstimator):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "features": [StrOptions({"difference", "concat"}), callable],
         "max_pairs": [Interval(Integral, 1, None, closed="left"), None],
+        "n_references": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
     estimator_: Any
+    references_: Any
     n_pairs_: int
     n_dropped_pairs_: int
     n_queries_: int
@@ -141,17 +124,20 @@ class PreferenceRanker(BaseEstimator):
         *,
         features: str | Callable[[Any, Any], Any] = "difference",
         max_pairs: int | None = 100_000,
+        n_references: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
         self.features = features
         self.max_pairs = max_pairs
+        self.n_references = n_references
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
+        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
     @unchanged_on_error
@@ -178,18 +164,16 @@ class PreferenceRanker(BaseEstimator):
             dtype=[np.float64, np.float32], ensure_min_samples=2,
         )  # fmt: skip
         codes, n_queries = encode_queries(qid, len(grades))
+        random = check_random_state(self.random_state)
         worse, better, total = sample_pairs(
-            np.asarray(grades, dtype=np.float64),
-            codes,
-            self.max_pairs,
-            check_random_state(self.random_state),
+            np.asarray(grades, dtype=np.float64), codes, self.max_pairs, random
         )
         if not total:
             raise ValueError(
                 "y has one grade only in every query, so there is no pair to learn from: rows of "
                 "different grades are needed"
             )
-        self._learn(rows, worse, better, None)
+        self._learn(rows, worse, better, None, random)
         self.n_pairs_, self.n_dropped_pairs_ = len(worse), total - len(worse)
         self.n_queries_ = n_queries
         return self
@@ -223,7 +207,8 @@ class PreferenceRanker(BaseEstimator):
         )
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         worse, better = given.T
-        self._learn(rows, worse, better, None if pair_weight is None else weight)
+        random = check_random_state(self.random_state)
+        self._learn(rows, worse, better, None if pair_weight is None else weight, random)
         self.n_pairs_, self.n_dropped_pairs_ = len(given), n_dropped
         self.n_queries_ = 1
         return self
@@ -247,8 +232,39 @@ class PreferenceRanker(BaseEstimator):
             U, V = np.reshape(U, (1, -1)), np.reshape(V, (1, -1))
         first, second = self._check(U), self._check(V)
         check_consistent_length(first, second)
-        probability = self._compare(first, second)
+        each = np.arange(first.shape[0])
+        probability = self._compare(first, second, each, each)
         return float(probability[0]) if single else probability
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the share of the references that each row is expected to go before.
+
+        With it scorers, pipelines and plots take the model for a regressor of a score. n rows take
+        n ``n_references`` comparisons.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Between 0 and 1, higher is better.
+        """
+        check_is_fitted(self, "references_")
+        rows, references = self._check(X), self.references_
+        if sparse.issparse(rows) != sparse.issparse(references):
+            references = (
+                sparse.csr_array(references) if sparse.issparse(rows) else references.toarray()
+            )
+        n = references.shape[0]
+        wins, size = np.empty(rows.shape[0]), max(1, BLOCK // (n * rows.shape[1]))
+        for start in range(0, len(wins), size):
+            some = np.arange(start, min(start + size, len(wins)))
+            u, v = np.repeat(some, n), np.tile(np.arange(n), len(some))
+            wins[some] = self._compare(rows, references, u, v).reshape(-1, n).mean(axis=1)
+        return wins
 
     def order(
         self,
@@ -305,7 +321,7 @@ class PreferenceRanker(BaseEstimator):
         sort = QuickSort(len(codes), random.permutation(len(codes)), lists=starts)
         while len((pairs := sort.plan())[0]):
             u, v = by_query[pairs[0]], by_query[pairs[1]]
-            sort.take(decide(self._compare(rows[u], rows[v]), u, v, seed, randomise=False))
+            sort.take(decide(self._compare(rows, rows, u, v), u, v, seed, randomise=False))
         best = by_query[sort.order]
         positions = np.empty(len(codes), dtype=np.int64)
         positions[best] = 1 + np.arange(len(codes)) - starts[codes[best]]
@@ -348,49 +364,41 @@ class PreferenceRanker(BaseEstimator):
             self, rows_of(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
 
-    def _learn(self, rows: Any, worse: Indices, better: Indices, weight: Floats | None) -> None:
+    def _learn(
+        self,
+        rows: Any,
+        worse: Indices,
+        better: Indices,
+        weight: Floats | None,
+        random: np.random.RandomState,
+    ) -> None:
         model = LogisticRegression() if self.estimator is None else clone(self.estimator)
         if weight is not None and not has_fit_parameter(model, "sample_weight"):
             raise ValueError(
                 f"pair_weight was given, but {type(model).__name__}.fit takes no sample_weight: "
                 "leave the weights out, or repeat pairs"
             )
-        pairs = self._features(
-            rows[np.concatenate([better, worse])], rows[np.concatenate([worse, better])]
+        pairs = pair_features(
+            self.features, rows, np.concatenate([better, worse]), np.concatenate([worse, better])
         )
         labels = np.repeat([1, 0], len(worse))
         weights = {} if weight is None else {"sample_weight": np.tile(weight, 2)}
         # What a classifier makes of huge numbers is looked at when it compares.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self.estimator_ = model.fit(pairs, labels, **weights)
-        self._compare(rows[better[:1]], rows[worse[:1]])
+        self._compare(rows, rows, better[:1], worse[:1])
+        m = rows.shape[0]
+        kept = np.sort(random.permutation(m)[: self.n_references])
+        self.references_ = rows[kept]
 
-    def _features(self, U: Any, V: Any) -> Any:
-        if self.features == "difference":
-            with np.errstate(over="ignore"):
-                difference = U - V
-            values = difference.data if sparse.issparse(difference) else difference
-            if not np.isfinite(values).all():
-                raise ValueError(f"a difference of two rows of X is {TOO_LARGE}")
-            return difference
-        if self.features == "concat":
-            return sparse.hstack([U, V], format="csr") if sparse.issparse(U) else np.hstack([U, V])
-        made = self.features(U, V)  # type: ignore[operator]
-        shape: tuple[int, ...] = getattr(made, "shape", ())
-        if len(shape) != 2 or shape[0] != U.shape[0]:
-            raise ValueError(
-                f"features must return a matrix with a row for each of {U.shape[0]} pairs, but "
-                f"what it returned, a {type(made).__name__}, has the shape {shape}"
-            )
-        return made
-
-    def _compare(self, U: Any, V: Any) -> Floats:
-        size = max(1, _BLOCK // U.shape[1])
-        lean = np.empty(U.shape[0])
-        for start in range(0, U.shape[0], size):
+    def _compare(self, U: Any, V: Any, u: Indices, v: Indices) -> Floats:
+        """Return the probability that row u of U goes before row v of V, for many u and v."""
+        size = max(1, BLOCK // U.shape[1])
+        lean = np.empty(len(u))
+        for start in range(0, len(u), size):
             here = slice(start, start + size)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                lean[here] = self._lean(U[here], V[here])
+                lean[here] = self._lean(U[u[here]], V[v[here]])
         if not np.isfinite(lean).all():
             raise ValueError(f"what {type(self.estimator_).__name__} makes of X is {TOO_LARGE}")
         # With ties rounded to even, 1/2 + x and 1/2 - x sum to 1 exactly for every x up to 1/2.
@@ -399,7 +407,7 @@ class PreferenceRanker(BaseEstimator):
     def _lean(self, U: Any, V: Any) -> Floats:
         """Return h - 1/2, which changes its sign when U and V change places."""
         model = self.estimator_
-        straight, turned = self._features(U, V), self._features(V, U)
+        straight, turned = features_of(self.features, U, V), features_of(self.features, V, U)
         if hasattr(model, "predict_proba"):
             return 0.5 * (model.predict_proba(straight)[:, 1] - model.predict_proba(turned)[:, 1])
         if hasattr(model, "decision_function"):
@@ -415,7 +423,7 @@ class PreferenceRanker(BaseEstimator):
         random_state: int | np.random.RandomState | None,
     ) -> Ranking:
         def prefer(u: Indices, v: Indices) -> Floats:
-            return self._compare(rows[u], rows[v])
+            return self._compare(rows, rows, u, v)
 
         numbers = np.arange(rows.shape[0])
         if method == "degree":

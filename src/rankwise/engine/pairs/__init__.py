@@ -20,6 +20,7 @@ from rankwise.engine.pairs._losses import (
 from rankwise.engine.pairs._misranked import exponential_mean, misranked_mean
 from rankwise.engine.pairs._order import sorted_rows
 from rankwise.engine.pairs._pairs import Pairs
+from rankwise.engine.pairs._top import TopCosts
 
 __all__ = [
     "Curve",
@@ -35,6 +36,7 @@ __all__ = [
     "Pairs",
     "Placements",
     "RowCounts",
+    "TopCosts",
     "count_pairs",
     "count_placements",
     "exponential_mean",

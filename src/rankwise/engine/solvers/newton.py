@@ -131,6 +131,14 @@ class RowsInMemory:
         return Sampled(dense - dense.mean(axis=0), costs)
 
 
+class WholeRows(RowsInMemory):
+    """Rows in a matrix, for costs whose curve centres a dense or CSR matrix by itself."""
+
+    def sample(self) -> Sampled | None:
+        """Return all rows as they are."""
+        return None if self.n_features > _MATRIX else Sampled(self._X, None)
+
+
 def sample_size(m: int, d: int) -> int:
     """Return how many rows a sample of m should have; m if sampling isn't worth it."""
     size = max(_SAMPLE, _PER_FEATURE * d)
