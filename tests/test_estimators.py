@@ -28,6 +28,7 @@ VARIANTS = {
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}, {"kernel": "rbf"}],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")]
     + [{"kernel": "rbf"}],
+    "ThresholdRanker": [{}, {"loss": "squared", "cv": None}],
     "MPRank": [
         {},
         {"C": 10.0, "solver": "dual"},

@@ -60,6 +60,12 @@ OPTIONS = {
         "update": ["uniform", "max", "proportional"],
         "budget": [None, 7],
     },
+    "ThresholdRanker": {
+        **LABELS,
+        "estimator": [None, MPRank(kernel="rbf"), RankSVM(), RankBoost(5)],
+        "loss": ["absolute", "zero-one", "squared"],
+        "cv": [None, 2, np.int64(3)],
+    },
     "MPRank": {
         **KERNELS,
         "C": [0.1, 10],

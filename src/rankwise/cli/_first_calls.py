@@ -137,6 +137,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}]),
         ("ordinal", "WidrowHoff", [{}]),
         ("ordinal", "MulticlassPerceptron", [{}]),
+        ("ordinal", "ThresholdRanker", [{}]),
         ("magnitude", "MPRank", [{}, {"kernel": "rbf"}]),
         ("magnitude", "MPRankCV", [{}]),
         ("magnitude", "SVRank", [{}]),

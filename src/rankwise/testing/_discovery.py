@@ -28,8 +28,8 @@ def all_estimators() -> dict[str, Any]:
     Examples
     --------
     >>> from rankwise.testing import all_estimators
-    >>> [name for name in sorted(all_estimators()) if "Rank" in name]
-    ['MPRank', 'MPRankCV', 'OAPRank', 'PRank', 'PreferenceRanker', 'RankBoost', 'RankSVM', 'SVRank']
+    >>> [name for name in sorted(all_estimators()) if name.startswith("Rank")]
+    ['RankBoost', 'RankSVM']
     """
     rooms = [m.name for m in iter_modules(rankwise.__path__) if m.name in _ROOMS]
     return {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from math import floor
 from typing import NamedTuple
 
@@ -274,6 +275,26 @@ def oap(
         rounds = dict(zip(seen, prank(rows[seen], truth[seen], k), strict=True))
         runs.append([rounds.get(t) for t in range(len(rows))])
     return runs
+
+
+def least_threshold_loss(
+    scores: ArrayLike, ranks: ArrayLike, k: int, *, loss: str, weight: ArrayLike
+) -> float:
+    """Return the least loss of any thresholds on a line of scores, tried one after the other.
+
+    ``loss`` is "absolute", "zero-one" or "squared", of the distance in ranks.
+    """
+    s, truth, a = np.asarray(scores), np.asarray(ranks), np.asarray(weight)
+    distances = np.arange(k)
+    costs = {"absolute": distances, "zero-one": distances > 0, "squared": distances**2}[loss]
+    positions = [*sorted(set(s.tolist())), np.inf]
+    return min(
+        sum(
+            a_i * costs[abs(_first_above(score, np.array(thresholds)) - y)]
+            for score, y, a_i in zip(s, truth, a, strict=True)
+        )
+        for thresholds in combinations_with_replacement(positions, k - 1)
+    )
 
 
 def _blame(scores: NDArray[np.float64], y: int, guess: int, update: str) -> NDArray[np.float64]:
