@@ -51,6 +51,8 @@ OPTIONS = {
         "n_estimators": [1, 5],
         "tau": [0.3, 1.0],
         "combine": ["bpm", "bagging", "voted"],
+        "update": ["perceptron", "pa", "romma"],
+        "sampling": ["bernoulli", "poisson"],
         "n_jobs": [None, 1, 2],
         "budget": [None, 7],
     },
