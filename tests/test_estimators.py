@@ -24,10 +24,16 @@ VARIANTS = {
         {"n_estimators": 7, "combine": combine, "random_state": 0}
         for combine in ("bpm", "bagging", "voted")
     ]
-    + [{"n_estimators": 7, "kernel": "rbf", "random_state": 0}],
+    + [
+        {"n_estimators": 7, "kernel": "rbf", "random_state": 0},
+        {"n_estimators": 7, "update": "romma", "random_state": 0},
+        {"n_estimators": 7, "update": "pa", "sampling": "poisson", "tau": 1.0, "random_state": 0},
+        {"n_estimators": 7, "sampling": "poisson", "kernel": "rbf", "budget": 9, "random_state": 0},
+    ],
     "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}, {"kernel": "rbf"}],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")]
     + [{"kernel": "rbf"}],
+    "ThresholdRanker": [{}, {"loss": "squared", "cv": None}],
     "MPRank": [
         {},
         {"C": 10.0, "solver": "dual"},

@@ -12,7 +12,7 @@ def report():
 def test_report_has_every_model(report):
     assert {row[0] for row in report.tables[0].rows} == set(MODELS)
     assert {f"BPM {tau}" for tau in TAUS} <= set(MODELS)
-    assert len(report.findings) == 5
+    assert len(report.findings) == 6
     assert set(report.figures) == {"ensembles"}
 
 
@@ -25,7 +25,7 @@ def test_several_lengths_have_a_table_each(report):
     both = ensembles(n_rounds=(300, 2_000), n_trials=4, n_test=200)
     assert both.tables[1] == report.tables[0]
     assert both.tables[0] == ensembles(n_rounds=300, n_trials=4, n_test=200).tables[0]
-    assert both.findings[5:] == [f"2,000 rounds. {finding}" for finding in report.findings]
+    assert both.findings[6:] == [f"2,000 rounds. {finding}" for finding in report.findings]
     assert set(both.figures) == {"ensembles", "ensembles-2000"}
 
 

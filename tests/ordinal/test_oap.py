@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.utils.estimator_checks import check_classifiers_train
 
 from rankwise.ordinal import OAPRank, PRank
 from rankwise.testing import oracles
 
 K = 5
+ONE_PASS = {"epochs": 1, "shuffle": False}
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 
 
@@ -28,20 +30,44 @@ def seed_of(model):
 @pytest.mark.parametrize(("tau", "k"), [(0.3, 5), (0.05, 2), (1.0, 9)])
 def test_members_are_prank_on_the_rounds_they_see(container, n_members, tau, k):
     X, y = stream(k=k)
-    model = OAPRank(n_members, tau=tau, random_state=3).fit(container(X), y)
-    runs = oracles.oap(X, y, k, n_members=n_members, tau=tau, seed=seed_of(model))
+    model = OAPRank(n_members, tau=tau, random_state=3, **ONE_PASS).fit(container(X), y)
+    assert_members_are_prank(model, X, y)
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+@pytest.mark.parametrize("update", ["perceptron", "pa", "romma"])
+@pytest.mark.parametrize("sampling", ["bernoulli", "poisson"])
+@pytest.mark.parametrize(("tau", "k", "n_members"), [(0.3, 5, 6), (1.0, 2, 5), (1.0, 9, 53)])
+def test_members_take_any_step_as_often_as_they_see_a_round(
+    container, update, sampling, tau, k, n_members
+):
+    X, y = stream(k=k, n=60)
+    options = {"update": update, "sampling": sampling, "tau": tau, **ONE_PASS}
+    model = OAPRank(n_members, random_state=3, **options).fit(container(X), y)
+    assert_members_are_prank(model, X, y)
+
+
+def assert_members_are_prank(model, X, y):
+    n_members, k = len(model.members_coef_), len(model.classes_)
+    options = {name: getattr(model, name) for name in ("tau", "update", "sampling")}
+    runs = oracles.oap(X, y, k, n_members=n_members, seed=seed_of(model), **options)
     mistakes, loss = 0, 0
     for m, run in enumerate(runs):
-        seen = [(t, r) for t, r in enumerate(run) if r is not None]
+        seen = [(t, r) for t, rounds in enumerate(run) for r in rounds]
         w, b = (seen[-1][1].w, seen[-1][1].b) if seen else (np.zeros(6), np.zeros(k - 1))
-        assert_allclose(model.members_coef_[m], w, atol=1e-12)
-        assert_array_equal(model.members_thresholds_[m], b)
+        tolerance = {"perceptron": 1e-12, "pa": 1e-9, "romma": 1e-7}[model.update]
+        size = max(1.0, np.abs(w).max())
+        assert_allclose(model.members_coef_[m], w, atol=tolerance * size)
+        assert_allclose(model.members_thresholds_[m], b, atol=tolerance * size)
         distances = np.array([abs(r.guess - y[t]) for t, r in seen])
         assert model.members_correct_[m] == np.sum(distances == 0)
         mistakes, loss = mistakes + np.sum(distances > 0), loss + distances.sum()
     assert (model.n_rounds_, model.n_mistakes_, model.rank_loss_) == (len(y), mistakes, loss)
-    assert_allclose(model.coef_, model.members_coef_.mean(axis=0))
-    assert_allclose(model.thresholds_, model.members_thresholds_.mean(axis=0))
+    members = np.hstack([model.members_coef_, model.members_thresholds_])
+    if model.update == "romma":
+        lengths = np.linalg.norm(members, axis=1, keepdims=True)
+        members = members / np.where(lengths > 0, lengths, 1)
+    assert_allclose(np.append(model.coef_, model.thresholds_), members.mean(axis=0), atol=1e-12)
 
 
 def test_with_tau_1_every_member_is_prank():
@@ -78,9 +104,14 @@ def test_votes_without_a_right_guess_weigh_alike():
 
 
 @pytest.mark.parametrize("combine", ["bpm", "bagging", "voted"])
-def test_threads_change_nothing(combine):
+@pytest.mark.parametrize(
+    "options", [{}, {"update": "romma"}, {"update": "pa", "sampling": "poisson"}]
+)
+def test_threads_change_nothing(combine, options):
     X, y = stream()
-    models = [OAPRank(110, combine=combine, n_jobs=jobs, random_state=1) for jobs in (1, 2, -1)]
+    models = [
+        OAPRank(110, combine=combine, n_jobs=jobs, random_state=1, **options) for jobs in (1, 2, -1)
+    ]
     said = [model.partial_fit_predict(X, y, classes=range(1, K + 1)) for model in models]
     for model, guesses in zip(models[1:], said[1:], strict=True):
         assert_array_equal(guesses, said[0])
@@ -95,6 +126,47 @@ def test_coins_are_fair_and_independent():
     assert_allclose(coins.mean(axis=0), 0.3, atol=4 * np.sqrt(0.21 / 3000))
     together = np.corrcoef(np.hstack([coins[1:], coins[:-1]]).T) - np.eye(24)
     assert np.abs(together).max() < 4.5 / np.sqrt(3000)
+
+
+def test_counts_are_poisson_and_independent():
+    counts = np.array(
+        [[oracles.oap_count(12345, t, m, 1.0) for m in range(12)] for t in range(3000)], float
+    )
+    assert_allclose(counts.mean(axis=0), 1.0, atol=4 / np.sqrt(3000))
+    assert_allclose(counts.var(axis=0), 1.0, atol=0.2)
+    assert np.abs(np.corrcoef(counts.T) - np.eye(12)).max() < 4.5 / np.sqrt(3000)
+
+
+def test_probabilities_are_shares_of_the_members():
+    X, y = stream()
+    for combine in ("bpm", "bagging", "voted"):
+        model = OAPRank(11, combine=combine, random_state=0).fit(X, y)
+        members = 1 + ((X @ model.members_coef_.T)[:, :, None] >= model.members_thresholds_).sum(
+            axis=2
+        )
+        expected = [(members == label).mean(axis=1) for label in model.classes_]
+        assert_allclose(model.predict_proba(X), np.transpose(expected))
+
+
+class WithoutShares(OAPRank):
+    @property
+    def predict_proba(self):
+        raise AttributeError
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("combine", ["bpm", "bagging"])
+def test_all_but_the_shares_passes_the_check_of_classifiers(combine, dtype):
+    model = WithoutShares(7, combine=combine, random_state=0)
+    check_classifiers_train("OAPRank", model, X_dtype=dtype)
+
+
+def test_a_kernel_in_the_dual_has_no_lengths_for_romma():
+    X, y = stream()
+    with pytest.raises(ValueError, match="update='romma' needs the lengths"):
+        OAPRank(5, update="romma", kernel="rbf").fit(X, y)
+    assert OAPRank(5, update="romma", kernel="poly", degree=2).fit(X, y).coef_.shape == (28,)
 
 
 def test_more_members_leave_the_first_as_they_were():

@@ -51,6 +51,8 @@ OPTIONS = {
         "n_estimators": [1, 5],
         "tau": [0.3, 1.0],
         "combine": ["bpm", "bagging", "voted"],
+        "update": ["perceptron", "pa", "romma"],
+        "sampling": ["bernoulli", "poisson"],
         "n_jobs": [None, 1, 2],
         "budget": [None, 7],
     },
@@ -59,6 +61,12 @@ OPTIONS = {
         **STREAM,
         "update": ["uniform", "max", "proportional"],
         "budget": [None, 7],
+    },
+    "ThresholdRanker": {
+        **LABELS,
+        "estimator": [None, MPRank(kernel="rbf"), RankSVM(), RankBoost(5)],
+        "loss": ["absolute", "zero-one", "squared"],
+        "cv": [None, 2, np.int64(3)],
     },
     "MPRank": {
         **KERNELS,

@@ -134,9 +134,10 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
             [{}, *({"vote": vote} for vote in ("averaged", "voted")), {"update": "pa"}]
             + [{"kernel": kernel} for kernel in ("rbf", "poly")],
         ),
-        ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}]),
+        ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}, {"update": "pa"}]),
         ("ordinal", "WidrowHoff", [{}]),
         ("ordinal", "MulticlassPerceptron", [{}]),
+        ("ordinal", "ThresholdRanker", [{}]),
         ("magnitude", "MPRank", [{}, {"kernel": "rbf"}]),
         ("magnitude", "MPRankCV", [{}]),
         ("magnitude", "SVRank", [{}]),

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
     validate_params,
 )
+from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
@@ -24,6 +25,7 @@ __all__ = [
     "check_sample_weight",
     "num_samples",
     "safe_indexing",
+    "safe_split",
     "validate_parameter_constraints",
     "validate_params",
 ]

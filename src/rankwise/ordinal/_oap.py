@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import poisson
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -14,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import State, check_rows
 from rankwise.engine._sklearn import Interval, StrOptions
+from rankwise.engine.loops.online.margin import PERCEPTRON, UPDATES
 from rankwise.engine.loops.online.oap import ONE, Coins, Members, member_ranks, oap
+from rankwise.engine.loops.online.oap_steps import oap_steps
 from rankwise.engine.loops.online.stream import NO_GUESSES, Stream
 from rankwise.engine.loops.shapes import check_shape, has_kernel_values
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
@@ -50,22 +53,37 @@ def vote(
     return mean_rank(np.where(none, ranks, weighted), np.where(none, n_members, weights))
 
 
+def tail_probabilities(tau: float, sampling: str) -> NDArray[np.int64]:
+    """Return the probabilities that a member sees a round more than 0, 1, ... times, in 1/ONE."""
+    if sampling == "bernoulli":
+        return np.array([max(1, round(tau * ONE))])
+    tails = np.rint(poisson.sf(np.arange(20), tau) * ONE).astype(np.int64)
+    tails[0] = max(1, tails[0])
+    return tails[tails > 0]
+
+
 class OAPRank(KernelMixin, BaseEstimator):
     r"""Online aggregate PRank: many members see random parts of a stream and are combined.
 
     N copies of `PRank` run side by side; copy j is shown round t when an independent coin with
     probability :math:`\tau` falls so. Their diversity makes the combination better than each:
 
-    - ``"bpm"``: the mean of the directions and of the thresholds, an estimate of the Bayes point;
+    - ``"bpm"``: the mean of the directions and of the thresholds, an estimate of the Bayes point
+      (of members scaled to length 1 if ``update="romma"``, which leaves their lengths to chance);
     - ``"bagging"``: the mean of the members' ranks, rounded, halves upwards;
     - ``"voted"``: the same, weighted by the rounds that a member was shown and ranked rightly
       (equal weights while there are none).
 
     ``combine`` is read when predicting: one fit serves all three.
 
+    With ``sampling="poisson"`` a member is shown a round as often as a Poisson number of mean
+    :math:`\tau` says, one showing after the other: at 1 this is online bagging, whose members learn
+    from what in the limit are bootstrap samples of the stream.
+
     One pass over m rows of d features costs O(m N (tau d + 1) + m tau N k) time, and O(N (d + k))
     memory. `predict` costs O(d) a row for "bpm" and O(N d) for the others, and so does each row of
-    ``partial_fit_predict``.
+    ``partial_fit_predict``. Other steps and samplings than the defaults cost some three times as
+    much, and O(N d) for each row of ``partial_fit_predict``.
 
     Parameters
     ----------
@@ -73,9 +91,13 @@ class OAPRank(KernelMixin, BaseEstimator):
         The number of members N.
     tau : float, default=0.3
         The probability that a member is shown a round, between 0 and 1; taken to the nearest
-        multiple of 1/32768. With 1 every member is PRank.
+        multiple of 1/32768. With 1 every member is PRank. If "poisson", the mean number of times.
     combine : {"bpm", "bagging", "voted"}, default="bpm"
         How the members are combined.
+    update : {"perceptron", "pa", "romma"}, default="perceptron"
+        The step of the members, as in `PRank`. "romma" does not go with a kernel in the dual.
+    sampling : {"bernoulli", "poisson"}, default="bernoulli"
+        Whether a member is shown a round or not, or several times.
     epochs : int, default=1
         Passes of ``fit`` over the rows.
     shuffle : bool, default=False
@@ -119,7 +141,7 @@ class OAPRank(KernelMixin, BaseEstimator):
     n_rounds_ : int
         Rows seen, each as often as it was seen.
     n_mistakes_, rank_loss_ : int
-        Wrong guesses of all members in the rounds that they were shown, and the sum of their
+        Wrong guesses of all members in the rounds that they were shown (as often as shown), and the sum of their
         distances in ranks.
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -131,6 +153,8 @@ class OAPRank(KernelMixin, BaseEstimator):
     References
     ----------
     E. Harrington, Online ranking/collaborative filtering using the perceptron algorithm, ICML 2003.
+
+    N. Oza and S. Russell, Online bagging and boosting, AISTATS 2001: Poisson sampling.
 
     Examples
     --------
@@ -154,6 +178,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "tau": [Interval(Real, 0, 1, closed="right")],
         "combine": [StrOptions({"bpm", "bagging", "voted"})],
+        "update": [StrOptions(set(UPDATES))],
+        "sampling": [StrOptions({"bernoulli", "poisson"})],
         "n_jobs": JOBS_CONSTRAINTS,
     }
 
@@ -165,6 +191,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         *,
         tau: float = 0.3,
         combine: str = "bpm",
+        update: str = "perceptron",
+        sampling: str = "bernoulli",
         epochs: int = 1,
         shuffle: bool = False,
         n_jobs: int | None = None,
@@ -179,6 +207,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         self.n_estimators = n_estimators
         self.tau = tau
         self.combine = combine
+        self.update = update
+        self.sampling = sampling
         self.epochs = epochs
         self.shuffle = shuffle
         self.n_jobs = n_jobs
@@ -228,6 +258,27 @@ class OAPRank(KernelMixin, BaseEstimator):
         ]
         return self.classes_[np.concatenate(ranks)]
 
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the share of the members that give each label to a row.
+
+        The label that is predicted need not have the largest share: members who disagree on both
+        sides of a rank meet there.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k)
+        """
+        check_is_fitted(self)
+        labels = np.arange(len(self.classes_))
+        return np.concatenate(
+            [(each[:, :, None] == labels).mean(axis=1) for each in self._member_ranks(X)]
+        )
+
     def agreement(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of the members that give each row the combined label.
 
@@ -241,9 +292,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Low where the members contradict each other: such a guess deserves less trust.
         """
-        guesses = self.predict(X)
-        labels = self.classes_[np.concatenate(list(self._member_ranks(X)))]
-        return (labels == guesses[:, None]).mean(axis=1)
+        shares = self.predict_proba(X)
+        return shares[self.predict(X)[:, None] == self.classes_]
 
     def diversity(self) -> float:
         """Return 1 minus the mean cosine between the (w, b) of two members.
@@ -290,7 +340,12 @@ class OAPRank(KernelMixin, BaseEstimator):
 
     def _pass(self, stream: Stream, state: State) -> int:
         seed, members = state["seed"], Members(state["W"], state["B"], state["correct"])
-        if state["counts"][0] == 0:
+        if self.update == "romma" and has_kernel_values(stream.rows):
+            raise ValueError(
+                "update='romma' needs the lengths of the members, which a kernel in the dual does "
+                "not keep: use update='pa', or kernel='poly' with at most 500 monomials"
+            )
+        if state["counts"][0] == 0 and self.update == "perceptron":
             warn_unusual_scale(stream.rows, type(self).__name__)
         check_shape("seed", seed, 1, kind=np.uint64)
         n_members, n_ranks = len(members.B), self._count_ranks(state)
@@ -301,13 +356,17 @@ class OAPRank(KernelMixin, BaseEstimator):
         sums = np.zeros((len(spans), n if bpm else 0, n_ranks))
         votes = np.zeros((len(spans), 0 if bpm else n, 3), dtype=np.int64)
         counts = np.zeros((len(spans), 3), dtype=np.int64)
-        start, tau = state["counts"][0], max(1, round(self.tau * ONE))
+        start, update = state["counts"][0], UPDATES[self.update]
+        tails = tail_probabilities(self.tau, self.sampling)
+        plain = update == PERCEPTRON and self.sampling == "bernoulli"
 
         def run(b: int) -> int:
             part = stream._replace(counts=counts[b], guesses=NO_GUESSES)
-            coins = Coins(seed[0], start, spans[b].start, tau)
+            coins = Coins(seed[0], start, spans[b].start, int(tails[0]))
             block = Members(*(array[spans[b]] for array in members))
-            return oap(part, coins, block, sums[b], votes[b])
+            if plain:
+                return oap(part, coins, block, sums[b], votes[b])
+            return oap_steps(part, coins, tails, update, block, sums[b], votes[b])
 
         work = len(stream.ranks) * members.W.size * self.tau
         with Pool(self.n_jobs) as pool:
@@ -317,17 +376,21 @@ class OAPRank(KernelMixin, BaseEstimator):
             total = sums.sum(axis=0)
             stream.guesses[:] = (total[:, :1] >= total[:, 1:]).sum(axis=1)
         elif n:
-            plain, weighted, weights = votes.sum(axis=0).T
+            unweighted, weighted, weights = votes.sum(axis=0).T
             weights = weights if self.combine == "voted" else 0
-            stream.guesses[:] = vote(plain, weighted, weights, n_members)
+            stream.guesses[:] = vote(unweighted, weighted, weights, n_members)
         return bad
 
     def _learned(self, state: State) -> dict[str, Any]:
         W, B = state["W"], state["B"]
+        lengths = np.ones((len(W), 1))
+        if self.update == "romma":
+            lengths[:, 0] = np.sqrt((W * W).sum(axis=1) + (B * B).sum(axis=1))
+            lengths[lengths == 0] = 1.0
         return {
-            "coef_": W.mean(axis=0),
+            "coef_": (W / lengths).mean(axis=0),
             "members_coef_": W.copy(),
-            "thresholds_": B.mean(axis=0),
+            "thresholds_": (B / lengths).mean(axis=0),
             "members_thresholds_": B.copy(),
             "members_correct_": state["correct"].copy(),
         }

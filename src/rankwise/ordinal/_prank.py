@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import State, bad_row, check_rows
 from rankwise.engine._sklearn import Interval, StrOptions
-from rankwise.engine.loops.online.margin import PA, PERCEPTRON, ROMMA, margin
+from rankwise.engine.loops.online.margin import PERCEPTRON, UPDATES, margin
 from rankwise.engine.loops.online.prank import average, prank
 from rankwise.engine.loops.online.stream import Stream
 from rankwise.engine.loops.online.voted import Voters, elect, voted
@@ -25,7 +25,6 @@ from rankwise.ordinal._kernel import KernelMixin
 # Lengths of rows that steps of 1 can match, looked at in so many rows.
 _USUAL_NORMS = (0.05, 50.0)
 _SAMPLE = 200
-_UPDATES = {"perceptron": PERCEPTRON, "pa": PA, "romma": ROMMA}
 _ALL = np.iinfo(np.int64).max
 _KEPT = ("W", "B", "voter_counts")
 
@@ -220,7 +219,7 @@ class PRank(KernelMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMixin._parameter_constraints,
-        "update": [StrOptions(set(_UPDATES))],
+        "update": [StrOptions(set(UPDATES))],
         "vote": [StrOptions({"averaged", "voted"}), None],
         "max_voters": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -328,7 +327,7 @@ class PRank(KernelMixin, BaseEstimator):
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
                 "partial_fit, or fit anew"
             )
-        update = _UPDATES[self.update]
+        update = UPDATES[self.update]
         if update == PERCEPTRON and state["counts"][0] == 0:
             warn_unusual_scale(stream.rows, type(self).__name__)
         if self.vote == "voted":

@@ -260,7 +260,7 @@ def _bad_calls(model: Any) -> Iterator[Callable[[], Any]]:
             yield partial(learn, rows, y, sample_weight=0 * same)
         if "qid" in signature(learn).parameters:
             yield partial(learn, rows, y, qid=y[:-1])
-            if name == "fit":
+            if name == "fit" and not isinstance(model, OrdinalMixin):
                 yield partial(learn, rows, y, qid=np.arange(len(y)))
         if isinstance(model, OrdinalMixin):
             yield partial(learn, rows, same)

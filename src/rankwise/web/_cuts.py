@@ -1,19 +1,8 @@
-r"""Thresholds on a line of scores that fit a person's own grades best.
-
-With the scores sorted, the grades that thresholds give to them rise. Among all rising grades those
-of the least total distance from the given ones are found by a table over grades and scores:
-
-.. math::
-
-    f_l(i) = \min_{j \le i} f_{l-1}(j) + \sum_{j < t \le i} |y_t - g_l| .
-
-Cost: O(n) numbers for each of the grades.
-"""
+"""Thresholds on a line of scores that fit a person's own grades best: see `engine.cuts`."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from rankwise.engine.cuts import Vector, best_places
 
 # How much of a gap between two scores is left beside a threshold that would lie outside of it.
 _BESIDE = 0.1
@@ -46,25 +35,15 @@ def fit_cuts(
     n, m = len(s), len(levels)
     if m < 2 or not n:
         return np.zeros(m - 1) if usual is None else usual.copy()
-    costs = np.abs(y - levels[:, None])
-    if usual is not None:
-        costs = costs + _USUAL * np.abs(
-            np.searchsorted(usual, s, side="right") - np.arange(m)[:, None]
-        )
-    total = np.zeros((m, n + 1))
-    np.cumsum(costs, axis=1, out=total[:, 1:])
-    # equal scores have one grade
-    allowed = np.concatenate([[True], s[1:] > s[:-1], [True]])
-    best = np.empty((m, n + 1))
-    best[0] = total[0]
-    for level in range(1, m):
-        before = np.where(allowed, best[level - 1] - total[level], np.inf)
-        best[level] = total[level] + np.minimum.accumulate(before)
-    cuts, end = np.empty(m - 1), n
-    for level in range(m - 1, 0, -1):
-        before = np.where(allowed, best[level - 1] - total[level], np.inf)[: end + 1]
-        end = int(np.argmin(before))
-        cuts[level - 1] = _between(s, end, None if usual is None else float(usual[level - 1]))
+    middle = None if usual is None else np.searchsorted(usual, s, side="right")
+
+    def cost(level: int) -> Vector:
+        distance = np.abs(y - levels[level])
+        return distance if middle is None else distance + _USUAL * np.abs(middle - level)
+
+    places = best_places(s, cost, m)
+    hints = [None] * (m - 1) if usual is None else usual.tolist()
+    cuts = [_between(s, at, hint) for at, hint in zip(places.tolist(), hints, strict=True)]
     return np.maximum.accumulate(cuts)
 
 

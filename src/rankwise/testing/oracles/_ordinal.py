@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import floor
+from itertools import combinations_with_replacement
+from math import exp, floor
 from typing import NamedTuple
 
 import numpy as np
@@ -255,25 +256,73 @@ def budget_prank(
 
 def oap_coin(seed: int, t: int, member: int, tau: float) -> bool:
     """Return whether an OAP member sees round t: a lane of a splitmix64 hash, below tau."""
+    return _lane(seed, t, member) < max(1, round(tau * 2**15))
+
+
+def oap_count(seed: int, t: int, member: int, tau: float) -> int:
+    """Return how often a member sees round t if a Poisson number of mean tau says it.
+
+    The lane, as a number from 0 to 1, is below P(more than 0), P(more than 1), ... so many times.
+    """
+    lane, more, p, count = _lane(seed, t, member), 1.0, exp(-tau), 0
+    while True:
+        more, p = more - p, p * tau / (count + 1)
+        below = round(more * 2**15)
+        if lane >= (max(1, below) if count == 0 else below):
+            return count
+        count += 1
+
+
+def _lane(seed: int, t: int, member: int) -> int:
     word = (seed + 0x9E3779B97F4A7C15 * (t + 1) + 0xD1B54A32D192ED03 * (member // 4 + 1)) % 2**64
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
     word ^= word >> 31
-    lane = (word >> 16 * (member % 4)) % 2**15
-    return lane < max(1, round(tau * 2**15))
+    return (word >> 16 * (member % 4)) % 2**15
 
 
 def oap(
-    X: ArrayLike, ranks: ArrayLike, k: int, *, n_members: int, tau: float, seed: int
-) -> list[list[Round | None]]:
-    """Run PRank for each member on the rounds that it sees; None stands for a round it doesn't."""
+    X: ArrayLike,
+    ranks: ArrayLike,
+    k: int,
+    *,
+    n_members: int,
+    tau: float,
+    seed: int,
+    update: str = "perceptron",
+    sampling: str = "bernoulli",
+) -> list[list[list[Round]]]:
+    """Run PRank for each member on the rounds that it sees; return these, for each round of all."""
     rows, truth = np.asarray(X, dtype=np.float64), np.asarray(ranks)
-    runs: list[list[Round | None]] = []
+    learn = {"perceptron": prank, "pa": pa_prank, "romma": romma_prank}[update]
+    times = {"bernoulli": oap_coin, "poisson": oap_count}[sampling]
+    runs: list[list[list[Round]]] = []
     for member in range(n_members):
-        seen = [t for t in range(len(rows)) if oap_coin(seed, t, member, tau)]
-        rounds = dict(zip(seen, prank(rows[seen], truth[seen], k), strict=True))
-        runs.append([rounds.get(t) for t in range(len(rows))])
+        counts = [int(times(seed, t, member, tau)) for t in range(len(rows))]
+        seen = np.repeat(np.arange(len(rows)), counts)
+        rounds = iter(list(learn(rows[seen], truth[seen], k)))
+        runs.append([[next(rounds) for _ in range(count)] for count in counts])
     return runs
+
+
+def least_threshold_loss(
+    scores: ArrayLike, ranks: ArrayLike, k: int, *, loss: str, weight: ArrayLike
+) -> float:
+    """Return the least loss of any thresholds on a line of scores, tried one after the other.
+
+    ``loss`` is "absolute", "zero-one" or "squared", of the distance in ranks.
+    """
+    s, truth, a = np.asarray(scores), np.asarray(ranks), np.asarray(weight)
+    distances = np.arange(k)
+    costs = {"absolute": distances, "zero-one": distances > 0, "squared": distances**2}[loss]
+    positions = [*sorted(set(s.tolist())), np.inf]
+    return min(
+        sum(
+            a_i * costs[abs(_first_above(score, np.array(thresholds)) - y)]
+            for score, y, a_i in zip(s, truth, a, strict=True)
+        )
+        for thresholds in combinations_with_replacement(positions, k - 1)
+    )
 
 
 def _blame(scores: NDArray[np.float64], y: int, guess: int, update: str) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from rankwise.engine.loops.rows import (
 )
 
 PERCEPTRON, PA, ROMMA = 0, 1, 2
+UPDATES = {"perceptron": PERCEPTRON, "pa": PA, "romma": ROMMA}
 # ROMMA's constraints contradict each other if their area is this small beside its largest value.
 FLAT = 1e-12
 # ROMMA's (w, b) grows. Past this squared length it is scaled by a power of two, which is exact.

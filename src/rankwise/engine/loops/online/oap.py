@@ -25,17 +25,23 @@ HOW_MANY = np.array([s.bit_count() for s in range(16)])
 
 
 @compiled
-def chosen(seed, t, group, taus):
-    """Return which of the four members of a group see round t, as four bits.
-
-    Lanes of a splitmix64 hash are compared with tau all at once: with the bit above each lane set,
-    a subtraction leaves it set unless the lane is below. ``taus`` is tau in each of the lanes.
-    """
+def draw(seed, t, group):
+    """Return the splitmix64 hash of round t and of a group of four members, a lane for each."""
     z = seed + uint64(0x9E3779B97F4A7C15) * (uint64(t) + uint64(1))
     z += uint64(0xD1B54A32D192ED03) * (uint64(group) + uint64(1))
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
-    z = (z ^ (z >> uint64(31))) | uint64(GUARDS)
+    return z ^ (z >> uint64(31))
+
+
+@compiled
+def chosen(seed, t, group, taus):
+    """Return which of the four members of a group see round t, as four bits.
+
+    The lanes are compared with tau all at once: with the bit above each lane set, a subtraction
+    leaves it set unless the lane is below. ``taus`` is tau in each of the lanes.
+    """
+    z = draw(seed, t, group) | uint64(GUARDS)
     below = (~(z - taus) & uint64(GUARDS)) >> uint64(15)
     return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
 
@@ -100,6 +106,13 @@ def oap(stream: Any, coins: Coins, members: Members, sums: Any, votes: Any) -> i
     int
         -1, or a row whose score is not finite.
     """
+    check_members(stream, members, sums, votes)
+    with np.errstate(over="ignore"):  # in plain Python, too, the hash wraps around
+        return _oap(stream, coins, members, sums, votes)
+
+
+def check_members(stream: Any, members: Members, sums: Any, votes: Any) -> None:
+    """Refuse arrays that don't fit the stream or each other."""
     rows, (W, B, correct) = stream.rows, members
     check_shape("B", B, None, None)
     n, (n_members, cuts) = row_count(rows), B.shape
@@ -108,8 +121,6 @@ def oap(stream: Any, coins: Coins, members: Members, sums: Any, votes: Any) -> i
     check_shape("sums", sums, n if len(sums) else 0, cuts + 1)
     check_shape("votes", votes, n if len(votes) else 0, 3, kind=np.int64)
     check_stream(stream, cuts + 1)
-    with np.errstate(over="ignore"):  # in plain Python, too, the hash wraps around
-        return _oap(stream, coins, members, sums, votes)
 
 
 @compiled
@@ -139,7 +150,7 @@ def _oap(stream, coins, members, sums, votes):
             for r in range(cuts):
                 sums[n, r + 1] = b_sum[r]
         if votes.shape[0] > 0:
-            _vote(rows, i, members, votes[n])
+            count_votes(rows, i, members, votes[n])
         shown = 0
         for g in range(0, n_members, 4):
             who = chosen(coins.seed, coins.start + n, (coins.first + g) // 4, taus)
@@ -195,7 +206,7 @@ def _oap(stream, coins, members, sums, votes):
 
 
 @compiled
-def _vote(rows, i, members, vote):
+def count_votes(rows, i, members, vote):
     """Fill ``vote``, (3,), with the sums over the members that `oap` names."""
     W, B, correct = members
     vote[0], vote[1], vote[2] = 0, 0, 0

@@ -1,0 +1,321 @@
+"""Any score cut into ranks, by the thresholds that cost least."""
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags, check_consistent_length, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwise.base import TOO_LARGE, OrdinalMixin, check_rows, unchanged_on_error
+from rankwise.engine._sklearn import HasMethods, StrOptions, check_sample_weight, safe_split
+from rankwise.engine.cuts import best_places
+from rankwise.engine.inputs import as_floats, refuse_masked
+from rankwise.engine.queries import encode_queries
+from rankwise.model_selection._routing import fit_arguments
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def best_thresholds(
+    scores: Floats, ranks: Indices, weight: Floats, n_ranks: int, loss: str = "absolute"
+) -> Floats:
+    """Return the rising thresholds on a line of scores whose ranks cost least.
+
+    A score has the rank ``np.searchsorted(thresholds, score, side="right")``. A threshold lies in
+    the middle between two scores, or beyond all of them by their range. Of equally good thresholds
+    the lowest are taken. Cost: O(n log n + n k).
+
+    Parameters
+    ----------
+    scores, ranks, weight : ndarrays of shape (n,)
+        The scores, and the ranks from 0 and weights of their rows.
+    n_ranks : int
+        The number of ranks, k.
+    loss : {"absolute", "zero-one", "squared"}
+        What a distance in ranks costs.
+
+    Returns
+    -------
+    ndarray of shape (k - 1,)
+    """
+    order = np.argsort(scores, kind="stable")
+    s, truth, a = scores[order], ranks[order], weight[order]
+
+    def cost(rank: int) -> Floats:
+        distance = np.abs(truth - rank)
+        if loss == "zero-one":
+            return a * (distance > 0)
+        return a * (distance * distance if loss == "squared" else distance)
+
+    places = best_places(s, cost, n_ranks)
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        reach = 2.0 * (float(s[-1] - s[0]) or max(1.0, abs(float(s[0]))))
+        line = np.concatenate([[s[0] - reach], s, [s[-1] + reach]]).clip(-largest, largest)
+    below, above = line[places], line[places + 1]
+    middle = 0.5 * below + 0.5 * above
+    # The middle of two neighbouring floats is one of them; a score on a threshold ranks higher.
+    return np.where(middle > below, middle, above)
+
+
+class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
+    r"""Cuts the score of any ranker or regressor into ranks: an ordinal model of it.
+
+    The estimator learns the ranks 1..k as numbers, and its ``predict`` is the score s. With rank(s)
+    the number of thresholds that s has reached, the thresholds minimise
+
+    .. math::
+
+        \sum_i a_i\, L\bigl(|\mathrm{rank}(s_i) - y_i|\bigr), \qquad b_1 \le \dots \le b_{k-1},
+
+    over all positions, by dynamic programming: the least cost of the i lowest scores in the first r
+    ranks follows from those in the first r - 1. L(d) is d, 1[d > 0] or :math:`d^2`, and a are the
+    row weights.
+
+    A score on rows that were learned from is better than it will be on others, and cuts fitted to
+    it are too bold. So the thresholds are fitted to out-of-fold scores: each row is scored by a
+    copy of the estimator that learned without its fold. ``estimator_`` learns from all rows. The
+    score of a ranker has no zero and no unit of its own: each copy's is shifted and stretched so
+    that the rows it learned from have the mean and standard deviation that ``estimator_`` gives
+    them.
+
+    ``cv`` folds cost ``cv + 1`` fits of the estimator; the thresholds cost O(n log n + n k) time
+    and O(n k) memory.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A ranker, such as ``RankSVM``, or a regressor, or a pipeline that ends in one. It is cloned.
+        None is scikit-learn's ``Ridge()``.
+    loss : {"absolute", "zero-one", "squared"}, default="absolute"
+        What the thresholds minimise: the mean distance in ranks, the share of wrong ranks, or the
+        mean squared distance.
+    cv : int, splitter, iterable or None, default=5
+        A number of folds, each with about its share of every rank; with ``qid``, of whole queries.
+        Fewer rows or queries give as many folds. Or a splitter of scikit-learn, or pairs of
+        (train, test) indices; rows that are in no test set do not count for the thresholds. None:
+        the scores of the rows that ``estimator_`` learned from, at the cost of one fit. So is a
+        single row scored.
+    label_order : array-like of shape (k,), default=None
+        The labels from the lowest rank to the highest. None: the sorted labels of y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels, lowest rank first.
+    estimator_ : estimator
+        Fitted to all rows.
+    thresholds_ : ndarray of shape (k-1,)
+        Where its scores are cut, in order.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    PRank : learns direction and thresholds together, also from a stream.
+
+    References
+    ----------
+    Thresholds on a learned score: R. Herbrich, T. Graepel and K. Obermayer, Large margin rank
+    boundaries for ordinal regression, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.ordinal import ThresholdRanker
+    >>> from rankwise.pairwise import RankSVM
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = np.digitize(X @ [1, -1, 0], [-1, 0, 2])
+    >>> model = ThresholdRanker(RankSVM()).fit(X[:200], y[:200])
+    >>> print(f"{model.score(X[200:], y[200:]):.2f} of the ranks are right")
+    0.94 of the ranks are right
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OrdinalMixin._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "loss": [StrOptions({"absolute", "zero-one", "squared"})],
+        "cv": ["cv_object"],
+    }
+
+    estimator_: Any
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        loss: str = "absolute",
+        cv: Any = 5,
+        label_order: ArrayLike | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.cv = cv
+        self.label_order = label_order
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._scorer()).input_tags
+        return tags
+
+    @unchanged_on_error
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the score, then where to cut it.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, in any row order. Folds hold whole queries, and the estimator is
+            given it if its ``fit``, or that of the last step of a pipeline, takes it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights, of the loss and of the estimator, which must take them.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        model = self._scorer()
+        if is_classifier(model):
+            raise ValueError(
+                f"estimator={type(model).__name__}(...) is a classifier, which has no score to cut:"
+                " give a ranker or a regressor"
+            )
+        refuse_masked(y, "y")
+        rows = self._check_rows(X, reset=True)
+        check_consistent_length(rows, y)
+        classes, ranks = self._check_labels(y, find=True)
+        codes, n_queries = encode_queries(qid, len(ranks))
+        weight = _check_weight(sample_weight, rows)
+        given = fit_arguments(model, qid=qid, sample_weight=sample_weight)
+        target = ranks.astype(np.float64) + 1.0
+        fitted = _fit(clone(model), rows, target, given)
+        places, scores = np.arange(len(ranks)), _score(fitted, rows)
+        folds = list(self._folds(rows, ranks, codes, n_queries))
+        if folds:
+            parts = [
+                _align(*_score_fold(model, rows, target, given, fold), scores[fold[0]])
+                for fold in folds
+            ]
+            places, scores = np.concatenate([fold[1] for fold in folds]), np.concatenate(parts)
+        self.thresholds_ = best_thresholds(
+            scores, ranks[places], weight[places], len(classes), self.loss
+        )
+        self.estimator_, self.classes_ = fitted, classes
+        return self
+
+    def project(self, X: ArrayLike) -> Floats:
+        """Return the scores of the rows, by ``estimator_``.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return _score(self.estimator_, self._check_rows(X, reset=False))
+
+    def _scorer(self) -> Any:
+        return Ridge() if self.estimator is None else self.estimator
+
+    def _check_rows(self, X: ArrayLike, *, reset: bool) -> Any:
+        """Return a frame as it is, since a pipeline may want its columns, and all else as floats.
+
+        The estimator looks whether they are finite.
+        """
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return check_rows(self, X, reset=reset, finite=False)
+
+    def _folds(
+        self, rows: Any, ranks: Indices, codes: Indices, n_queries: int
+    ) -> Iterator[tuple[Indices, Indices]]:
+        """Yield the rows to learn from and those to score."""
+        if self.cv is None:
+            return
+        if not isinstance(self.cv, Integral):
+            yield from check_cv(self.cv).split(rows, ranks, codes if n_queries > 1 else None)
+            return
+        # Rows in the order of their ranks, or queries in that of their sizes, dealt like cards.
+        keys = -np.bincount(codes) if n_queries > 1 else ranks
+        n_folds = min(int(self.cv), len(keys))
+        fold = np.empty(len(keys), dtype=np.int64)
+        fold[np.argsort(keys, kind="stable")] = np.arange(len(keys)) % n_folds
+        held = fold[codes] if n_queries > 1 else fold
+        for number in range(n_folds if n_folds > 1 else 0):
+            yield np.flatnonzero(held != number), np.flatnonzero(held == number)
+
+
+def _check_weight(sample_weight: ArrayLike | None, rows: Any) -> Floats:
+    given = None if sample_weight is None else as_floats(sample_weight, "sample_weight")
+    weight = check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to learn from")
+    return weight / weight.max()
+
+
+def _score_fold(
+    model: Any, rows: Any, target: Floats, given: dict[str, Any], fold: tuple[Indices, Indices]
+) -> tuple[Floats, Floats]:
+    """Return the scores of both rows of a fold by a model that learned from the first."""
+    train, test = fold
+    some, ranks = safe_split(model, rows, target, train)
+    others, _ = safe_split(model, rows, target, test, train)
+    try:
+        fitted = _fit(clone(model), some, ranks, {k: v[train] for k, v in given.items()})
+    except ValueError as error:
+        raise ValueError(
+            f"{type(model).__name__} can't learn without a fold of {len(test)} rows: {error}; use "
+            "fewer folds, or cv=None to cut the scores of the rows that were learned from"
+        ) from error
+    return _score(fitted, some), _score(fitted, others)
+
+
+def _align(learned: Floats, scores: Floats, wanted: Floats) -> Floats:
+    """Return scores after the shift and stretch that give the learned ones another mean and sd."""
+    shift = learned.mean()
+    sd = (learned - shift).std()
+    stretch = (wanted - wanted.mean()).std() / sd if sd > 0 else 1.0
+    return wanted.mean() + (scores - shift) * stretch
+
+
+def _fit(model: Any, rows: Any, target: Floats, given: dict[str, Any]) -> Any:
+    # What an estimator makes of huge numbers is looked at when it scores.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return model.fit(rows, target, **given)
+
+
+def _score(model: Any, rows: Any) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        scores = as_floats(model.predict(rows), "a score")
+    if scores.ndim != 1:
+        raise ValueError(
+            f"{type(model).__name__}.predict returned an array of shape {scores.shape}, where a "
+            "score for each row is wanted"
+        )
+    if not np.isfinite(scores).all():
+        raise ValueError(f"what {type(model).__name__} makes of X is {TOO_LARGE}")
+    return scores

@@ -1,0 +1,247 @@
+"""Thresholds on a score against all others, and what surrounds them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, TimeSeriesSplit
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from rankwise.magnitude import MPRank
+from rankwise.ordinal import PRank, ThresholdRanker
+from rankwise.ordinal._threshold import best_thresholds
+from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.testing import oracles
+
+LOSSES = {"absolute": np.abs, "zero-one": np.sign, "squared": np.square}
+
+
+class Kept(RegressorMixin, BaseEstimator):
+    """The first column as the score; keeps what it was fitted with."""
+
+    def fit(self, X, y, qid=None, sample_weight=None):
+        self.seen_ = {"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def loss_of(thresholds, scores, ranks, weight, loss):
+    distance = np.abs(np.searchsorted(thresholds, scores, side="right") - ranks)
+    return (weight * LOSSES[loss](distance)).sum()
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_no_other_thresholds_cost_less(k, loss, ties, weighted):
+    g = np.random.default_rng(k)
+    for n in [*range(1, 8), 11]:
+        for _ in range(4):
+            scores = g.integers(0, 4, n).astype(float) if ties else g.normal(size=n)
+            ranks = g.integers(0, k, n)
+            weight = g.integers(0, 4, n) / 4 if weighted else np.ones(n)
+            thresholds = best_thresholds(scores, ranks, weight, k, loss)
+            assert thresholds.shape == (k - 1,)
+            assert (np.diff(thresholds) >= 0).all()
+            assert np.isfinite(thresholds).all()
+            least = oracles.least_threshold_loss(scores, ranks + 1, k, loss=loss, weight=weight)
+            assert loss_of(thresholds, scores, ranks, weight, loss) == pytest.approx(least)
+
+
+def test_the_losses_differ():
+    scores, ranks = np.zeros(5), np.array([0, 0, 0, 2, 4])
+    for loss, rank in (("zero-one", 0), ("absolute", 0), ("squared", 1)):
+        thresholds = best_thresholds(scores, ranks, np.ones(5), 5, loss)
+        assert np.searchsorted(thresholds, 0.0, side="right") == rank
+
+
+def test_neighbouring_floats_and_huge_scores_are_told_apart():
+    one = np.array([1.0, np.nextafter(1.0, 2.0)])
+    for scores in (one, -one, np.array([-1e308, 1e308]), np.array([0.0, 5e-324])):
+        low, high = np.sort(scores)
+        thresholds = best_thresholds(np.array([high, low]), np.array([2, 0]), np.ones(2), 3)
+        assert_array_equal(np.searchsorted(thresholds, [low, high], side="right"), [0, 2])
+        assert np.isfinite(thresholds).all()
+
+
+def test_without_folds_the_training_scores_are_cut():
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(60, 3)), g.integers(1, 5, 60)
+    for loss in LOSSES:
+        model = ThresholdRanker(Ridge(), loss=loss, cv=None).fit(X, y)
+        expected = Ridge().fit(X, y)
+        assert_array_equal(model.project(X), expected.predict(X))
+        scores = expected.predict(X)
+        assert_array_equal(model.thresholds_, best_thresholds(scores, y - 1, np.ones(60), 4, loss))
+        assert_array_equal(model.predict(X), 1 + np.searchsorted(model.thresholds_, scores))
+
+
+def test_out_of_fold_scores_are_cut():
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(60, 3)), g.integers(1, 5, 60)
+    folds = list(KFold(4).split(X))
+    for cv in (KFold(4), folds):
+        model = ThresholdRanker(KNeighborsRegressor(1), cv=cv).fit(X, y)
+        scores = np.empty(60)
+        whole = KNeighborsRegressor(1).fit(X, y).predict(X)
+        for train, test in folds:
+            copy = KNeighborsRegressor(1).fit(X[train], y[train])
+            # one neighbour: its scores of the rows that it knows are their ranks
+            assert_array_equal(copy.predict(X[train]), whole[train])
+            scores[test] = copy.predict(X[test])
+        assert_array_equal(model.thresholds_, best_thresholds(scores, y - 1, np.ones(60), 4))
+        # the nearest row of the training scores is the row itself
+        assert (model.predict(X) == y).mean() < 1
+    assert (ThresholdRanker(KNeighborsRegressor(1), cv=None).fit(X, y).predict(X) == y).all()
+    later = ThresholdRanker(Ridge(), cv=TimeSeriesSplit(3)).fit(X, y)
+    assert later.thresholds_.shape == (3,)
+
+
+def test_scores_of_copies_are_put_on_one_line():
+    class Wandering(Ridge):
+        """A ranker's score: right up to a shift and a stretch, which the first row decides."""
+
+        def predict(self, X):
+            return self.coef_[0] * 1e3 + super().predict(X) / abs(self.intercept_)
+
+    g = np.random.default_rng(0)
+    X = g.normal(size=(80, 2))
+    y = 1 + np.digitize(X @ [1, 1] + g.normal(0, 0.1, 80), [-1, 0, 1])
+    assert ThresholdRanker(Ridge()).fit(X, y).score(X, y) > 0.9
+    assert ThresholdRanker(Wandering()).fit(X, y).score(X, y) > 0.9
+
+
+def test_folds_have_their_share_of_each_rank_and_whole_queries():
+    y = np.repeat([1, 2, 3], [20, 10, 5])
+    X, qid = np.arange(35.0)[:, None], np.arange(35) % 7
+    model = ThresholdRanker(cv=5)
+    for train, test in model._folds(X, y - 1, np.zeros(35, dtype=int), 1):
+        assert np.bincount(y[test])[1:].tolist() == [4, 2, 1]
+        assert sorted([*train, *test]) == list(range(35))
+    for train, test in model._folds(X, y - 1, qid, 7):
+        assert not set(qid[train]) & set(qid[test])
+    assert len(list(model._folds(X[:3], y[:3] - 1, np.zeros(3, dtype=int), 1))) == 3
+
+
+def test_queries_and_weights_reach_the_estimator():
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(40, 2)), g.integers(1, 4, 40)
+    qid, weight = np.repeat([3, 1], 20), g.random(40)
+    for scorer in (Kept(), make_pipeline(StandardScaler(), Kept())):
+        model = ThresholdRanker(scorer).fit(X, y, qid=qid, sample_weight=weight)
+        seen = getattr(model.estimator_, "seen_", None) or model.estimator_[-1].seen_
+        assert_array_equal(seen["qid"], qid)
+        assert_array_equal(seen["sample_weight"], weight)
+        assert_array_equal(seen["y"], y)
+    # one that takes no queries has its folds by them all the same
+    assert ThresholdRanker(KNeighborsRegressor(2)).fit(X, y, qid=qid).thresholds_.shape == (2,)
+    with pytest.raises(ValueError, match="sample_weight can't be given to KNeighborsRegressor"):
+        ThresholdRanker(KNeighborsRegressor()).fit(X, y, sample_weight=weight)
+
+
+def test_a_heavy_row_decides():
+    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([1, 2, 2])
+    model = ThresholdRanker(Kept(), cv=None)
+    assert model.fit(X, y, sample_weight=[5, 1, 1]).predict([[0.0]]) == 1
+    assert model.fit(X, y, sample_weight=[1, 5, 1]).predict([[0.0]]) == 2
+
+
+@pytest.mark.parametrize(
+    "scorer", [RankSVM(), MPRank(kernel="rbf"), RankBoost(20), DecisionTreeRegressor(max_depth=5)]
+)
+def test_rankers_and_regressors_become_ordinal_models(scorer):
+    g = np.random.default_rng(0)
+    X = g.normal(size=(150, 3))
+    names = np.array(["poor", "fair", "good"])
+    y = names[np.digitize(X @ [1, -1, 0], [-1, 1])]
+    model = ThresholdRanker(scorer, label_order=names).fit(X[:100], y[:100])
+    assert model.classes_.tolist() == names.tolist()
+    assert model.score(X[100:], y[100:]) > 0.7
+    decision = model.decision_function(X)
+    assert_array_equal(names[decision.argmax(axis=1)], model.predict(X))
+
+
+def test_frames_reach_a_pipeline_as_they_are():
+    g = np.random.default_rng(0)
+    frame = pd.DataFrame({"colour": g.choice(["red", "blue"], 60), "size": g.normal(size=60)})
+    y = 1 + (frame["colour"] == "red") + (frame["size"] > 0)
+    columns = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    model = ThresholdRanker(make_pipeline(columns, Ridge())).fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["colour", "size"]
+    assert model.score(frame, y) > 0.8
+
+
+def test_missing_values_are_those_of_the_estimator():
+    X = np.array([[np.nan], [0.0], [1.0], [2.0]] * 10)
+    y = [2, 1, 2, 3] * 10
+    model = ThresholdRanker(DecisionTreeRegressor()).fit(X, y)
+    assert model.__sklearn_tags__().input_tags.allow_nan
+    assert model.predict([[np.nan]]) == 2
+    with pytest.raises(ValueError, match="NaN"):
+        ThresholdRanker().fit(X, y)
+
+
+def test_precomputed_kernels_are_cut_in_both_directions():
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(30, 2)), g.integers(1, 4, 30)
+    given = ThresholdRanker(MPRank(kernel="precomputed")).fit(X @ X.T, y)
+    own = ThresholdRanker(MPRank()).fit(X, y)
+    np.testing.assert_allclose(given.thresholds_, own.thresholds_, rtol=1e-6)
+
+
+def test_a_search_gives_queries_on():
+    g = np.random.default_rng(0)
+    X, y, qid = g.normal(size=(60, 2)), g.integers(1, 4, 60), np.arange(60) % 6
+    with config_context(enable_metadata_routing=True):
+        model = ThresholdRanker(RankSVM()).set_fit_request(qid=True)
+        cv = GroupKFold(3).set_split_request(groups="qid")
+        search = GridSearchCV(model, {"estimator__C": [0.1, 1.0]}, cv=cv)
+        search.fit(X, y, qid=qid)
+    assert search.best_estimator_.estimator_.n_queries_ == 6
+
+
+class TestRefused:
+    X, y = np.arange(8.0)[:, None], [1, 2, 3, 1, 2, 3, 1, 2]
+
+    @pytest.mark.parametrize(
+        ("params", "words"),
+        [
+            ({"loss": "hinge"}, "loss"),
+            ({"cv": 1}, "cv"),
+            ({"estimator": "Ridge"}, "estimator"),
+            ({"estimator": LogisticRegression()}, "LogisticRegression.* is a classifier.*ranker"),
+            ({"estimator": PRank()}, "PRank.* is a classifier"),
+        ],
+    )
+    def test_parameters(self, params, words):
+        with pytest.raises(ValueError, match=words):
+            ThresholdRanker(**params).fit(self.X, self.y)
+
+    def test_folds_that_leave_nothing_to_learn(self):
+        with pytest.raises(ValueError, match=r"without a fold of 4 rows: .*cv=None"):
+            ThresholdRanker(RankSVM(), cv=[([0, 3], [1, 2, 4, 5])]).fit(self.X, self.y)
+
+    def test_scores_that_are_none(self):
+        class Two(Kept):
+            def predict(self, X):
+                return np.column_stack([X, X])
+
+        class Endless(Kept):
+            def predict(self, X):
+                return np.full(len(X), np.inf)
+
+        with pytest.raises(ValueError, match=r"shape \(8, 2\), where a score"):
+            ThresholdRanker(Two()).fit(self.X, self.y)
+        with pytest.raises(ValueError, match="larger than a float can hold"):
+            ThresholdRanker(Endless()).fit(self.X, self.y)
