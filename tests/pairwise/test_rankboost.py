@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from rankwise.engine.solvers import boosting, boosting_rounds
+from rankwise.engine.solvers import stumps
 from rankwise.metrics import exponential_pair_loss, pairwise_misranking_loss
 from rankwise.pairwise import RankBoost
 from rankwise.testing.oracles import adaboost, pair_weights, rankboost
@@ -63,14 +63,9 @@ def test_rounds_of_the_literal_algorithm(
 @pytest.mark.parametrize("levels", [2, 5, None])
 @pytest.mark.parametrize("pair_weight", ["uniform", "magnitude"])
 @pytest.mark.parametrize("kept", [0, np.inf])
-@pytest.mark.parametrize(("few", "many_rows"), [(0, np.inf), (np.inf, np.inf), (np.inf, 0)])
-def test_every_way_to_sum_is_the_literal_one(
-    levels, pair_weight, few, many_rows, kept, monkeypatch, graded_rows
-):
-    # Trees, histograms of one sum a word, and of two; the last have 32 bits.
-    monkeypatch.setattr(boosting, "FEW_GROUPS", few)
-    monkeypatch.setattr(boosting_rounds, "MANY_ROWS", many_rows)
-    monkeypatch.setattr(boosting_rounds, "KEPT", kept)
+def test_every_way_to_sum_is_the_literal_one(levels, pair_weight, kept, monkeypatch, graded_rows):
+    # Histograms that are kept, and one that serves all groups in turn.
+    monkeypatch.setattr(stumps, "KEPT", kept)
     X, y, qid, weight = graded_rows(levels, seed=1, missing=True)
     weights = pair_weights(
         y, one_sided=True, qid=qid, sample_weight=weight, pair_weight=pair_weight
@@ -78,7 +73,7 @@ def test_every_way_to_sum_is_the_literal_one(
     for rows in (X, sparse.csr_array(np.where(X == 1, 0, X))):
         model = RankBoost(8, pair_weight=pair_weight).fit(rows, y, qid=qid, sample_weight=weight)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        assert_same_rounds(model, dense, weights, tie=1e-10 if many_rows else 1e-7)
+        assert_same_rounds(model, dense, weights)
 
 
 @pytest.mark.parametrize("criterion", ["loss", "edge"])

@@ -94,19 +94,17 @@ def bin_features(
     """
     m = X.shape[0]
     rows = np.arange(m)
-    places = np.empty(m, dtype=np.int64)
-    places[order] = rows
     if max_bins is not None and m > SAMPLE:
         rows = np.sort(random.permutation(m)[:SAMPLE])
     sampled_weight = None if weight is None else weight[rows]
     if isinstance(X, np.ndarray):
-        return _bin_dense(X, places, rows, sampled_weight, max_bins, pool)
-    return _bin_sparse(X, places, rows, sampled_weight, max_bins)
+        return _bin_dense(X, order, rows, sampled_weight, max_bins, pool)
+    return _bin_sparse(X, order, rows, sampled_weight, max_bins)
 
 
 def _bin_dense(
     X: NDArray[Any],
-    places: NDArray[np.int64],
+    order: NDArray[Any],
     sampled: NDArray[np.int64],
     weight: Floats | None,
     max_bins: int | None,
@@ -131,7 +129,8 @@ def _bin_dense(
     n_bins, table = np.diff(starts), Edges(joined, starts, *find_tables(joined, starts, 0, d))
     kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
     codes = np.empty((-(-d // WIDTH), m, WIDTH), dtype=kind)
-    missing = np.zeros(d, dtype=np.bool_)
+    missing, places = np.zeros(d, dtype=np.bool_), np.empty(m, dtype=np.int64)
+    places[order] = np.arange(m)
 
     def fill(first: int, last: int) -> None:
         bin_rows(rows, places, first, last, table, codes, missing)
@@ -142,7 +141,7 @@ def _bin_dense(
 
 def _bin_sparse(
     X: Any,
-    places: NDArray[np.int64],
+    order: NDArray[Any],
     sampled: NDArray[np.int64],
     weight: Floats | None,
     max_bins: int | None,
@@ -162,13 +161,14 @@ def _bin_sparse(
     edges = [edges_of(f) for f in range(d)]
     joined, starts = _join(edges)
     n_bins = np.diff(starts)
-    entries = X.tocsc()
+    entries = X[order].tocsc()
     codes = np.empty(len(entries.data), dtype=np.uint32)
     zero = np.empty(d, dtype=np.int64)
     indptr = entries.indptr.astype(np.int64)
     missing = np.zeros(d, dtype=np.bool_)
     bin_columns(entries.data, indptr, joined, starts, codes, zero, missing)
-    return Sparse(codes, places[entries.indices], indptr, zero, n_bins, missing), edges
+    rows = entries.indices.astype(np.int64)
+    return Sparse(codes, rows, indptr, zero, n_bins, missing), edges
 
 
 def _join(edges: list[Floats]) -> tuple[Floats, NDArray[np.int64]]:

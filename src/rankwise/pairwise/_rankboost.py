@@ -17,7 +17,8 @@ from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs, exponential_mean
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
-from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Round, boost
+from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree
+from rankwise.engine.solvers.stumps import Stumps
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -389,33 +390,37 @@ class RankBoost(RankerMixin, BaseEstimator):
         random: np.random.RandomState,
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
-        rounds: list[Round] = []
+        trees: list[Tree] = []
         cuts: list[float] = []
         losses: list[float] = []
         scores = np.zeros(judged.shape[0])
         columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
-            for found in boost(bins, relation, self.n_estimators, self.criterion, pool):
-                rounds.append(found)
-                cuts.append(edges[found.feature][found.cut - 1] if found.cut else -np.inf)
+            learner = Stumps(relation, bins, self.criterion, pool)
+            for _ in range(self.n_estimators):
+                tree = learner.grow()
+                if tree is None:
+                    break
+                trees.append(tree)
+                f, cut = tree.features[0], tree.cuts[0]
+                cuts.append(edges[f][cut - 1] if cut else -np.inf)
                 if judge is not None and self.n_iter_no_change is not None:
-                    h = _above(columns, found.feature, cuts[-1], found.missing_above)
-                    scores += found.alpha * h
+                    h = _above(columns, f, cuts[-1], tree.missing_above[0])
+                    scores += tree.values[1] * h
                     losses.append(judge(scores))
                     if len(losses) - np.argmin(losses) > self.n_iter_no_change:
                         break
         self.__dict__.pop("validation_loss_", None)
         if judge is not None:
-            rounds = rounds[: int(np.argmin(losses)) + 1 if losses else 0]
+            trees = trees[: int(np.argmin(losses)) + 1 if losses else 0]
             self.validation_loss_ = np.array(losses)
-        self.features_ = np.array([found.feature for found in rounds], dtype=np.int64)
-        self.cutpoints_ = np.array(cuts[: len(rounds)], dtype=np.float64)
-        self.missing_above_ = np.array([found.missing_above for found in rounds], dtype=np.bool_)
-        self.alphas_ = np.array([found.alpha for found in rounds], dtype=np.float64)
-        logs = np.array([found.log_loss for found in rounds], dtype=np.float64)
-        self.train_loss_ = np.exp(logs)
-        falls = -np.diff(logs, prepend=0.0)
+        self.features_ = np.array([t.features[0] for t in trees], dtype=np.int64)
+        self.cutpoints_ = np.array(cuts[: len(trees)], dtype=np.float64)
+        self.missing_above_ = np.array([t.missing_above[0] for t in trees], dtype=np.bool_)
+        self.alphas_ = np.array([t.values[1] for t in trees], dtype=np.float64)
+        self.train_loss_ = np.array([t.loss for t in trees])
+        falls = np.array([t.gains[0] for t in trees])
         total = np.bincount(self.features_, weights=falls, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
         self.features_with_missing_ = np.flatnonzero(bins.missing)

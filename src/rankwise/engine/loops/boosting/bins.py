@@ -1,4 +1,4 @@
-"""Features cut into bins, and the rows above a cut.
+"""Features cut into bins, the rows above a cut, and histograms of a part of the rows.
 
 The bin of a value is the number of edges below it. A missing value has the bin after the last one
 of its feature.
@@ -31,7 +31,7 @@ class Dense(NamedTuple):
 class Sparse(NamedTuple):
     """Bins of the entries of a CSC matrix of m rows and d features.
 
-    - ``codes``, ``rows`` (n_entries,): the bin and the row of each entry;
+    - ``codes``, ``rows`` (n_entries,): the bin and the row of each entry, rows rising in a feature;
     - ``indptr`` (d + 1,): feature f has the entries ``indptr[f]`` to ``indptr[f + 1]``;
     - ``zero`` (d,): the bin of rows without an entry;
     - ``n_bins``, ``missing`` (d,): as in `Dense`.
@@ -43,6 +43,19 @@ class Sparse(NamedTuple):
     zero: np.ndarray
     n_bins: np.ndarray
     missing: np.ndarray
+
+
+class Part(NamedTuple):
+    """Some rows and what each adds to a histogram, in whole numbers.
+
+    For `Dense`, ``values`` (n,) are those of ``rows`` (n,). For `Sparse` they are those of the rows
+    ``start`` to ``start + n``, 0 for those that are not meant, and ``total`` is their sum.
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    start: int
+    total: int
 
 
 def is_dense(bins):
@@ -63,9 +76,9 @@ def _fill_column(bins, f, out):
 
 
 def _dense_column(bins, f, out):
-    column = bins.codes[f // WIDTH]
+    column, k = bins.codes[f // WIDTH], f % WIDTH
     for i in range(out.shape[0]):
-        out[i] = column[i, f % WIDTH]
+        out[i] = column[i, k]
 
 
 def _sparse_column(bins, f, out):
@@ -75,33 +88,96 @@ def _sparse_column(bins, f, out):
         out[bins.rows[p]] = bins.codes[p]
 
 
-def fill_above(bins, f, cut, missing_above, start, out):
-    """Fill ``out`` (n,) with the base ranker of the rows ``start`` to ``start + n``.
+def fill_above(bins, f, cut, missing_above, rows, out):
+    """Fill ``out`` (n,) with the base ranker of the rows (n,), which rise.
 
     It is 1 for rows whose bin is ``cut`` or more, and for missing ones if ``missing_above``.
     """
     fill = _dense_above if is_dense(bins) else _sparse_above
-    fill(bins, f, cut, missing_above, start, out)
+    fill(bins, f, cut, missing_above, rows, out)
 
 
 @overload(fill_above)
-def _fill_above(bins, f, cut, missing_above, start, out):
+def _fill_above(bins, f, cut, missing_above, rows, out):
     return _dense_above if is_dense(bins) else _sparse_above
 
 
-def _dense_above(bins, f, cut, missing_above, start, out):
+def _dense_above(bins, f, cut, missing_above, rows, out):
     # A missing value has the highest code, so the rows above are those of a range of codes.
-    block, k = bins.codes[f // WIDTH, start:], f % WIDTH
+    block, k = bins.codes[f // WIDTH], f % WIDTH
     least, most = np.uint32(cut), np.uint32(bins.n_bins[f] - 1 + missing_above)
-    for i in range(out.shape[0]):
-        code = np.uint32(block[i, k])
-        out[i] = (least <= code) & (code <= most)
+    for t in range(rows.shape[0]):
+        code = np.uint32(block[rows[t], k])
+        out[t] = (least <= code) & (code <= most)
 
 
-def _sparse_above(bins, f, cut, missing_above, start, out):
-    for i in range(out.shape[0]):
-        out[i] = bins.zero[f] >= cut
+def _sparse_above(bins, f, cut, missing_above, rows, out):
+    t, n = 0, rows.shape[0]
     for p in range(bins.indptr[f], bins.indptr[f + 1]):
-        i, code = bins.rows[p] - start, bins.codes[p]
-        if 0 <= i < out.shape[0]:
-            out[i] = missing_above if code == bins.n_bins[f] else code >= cut
+        while t < n and rows[t] < bins.rows[p]:
+            out[t] = bins.zero[f] >= cut
+            t += 1
+        if t < n and rows[t] == bins.rows[p]:
+            code = bins.codes[p]
+            out[t] = missing_above if code == bins.n_bins[f] else code >= cut
+            t += 1
+    while t < n:
+        out[t] = bins.zero[f] >= cut
+        t += 1
+
+
+def add_part(bins, begin, end, part, hist):
+    """Add a part of the rows to ``hist`` (WIDTH, stride), the histograms of features begin to end.
+
+    ``begin`` is a multiple of WIDTH, and ``end`` at most WIDTH more. Histograms of parts add up.
+    """
+    _way_to_add(is_dense(bins), bins.codes.dtype.itemsize)(bins, begin, end, part, hist)
+
+
+@overload(add_part)
+def _add_part(bins, begin, end, part, hist):
+    return _way_to_add(is_dense(bins), bins.types[0].dtype.bitwidth // 8)
+
+
+def _way_to_add(dense, n_bytes):
+    if not dense:
+        return _add_entries
+    return _add_words if n_bytes == 1 else _add_codes
+
+
+def _add_words(bins, begin, end, part, hist):
+    # The bins of a row are one word.
+    words, byte = bins.codes[begin // WIDTH].view(np.uint64)[:, 0], np.uint64(255)
+    rows, values = part.rows, part.values
+    if 2 * (end - begin) > WIDTH:
+        for t in range(rows.shape[0]):
+            word, value = words[rows[t]], values[t]
+            for k in range(WIDTH):
+                hist[k, (word >> np.uint64(8 * k)) & byte] += value
+    else:
+        for t in range(rows.shape[0]):
+            word, value = words[rows[t]], values[t]
+            for k in range(WIDTH // 2):
+                hist[k, (word >> np.uint64(8 * k)) & byte] += value
+
+
+def _add_codes(bins, begin, end, part, hist):
+    block, rows, values = bins.codes[begin // WIDTH], part.rows, part.values
+    for t in range(rows.shape[0]):
+        i, value = rows[t], values[t]
+        for k in range(end - begin):
+            hist[k, block[i, k]] += value
+
+
+def _add_entries(bins, begin, end, part, hist):
+    values, start, stop = part.values, part.start, part.start + part.values.shape[0]
+    for f in range(begin, end):
+        p, last, rest = bins.indptr[f], bins.indptr[f + 1], part.total
+        if start > 0:
+            p += np.searchsorted(bins.rows[p:last], start)
+        while p < last and bins.rows[p] < stop:
+            value = values[bins.rows[p] - start]
+            hist[f - begin, bins.codes[p]] += value
+            rest -= value
+            p += 1
+        hist[f - begin, bins.zero[f]] += rest

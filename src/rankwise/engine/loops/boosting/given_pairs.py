@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.engine.loops.boosting.bins import fill_above
-from rankwise.engine.loops.boosting.cuts import begin_feature, end_feature
-from rankwise.engine.loops.boosting.weights import WIDE
+from rankwise.engine.loops.boosting.bins import WIDTH, fill_column
+from rankwise.engine.loops.boosting.stumps import choose, judge
 from rankwise.engine.loops.compiled import compiled
 
 
@@ -25,7 +24,7 @@ class PairArrays(NamedTuple):
 
 
 @compiled(error_model="numpy")
-def fill_shares(s, pairs):
+def weigh_pairs(s, pairs):
     """Fill the shares, for scores ``s`` (m,); return the logarithm of the total weight."""
     worse, better, shares = pairs.worse, pairs.better, pairs.shares
     top = -np.inf
@@ -42,20 +41,31 @@ def fill_shares(s, pairs):
 
 
 @compiled(error_model="numpy")
-def fill_pair_potentials(pairs, out):
-    """Fill the potentials ``out`` (m,) of the rows, as `fill_potentials` does."""
-    for i in range(out.shape[0]):
-        out[i] = 0
+def fill_pair_shares(pairs, up, down):
+    """Fill the shares of the pairs of each row: ``up`` (m,) as the better one, ``down`` (m,)."""
+    for i in range(up.shape[0]):
+        up[i] = down[i] = 0.0
     for p in range(pairs.shares.shape[0]):
-        value = np.int64(WIDE * pairs.shares[p])
-        out[pairs.better[p]] += value
-        out[pairs.worse[p]] -= value
+        up[pairs.better[p]] += pairs.shares[p]
+        down[pairs.worse[p]] += pairs.shares[p]
 
 
 @compiled(error_model="numpy")
-def fill_base_ranker(bins, f, cut, missing_above, h):
-    """Fill ``h`` (m,) with the base ranker of all rows, as `fill_above` does."""
-    fill_above(bins, f, cut, missing_above, 0, h)
+def fill_logistic_pairs(s, pairs, g, h):
+    """Fill gradient and Hessian of log(1 + e^(s_i - s_j)) over the pairs; return the mean slope."""
+    total = slope = 0.0
+    for i in range(g.shape[0]):
+        g[i] = h[i] = 0.0
+    for p in range(pairs.worse.shape[0]):
+        i, j, weight = pairs.worse[p], pairs.better[p], np.exp(pairs.logs[p])
+        wrong = 1.0 / (1.0 + np.exp(s[j] - s[i]))
+        g[i] += weight * wrong
+        g[j] -= weight * wrong
+        h[i] += weight * wrong * (1.0 - wrong)
+        h[j] += weight * wrong * (1.0 - wrong)
+        slope += weight * wrong
+        total += weight
+    return slope / total
 
 
 @compiled(error_model="numpy")
@@ -71,23 +81,31 @@ def weigh_pair_sides(h, pairs):
 
 @compiled(error_model="numpy")
 def search_pairs(bins, first, last, pairs, n_rows, objective, out):
-    """Fill ``out`` (last - first, 3) with the best cut of the features first to last.
+    """Fill the best cut of each feature of blocks first to last, as `search_slots` does.
 
-    Each row of it is (value, cut, side of the missing), as `choose` fills it.
+    A pair is split by the cuts between the bins of its rows: each says where that begins and ends.
     """
     column = np.empty(n_rows, dtype=np.int64)
-    changes, values = np.empty((2, bins.n_bins.max() + 2)), np.empty(bins.n_bins.max())
-    for f in range(first, last):
-        out[f - first, 0] = np.inf
-        n_bins = bins.n_bins[f]
+    plus, minus = np.empty(bins.n_bins.max() + 2), np.empty(bins.n_bins.max() + 2)
+    values = np.empty(bins.n_bins.max())
+    for f in range(WIDTH * first, min(WIDTH * last, bins.n_bins.shape[0])):
+        out[f, 0], n_bins = np.inf, bins.n_bins[f]
         for side in range(1 + bins.missing[f]):
-            begin_feature(bins, f, side, column, changes)
+            fill_column(bins, f, column)
+            for i in range(n_rows):
+                column[i] = column[i] + 1 if column[i] < n_bins else (n_bins + 1) * side
+            for p in range(n_bins + 2):
+                plus[p] = minus[p] = 0.0
             for p in range(pairs.shares.shape[0]):
                 i, j, share = column[pairs.worse[p]], column[pairs.better[p]], pairs.shares[p]
                 if i < j:
-                    changes[0, i] += share
-                    changes[0, j] -= share
+                    plus[i] += share
+                    plus[j] -= share
                 elif j < i:
-                    changes[1, j] += share
-                    changes[1, i] -= share
-            end_feature(changes, n_bins, side, objective, values, out[f - first])
+                    minus[j] += share
+                    minus[i] -= share
+            for p in range(1, n_bins):
+                plus[p] += plus[p - 1]
+                minus[p] += minus[p - 1]
+            judge(plus, minus, n_bins, objective, values)
+            choose(values, n_bins, side, out[f])
