@@ -341,7 +341,7 @@ def _curves(results: list[Result], model: str) -> Array:
 
 
 def _figure(main: Main) -> Any:
-    titles = [f"more than {group} films, {WAYS[scale]}" for group, scale in main]
+    titles = [f"over {group} films, {WAYS[scale]}" for group, scale in main]
     figure, axes = panels(titles, xlabel="round", ylabel="time-averaged rank loss", n_rows=2)
     for ax, results in zip(axes, main.values(), strict=True):
         for name in results[0]["online"]:
