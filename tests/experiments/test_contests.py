@@ -1,9 +1,12 @@
 """The experiments on contests, small."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from rankwise.experiments import contest_coverage, contests
+from rankwise.experiments import arena, contest_coverage, contests
 from rankwise.experiments.contest_coverage import draw_log
 from rankwise.experiments.contests import make_comparator
 
@@ -37,3 +40,25 @@ def test_coverage():
     odds = np.array([np.exp(eta / 2), np.exp(-eta / 2), 0.8])
     shares = [(outcome[pair] == y).mean() for y in (1.0, 0.0, 0.5)]
     np.testing.assert_allclose(shares, odds / odds.sum(), atol=0.02)
+
+
+DATA = os.environ.get("RANKWISE_DATA", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not Path(DATA, "arena").is_dir() or not DATA, reason="RANKWISE_DATA has no arena"
+)
+def test_who_is_best():
+    report = arena()
+    assert report.tables[0].rows[0][0] == "GPT 4"
+    assert report.tables[2].rows[0][0] == "fangio"
+    assert set(report.figures) == {"models", "model-places", "model-wins", "raters", "drivers"}
+
+
+def test_absent_data(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"there is no .*llmfao\.csv"):
+        arena(tmp_path)
+    monkeypatch.delenv("RANKWISE_DATA", raising=False)
+    with pytest.raises(ValueError, match="RANKWISE_DATA"):
+        arena()

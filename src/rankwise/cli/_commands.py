@@ -17,6 +17,9 @@ from rankwise.cli._serve import serve
 from rankwise.engine.terminal import degrade_output, sentence
 from rankwise.reports._terminal import show
 
+# Experiments on data that does not come with rankwise.
+_OF_DATA = {"arena", "letor"}
+
 
 class _Experiment(click.ParamType):  # type: ignore[type-arg]
     """The name of an experiment, or "all": the list is loaded when a name is given."""
@@ -77,7 +80,7 @@ def rankwise() -> None:
 def experiment(names: list[str], full: bool, seed: int, out: Path) -> None:
     """Run an experiment, or all, and write the report. A wrong NAME is answered by the list.
 
-    Of all, letor is left out unless RANKWISE_DATA names the folder of its data.
+    Of all, arena and letor are left out unless RANKWISE_DATA names the folder of their data.
     """
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
@@ -90,8 +93,8 @@ def experiment(names: list[str], full: bool, seed: int, out: Path) -> None:
         _run(names[0], full, seed, out, console)
         return
     for name in names:
-        if name == "letor" and not os.environ.get("RANKWISE_DATA"):
-            console.print("letor is left out: set RANKWISE_DATA to the folder of its data")
+        if name in _OF_DATA and not os.environ.get("RANKWISE_DATA"):
+            console.print(f"{name} is left out: set RANKWISE_DATA to the folder of its data")
         else:
             _run(name, full, seed, out / name, console)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from rankwise.experiments.arena import arena
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.contest_coverage import contest_coverage
@@ -20,6 +21,7 @@ from rankwise.reports import Report
 
 # The experiments, and the sizes of their long form: the one list of them.
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
+    arena: {},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     contest_coverage: {"n_trials": 1_000},
