@@ -1,6 +1,8 @@
 """Strengths from contests, against a general optimiser and literal sums."""
 
+import json
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -396,3 +398,20 @@ def test_a_table_and_its_csv(tmp_path):
     assert lines[0].startswith("item,strength,low,high,rank,")
     assert len(lines) == 5
     assert lines[1].startswith("ann,")
+
+
+def test_peers_agree():
+    """Numbers of choix and evalica, written by freeze_peers.py."""
+    frozen = json.loads((Path(__file__).parent / "data" / "peers.json").read_text())
+    first, second, outcome = (np.array(frozen[k]) for k in ("first", "second", "outcome"))
+    half = BradleyTerry(ties="half", prior=None).fit(first, second, outcome)
+    assert_allclose(half.strengths_, frozen["evalica, ties half"], atol=1e-4)
+    decided = outcome != 0.5
+    plain = BradleyTerry(prior=None).fit(first[decided], second[decided], outcome[decided])
+    theirs = np.array(frozen["choix, decided"])
+    assert_allclose(plain.strengths_, theirs - theirs.mean(), atol=1e-4)
+    # its penalty is alpha times the squared strengths
+    shrunk = BradleyTerry(prior=(2 * 0.5) ** -0.5).fit(
+        first[decided], second[decided], outcome[decided]
+    )
+    assert_allclose(shrunk.strengths_, frozen["choix, decided, alpha"], atol=1e-4)

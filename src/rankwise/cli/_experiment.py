@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rankwise.reports import Report
 
 _TRIALS = "trials"
+# Experiments that do nothing without a data set that can't come with rankwise.
+_DATA_OF = {"arena": "llmfao", "letor": "letor-mq2008"}
 
 
 class _Experiment(click.ParamType):  # type: ignore[type-arg]
@@ -76,8 +78,8 @@ def experiment(names: list[str], full: bool, data: str, jobs: int, seed: int, ou
 
     Finished trials of people's data are kept in the folder trials beside the report: the same
     command goes on where it was broken off, with the same numbers. With all, OUT/index.html lists
-    what the papers printed beside ours. letor needs data that nobody may pass on; without it, it is
-    left out of all.
+    what the papers printed beside ours. letor and arena need data that does not come with rankwise;
+    without it, they are left out of all.
     """
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
@@ -106,9 +108,10 @@ def _run_list(
     reports: dict[str, Report | str] = {}
     failed = []
     for name in names:
-        if name == "letor" and find("letor-mq2008") is None:
-            reports[name] = absent("letor-mq2008")
-            console.print(f"letor is left out: {reports[name]}", soft_wrap=True)
+        data = _DATA_OF.get(name)
+        if data is not None and find(data) is None:
+            reports[name] = absent(data)
+            console.print(f"{name} is left out: {reports[name]}", soft_wrap=True)
             continue
         try:
             reports[name] = _run(name, full, options, out / name, console)

@@ -186,6 +186,17 @@ _ENTRIES = (
         offline=("letor-mq2008",),
     ),
     DatasetInfo(
+        name="llmfao",
+        what="LLMFAO: answers of language models compared by named people, with ties",
+        rows="8,931 contests, 59 models",
+        terms="Apache-2.0, in the repository of evalica.",
+        citation="D. Ustalov, Evalica, 2024.",
+        origin="https://github.com/dustalov/evalica",
+        access='read_contests("llmfao.csv")',
+        use="strengths from contests, how sure each place is",
+        offline=("arena/llmfao.csv",),
+    ),
+    DatasetInfo(
         name="mslr",
         what="MSLR-WEB10K and WEB30K: documents graded 0 to 4 by query, 136 features",
         rows="10,000 and 30,000 queries",

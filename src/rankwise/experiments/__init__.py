@@ -4,8 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rankwise.experiments.adaboost import adaboost
+from rankwise.experiments.arena import arena
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
+from rankwise.experiments.contest_coverage import contest_coverage
+from rankwise.experiments.contests import contests
 from rankwise.experiments.drift import drift
 from rankwise.experiments.elections import elections
 from rankwise.experiments.ensembles import ensembles
@@ -25,8 +28,11 @@ from rankwise.reports import Report
 # The experiments, and the sizes of their long form: the one list of them.
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     adaboost: {"n_rounds": 10_000},
+    arena: {},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
+    contest_coverage: {"n_trials": 1_000},
+    contests: {"n_trials": 100},
     drift: {"n_rounds": 48_000, "window": 1_000},
     elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     ensembles: {"n_rounds": (5_000, 50_000)},

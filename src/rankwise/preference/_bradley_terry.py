@@ -18,6 +18,7 @@ from rankwise.engine.solvers.contests import (
     Solved,
     count_pairs,
     find_groups,
+    halved,
     maximise,
     start_of,
 )
@@ -282,9 +283,9 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         rater: Any = None,
     ) -> Self:
         n, (_, _, ties, _) = len(items), counts.sum(axis=0)
+        drawn = counts
         if self.ties == "half" and ties:
-            counts = counts + np.outer(counts[:, 2], [0.5, 0.5, -1.0, 0.25])
-            ties = 0.0
+            counts, ties = halved(counts), 0.0
         kind = _KINDS[self.ties] if ties else PLAIN
         if ties and not counts[:, :2].any():
             raise ValueError("every contest is a tie: no item can be told from another")
@@ -315,7 +316,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             solved, cells, steady = rated.solved, rated.cells, rated.steady
             self.reliabilities_, self._rater_errors = rated.scales, rated.errors
         self._set(solved, n, kind, steady)
-        self._cells = cells
+        self._cells = cells._replace(counts=drawn)
         self._met = met_of(cells, n, solved.params, kind, self._n_free(groups))
         fit = self.goodness_of_fit()
         if fit.is_bad:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
@@ -18,6 +19,10 @@ from rankwise.preference._strengths import PRIOR, StrengthsMixin
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+# Past so many rankings the leverage of one is not worth its time.
+_MANY = 20_000
+_MOST = 0.9
 
 
 class RankingLikelihood(NamedTuple):
@@ -34,10 +39,29 @@ class RankingLikelihood(NamedTuple):
         """Add slopes and curvature."""
         rankings_derivatives(self.votes, params, gradient, curvature, np.zeros_like(curvature))
 
-    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:  # noqa: ARG002
-        """Add the squared slopes of each ranking."""
-        empty = np.zeros_like(squares)
-        rankings_derivatives(self.votes, params, np.zeros(len(params)), empty, squares)
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
+        """Add the squared slopes of each ranking, as if it had been left out."""
+        if len(self.votes.weight) > _MANY:
+            empty = np.zeros_like(squares)
+            rankings_derivatives(self.votes, params, np.zeros(len(params)), empty, squares)
+            return
+        for v in range(len(self.votes.weight)):
+            items, slope = self._left_out(v, params, inverse)
+            squares[np.ix_(items, items)] += self.votes.weight[v] * np.outer(slope, slope)
+        np.copyto(squares, np.triu(squares))
+
+    def _left_out(self, v: int, params: Floats, inverse: Floats) -> tuple[Indices, Floats]:
+        """Return the items of a ranking, and its slope divided by one less its leverage."""
+        part = slice(*self.votes.starts[v : v + 2])
+        items, m = self.votes.items[part], part.stop - part.start
+        alone = Votes([], np.arange(m), self.votes.levels[part], np.array([0, m]), np.ones(1))
+        slope, bend = np.zeros(m), np.zeros((m, m))
+        rankings_derivatives(alone, params[items], slope, bend, np.zeros((m, m)))
+        root = np.linalg.cholesky(inverse[np.ix_(items, items)])
+        leverage, axes = np.linalg.eigh(root.T @ (bend + np.triu(bend, 1).T) @ root)
+        kept = 1.0 - np.minimum(leverage, _MOST)
+        turned = axes @ ((axes.T @ (root.T @ slope)) / kept)
+        return items, np.asarray(solve_triangular(root, turned, lower=True, trans="T"))
 
 
 class PlackettLuce(StrengthsMixin, BaseEstimator):
@@ -87,7 +111,8 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     form, which is the sum over all their orders if they are equally strong: the r-th of t choices
     has r / t of the tied items' weight left out. The last place of a ranking is no choice, tied or
     not. A step of Newton costs the sum of the squared lengths of the rankings and O(n^3). The
-    sandwich takes a ranking, not a choice, as one observation.
+    sandwich takes a ranking, not a choice, as one observation, and counts each as if it had been
+    left out of the fit; past 20,000 rankings, as it is.
 
     References
     ----------

@@ -21,6 +21,7 @@ Indices = NDArray[np.int64]
 class ContestReadings(StrengthsMixin):
     """Methods of `BradleyTerry` that look at what it has learned."""
 
+    ties: str
     order_effect: bool
     effect_names_: list[str]
     effects_: Floats
@@ -137,7 +138,8 @@ class ContestReadings(StrengthsMixin):
         start = np.concatenate([self.strengths_, self.effects_, tie])
         precision = 0.0 if self.prior is None else self.prior**-2.0
         of = PairLikelihood(self._cells, len(self.items_), self._kind)
-        return bootstrap_fits(of, precision, start, n_samples, random_state)
+        halve = self.ties == "half"
+        return bootstrap_fits(of, precision, start, n_samples, random_state, halve)
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

@@ -21,12 +21,16 @@ from rankwise.engine.loops.contests.counts import (
     bounds,
     count_dense,
     count_sorted,
+    resample,
 )
 from rankwise.engine.loops.contests.likelihood import (
+    PLAIN,
     RAO_KUPPER,
     Cells,
     derivatives,
     log_likelihood,
+    plain_derivatives,
+    plain_value,
     score_spread,
 )
 from rankwise.engine.loops.contests.places import largest_gaps
@@ -38,6 +42,8 @@ Indices = NDArray[np.int64]
 _DENSE = 2048
 # Newton's decrement, in squared standard errors, below which nothing is left to gain.
 _ENOUGH = 1e-9
+# The same for samples of a bootstrap, which differ by whole standard errors.
+_ENOUGH_SAMPLED = 1e-5
 _MAX_ITER = 100
 
 
@@ -173,20 +179,31 @@ class Likelihood(Protocol):
 
 
 class PairLikelihood(NamedTuple):
-    """That of pairs of n items; ``kind`` is the model of ties."""
+    """That of pairs of n items; ``kind`` is the model of ties, ``scaled`` if scales are not 1."""
 
     cells: Cells
     n: int
     kind: int
+    scaled: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether strengths are all there is."""
+        return self.kind == PLAIN and not self.scaled and not self.cells.z.shape[1]
 
     def value(self, params: Floats) -> float:
         """Return the log likelihood."""
+        if self.is_plain:
+            return float(plain_value(*self.cells[:3], params))
         if self.kind == RAO_KUPPER and params[-1] <= 0:
             return -np.inf
         return float(log_likelihood(self.cells, self.n, params, self.kind))
 
     def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
         """Add slopes and curvature."""
+        if self.is_plain:
+            plain_derivatives(*self.cells[:3], params, gradient, curvature)
+            return
         derivatives(self.cells, self.n, params, self.kind, gradient, curvature)
 
     def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
@@ -241,12 +258,7 @@ def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = 
     n_iter, decrement = 0, np.inf
     while decrement >= _ENOUGH and n_iter < _MAX_ITER:
         n_iter += 1
-        gradient, information = np.zeros(len(params)), np.zeros((len(params), len(params)))
-        of.derivatives(params, gradient, information)
-        gradient[:n] -= precision * params[:n]
-        _add_prior(information, n, precision)
-        step = solve_upper(anchored(information, n), gradient)
-        decrement = float(gradient @ step)
+        step, decrement, information = _newton_step(of, precision, params)
         params, value = _move(of, precision, params, value, step, decrement)
     inverse, squares = np.zeros_like(information), np.zeros_like(information)
     if spread:
@@ -254,6 +266,16 @@ def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = 
         of.spread(params, inverse, squares)
         _add_prior(squares, n, precision)
     return Solved(params, value, inverse, _full(squares), n_iter, decrement)
+
+
+def _newton_step(of: Likelihood, precision: float, params: Floats) -> tuple[Floats, float, Floats]:
+    """Return the step, the decrement, and the upper triangle of the information."""
+    gradient, information = np.zeros(len(params)), np.zeros((len(params), len(params)))
+    of.derivatives(params, gradient, information)
+    gradient[: of.n] -= precision * params[: of.n]
+    _add_prior(information, of.n, precision)
+    step = solve_upper(anchored(information, of.n), gradient)
+    return step, float(gradient @ step), information
 
 
 def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
@@ -320,7 +342,7 @@ def solve_upper(matrix: Floats, right: Floats) -> Floats:
 
 
 def bootstrap_fits(
-    of: PairLikelihood, precision: float, start: Floats, n_samples: int, seed: int
+    of: PairLikelihood, precision: float, start: Floats, n_samples: int, seed: int, halve: bool
 ) -> Floats:
     """Return the strengths of samples of the counts, of shape (n_samples, n).
 
@@ -328,18 +350,52 @@ def bootstrap_fits(
     strength stays where a prior of the standard deviation 100 puts it.
     """
     random, cells = np.random.default_rng(seed), of.cells
-    counts = cells.counts[:, :3].ravel()
+    counts = cells.counts.copy()
+    counts[:, 3] = 0.0
     total = round(counts.sum())
-    softness = cells.counts[:, 3] / np.maximum(cells.counts[:, :2].sum(axis=1), 1e-300)
+    softness = cells.counts[:, 3] / np.maximum(counts.sum(axis=1), 1e-300)
+    # For some contests a pair it is quicker to draw them one by one.
+    single = total <= 20 * counts.size and bool((counts == np.floor(counts)).all())
+    often = counts.ravel().astype(np.int64) * single
+    rows = np.repeat(np.arange(counts.size, dtype=np.int32), often)
     found = np.empty((n_samples, of.n))
     for sample in range(n_samples):
-        drawn = np.empty_like(cells.counts)
-        drawn[:, :3] = random.multinomial(total, counts / counts.sum()).reshape(-1, 3)
-        drawn[:, 3] = softness * drawn[:, :2].sum(axis=1)
-        again = of._replace(cells=cells._replace(counts=drawn))
-        solved = maximise(again, max(precision, 1e-4), start, spread=False)
-        found[sample] = solved.params[: of.n] - solved.params[: of.n].mean()
+        drawn = np.empty(counts.shape)
+        if single:
+            resample(rows, random.integers(2**63), drawn.reshape(-1))
+        else:
+            drawn[:] = random.multinomial(total, counts.ravel() / counts.sum()).reshape(-1, 4)
+        if softness.any():
+            drawn[:, 3] = softness * drawn[:, :3].sum(axis=1)
+        again = of._replace(cells=cells._replace(counts=halved(drawn) if halve else drawn))
+        params = _near(again, max(precision, 1e-4), start)
+        found[sample] = params[: of.n] - params[: of.n].mean()
     return found
+
+
+def _near(of: PairLikelihood, precision: float, start: Floats) -> Floats:
+    """Return the best parameters, from a start so near that steps of Newton need not be watched."""
+    params, before = start, np.inf
+    for _ in range(10):
+        step, decrement, _ = _newton_step(of, precision, params)
+        params = params + step
+        astray = of.kind == RAO_KUPPER and params[-1] <= 0
+        if decrement > before or astray:
+            break
+        # steps shrink quadratically: this is what a further one would gain
+        if decrement < _ENOUGH or decrement**3 < _ENOUGH_SAMPLED * before**2 < np.inf:
+            return params
+        before = decrement
+    return maximise(of, precision, start, spread=False).params
+
+
+def halved(counts: Floats) -> Floats:
+    """Return counts in which a tie is half a win of each."""
+    split = counts.copy()
+    split[:, :2] += counts[:, 2:3] / 2
+    split[:, 3] += counts[:, 2] / 4
+    split[:, 2] = 0.0
+    return split
 
 
 def covariance_of(inverse: Floats, spread: Floats, n: int, kind: str) -> Floats:

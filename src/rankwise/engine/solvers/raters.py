@@ -52,7 +52,7 @@ def fit_raters(
     moved = np.inf
     for _ in range(_TURNS):
         cells = cells._replace(scale=scales[rater])
-        solved = maximise(PairLikelihood(cells, n, kind), precision, start)
+        solved = maximise(PairLikelihood(cells, n, kind, scaled=True), precision, start)
         if moved <= _STEADY:
             break
         start = solved.params

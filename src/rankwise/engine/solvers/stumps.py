@@ -9,7 +9,6 @@ on the smaller side of the last cut where histograms are kept, else all m of the
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise.engine.loops.boosting import given_pairs, stumps
 from rankwise.engine.loops.boosting.bins import WIDTH, Dense, Part

@@ -72,6 +72,22 @@ def _count_dense(first, second, outcome, low, fold, table, n):
     return GOOD
 
 
+@compiled
+def resample(rows, seed, out):
+    """Count as many draws of rows as there are, in the place of ``out`` that each row names."""
+    for place in range(out.shape[0]):
+        out[place] = 0.0
+    n = np.float64(rows.shape[0])
+    state = np.uint64(seed)
+    for _ in range(rows.shape[0]):
+        # splitmix64
+        state += np.uint64(0x9E3779B97F4A7C15)
+        word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        word ^= word >> np.uint64(31)
+        out[rows[np.int64(np.float64(word >> np.uint64(11)) * 2.0**-53 * n)]] += 1.0
+
+
 def count_sorted(
     first: Any, second: Any, outcome: Any, weight: Any, ties: bool, fold: bool, n: int
 ) -> tuple[Any, Any, Any]:

@@ -42,8 +42,8 @@ class Cells(NamedTuple):
     scale: Any
 
 
-@compiled
-def advantage(cells, c, n, params):
+@compiled(inline="always")
+def _advantage(cells, c, n, params):
     """Return s_left - s_right + beta.z of cell c; the scale is left out."""
     eta = params[cells.left[c]] - params[cells.right[c]]
     for k in range(cells.z.shape[1]):
@@ -78,15 +78,15 @@ def _scores(kind, p_left, p_right, p_tie, tie):
 
 
 @compiled
-def _curvature(kind, p_left, p_right, p_tie, counts, tie):
+def _curvature(kind, p_left, p_right, p_tie, wins, losses, ties, tie):
     """Return minus the second derivatives of the log likelihood: by eta, by eta and k, by k."""
     if kind == RAO_KUPPER:
-        left = (counts[0] + counts[2]) * p_left * (1.0 - p_left)
-        right = (counts[1] + counts[2]) * p_right * (1.0 - p_right)
+        left = (wins + ties) * p_left * (1.0 - p_left)
+        right = (losses + ties) * p_right * (1.0 - p_right)
         shrunk = np.expm1(-2.0 * tie)
-        between = 4.0 * np.exp(-2.0 * tie) / (shrunk * shrunk) if counts[2] > 0.0 else 0.0
-        return left + right, right - left, left + right + counts[2] * between
-    lean, total = p_left - p_right, counts[0] + counts[1] + counts[2]
+        between = 4.0 * np.exp(-2.0 * tie) / (shrunk * shrunk) if ties > 0.0 else 0.0
+        return left + right, right - left, left + right + ties * between
+    lean, total = p_left - p_right, wins + losses + ties
     return (
         0.25 * total * (p_left + p_right - lean * lean),
         -0.5 * total * p_tie * lean,
@@ -102,32 +102,25 @@ def _log(p):
 @compiled
 def log_likelihood(cells, n, params, kind):
     """Return the log likelihood of the counts."""
+    counts, scale = cells.counts, cells.scale
     tie = params[params.shape[0] - 1]
     value = 0.0
-    for c in range(cells.left.shape[0]):
-        p_left, p_right, p_tie = probabilities(
-            kind, cells.scale[c] * advantage(cells, c, n, params), tie
-        )
-        row = cells.counts[c]
-        value += row[0] * _log(p_left) + row[1] * _log(p_right)
-        if row[2] > 0.0:
-            value += row[2] * _log(p_tie)
+    for c in range(counts.shape[0]):
+        eta = scale[c] * _advantage(cells, c, n, params)
+        p_left, p_right, p_tie = probabilities(kind, eta, tie)
+        value += counts[c, 0] * _log(p_left) + counts[c, 1] * _log(p_right)
+        if counts[c, 2] > 0.0:
+            value += counts[c, 2] * _log(p_tie)
     return value
 
 
-@compiled
-def _add_square(cells, c, n, weights, matrix):
-    """Add to the upper triangle what a cell's weights by eta, eta and k, k amount to."""
-    by_eta, by_both, by_tie = weights
-    a = cells.scale[c]
-    i, j, d = cells.left[c], cells.right[c], cells.z.shape[1]
-    last = matrix.shape[0] - 1
-    h = a * a * by_eta
-    matrix[i, i] += h
-    matrix[j, j] += h
-    matrix[min(i, j), max(i, j)] -= h
+@compiled(inline="always")
+def _add_covariates(cells, c, n, by_eta, by_both, by_tie, matrix):
+    """Add to the upper triangle what covariates and the parameter of ties amount to."""
+    a, i, j = cells.scale[c], cells.left[c], cells.right[c]
+    d, last = cells.z.shape[1], matrix.shape[0] - 1
     for k in range(d):
-        along = h * cells.z[c, k]
+        along = a * a * by_eta * cells.z[c, k]
         matrix[i, n + k] += along
         matrix[j, n + k] -= along
         for other in range(k, d):
@@ -140,27 +133,72 @@ def _add_square(cells, c, n, weights, matrix):
         matrix[last, last] += by_tie
 
 
+@compiled(inline="always")
+def _add_square(cells, c, n, weights, matrix):
+    """Add to the upper triangle what a cell's weights by eta, eta and k, k amount to."""
+    a, i, j = cells.scale[c], cells.left[c], cells.right[c]
+    h = a * a * weights[0]
+    matrix[i, i] += h
+    matrix[j, j] += h
+    matrix[min(i, j), max(i, j)] -= h
+    if matrix.shape[0] > n:
+        _add_covariates(cells, c, n, weights[0], weights[1], weights[2], matrix)
+
+
 @compiled
 def derivatives(cells, n, params, kind, gradient, matrix):
     """Add the slopes of the log likelihood to ``gradient``, and its curvature to ``matrix``.
 
     Only the upper triangle of the curvature, minus the second derivatives, is filled.
     """
-    last = params.shape[0] - 1
-    d, tie = cells.z.shape[1], params[last]
-    for c in range(cells.left.shape[0]):
-        a, row = cells.scale[c], cells.counts[c]
-        p_left, p_right, p_tie = probabilities(kind, a * advantage(cells, c, n, params), tie)
+    counts, scale, z = cells.counts, cells.scale, cells.z
+    last, d = params.shape[0] - 1, z.shape[1]
+    tie = params[last]
+    for c in range(counts.shape[0]):
+        a = scale[c]
+        wins, losses, ties = counts[c, 0], counts[c, 1], counts[c, 2]
+        p_left, p_right, p_tie = probabilities(kind, a * _advantage(cells, c, n, params), tie)
         left, left_k, right, right_k, tied, tied_k = _scores(kind, p_left, p_right, p_tie, tie)
-        slope = a * (row[0] * left + row[1] * right + row[2] * tied)
+        slope = a * (wins * left + losses * right + ties * tied)
         gradient[cells.left[c]] += slope
         gradient[cells.right[c]] -= slope
         for k in range(d):
-            gradient[n + k] += slope * cells.z[c, k]
+            gradient[n + k] += slope * z[c, k]
         if last == n + d:
-            gradient[last] += row[0] * left_k + row[1] * right_k
-            gradient[last] += row[2] * tied_k if row[2] > 0.0 else 0.0
-        _add_square(cells, c, n, _curvature(kind, p_left, p_right, p_tie, row, tie), matrix)
+            gradient[last] += wins * left_k + losses * right_k
+            gradient[last] += ties * tied_k if ties > 0.0 else 0.0
+        weights = _curvature(kind, p_left, p_right, p_tie, wins, losses, ties, tie)
+        _add_square(cells, c, n, weights, matrix)
+
+
+@compiled
+def plain_value(left, right, counts, params):
+    """Return the log likelihood of `PLAIN` cells without covariates and scale."""
+    value = 0.0
+    for c in range(left.shape[0]):
+        eta = params[left[c]] - params[right[c]]
+        value -= (counts[c, 0] + counts[c, 1]) * np.log1p(np.exp(-abs(eta)))
+        value -= (counts[c, 1] if eta >= 0.0 else counts[c, 0]) * abs(eta)
+    return value
+
+
+@compiled
+def plain_derivatives(left, right, counts, params, gradient, matrix):
+    """Do what `derivatives` does for `PLAIN` cells without covariates and scale, in less time."""
+    for c in range(left.shape[0]):
+        i, j = left[c], right[c]
+        eta = params[i] - params[j]
+        small = np.exp(-abs(eta))
+        large = 1.0 / (1.0 + small)
+        p = large if eta >= 0.0 else small * large
+        total = counts[c, 0] + counts[c, 1]
+        slope = counts[c, 0] - total * p
+        gradient[i] += slope
+        gradient[j] -= slope
+        h = total * p * (1.0 - p)
+        matrix[i, i] += h
+        matrix[j, j] += h
+        matrix[min(i, j), max(i, j)] -= h
 
 
 @compiled
@@ -183,27 +221,32 @@ def score_spread(cells, n, params, kind, inverse, matrix):
     square is divided by (1 - h)^2, as if it had been left out. ``inverse`` is that of the
     information.
     """
+    counts = cells.counts
     tie = params[params.shape[0] - 1]
-    hoped = np.zeros(4)
-    for c in range(cells.left.shape[0]):
-        a, row = cells.scale[c], cells.counts[c]
-        p_left, p_right, p_tie = probabilities(kind, a * advantage(cells, c, n, params), tie)
-        hoped[0], hoped[1], hoped[2] = p_left, p_right, p_tie
-        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, hoped, tie)
+    for c in range(counts.shape[0]):
+        a, wins, losses, ties, soft = (
+            cells.scale[c],
+            counts[c, 0],
+            counts[c, 1],
+            counts[c, 2],
+            counts[c, 3],
+        )
+        p_left, p_right, p_tie = probabilities(kind, a * _advantage(cells, c, n, params), tie)
+        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, p_left, p_right, p_tie, tie)
         kept = 1.0 - min(a * a * by_eta * _variance(cells, c, n, inverse), 0.9)
         kept *= kept
         left, left_k, right, right_k, tied, tied_k = _scores(kind, p_left, p_right, p_tie, tie)
         gap, gap_k = left - right, left_k - right_k
         weights = (
-            row[0] * left * left + row[1] * right * right - row[3] * gap * gap,
-            row[0] * left * left_k + row[1] * right * right_k - row[3] * gap * gap_k,
-            row[0] * left_k * left_k + row[1] * right_k * right_k - row[3] * gap_k * gap_k,
+            wins * left * left + losses * right * right - soft * gap * gap,
+            wins * left * left_k + losses * right * right_k - soft * gap * gap_k,
+            wins * left_k * left_k + losses * right_k * right_k - soft * gap_k * gap_k,
         )
-        if row[2] > 0.0:
+        if ties > 0.0:
             weights = (
-                weights[0] + row[2] * tied * tied,
-                weights[1] + row[2] * tied * tied_k,
-                weights[2] + row[2] * tied_k * tied_k,
+                weights[0] + ties * tied * tied,
+                weights[1] + ties * tied * tied_k,
+                weights[2] + ties * tied_k * tied_k,
             )
         weights = (weights[0] / kept, weights[1] / kept, weights[2] / kept)
         _add_square(cells, c, n, weights, matrix)
@@ -212,13 +255,14 @@ def score_spread(cells, n, params, kind, inverse, matrix):
 @compiled
 def scale_derivatives(cells, n, params, kind, rater, gradient, curvature):
     """Add slope and curvature by the scale of each rater; ``rater`` is the code of each cell's."""
-    tie = params[params.shape[0] - 1]
-    for c in range(cells.left.shape[0]):
-        row, u = cells.counts[c], advantage(cells, c, n, params)
+    counts, tie = cells.counts, params[params.shape[0] - 1]
+    for c in range(counts.shape[0]):
+        wins, losses, ties = counts[c, 0], counts[c, 1], counts[c, 2]
+        u = _advantage(cells, c, n, params)
         p_left, p_right, p_tie = probabilities(kind, cells.scale[c] * u, tie)
         left, _, right, _, tied, _ = _scores(kind, p_left, p_right, p_tie, tie)
-        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, row, tie)
-        gradient[rater[c]] += u * (row[0] * left + row[1] * right + row[2] * tied)
+        by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, wins, losses, ties, tie)
+        gradient[rater[c]] += u * (wins * left + losses * right + ties * tied)
         curvature[rater[c]] += u * u * by_eta
 
 
@@ -227,5 +271,5 @@ def expected(cells, n, params, kind, out):
     """Fill a row a cell with the probabilities of left, right and a tie."""
     tie = params[params.shape[0] - 1]
     for c in range(cells.left.shape[0]):
-        eta = cells.scale[c] * advantage(cells, c, n, params)
+        eta = cells.scale[c] * _advantage(cells, c, n, params)
         out[c, 0], out[c, 1], out[c, 2] = probabilities(kind, eta, tie)

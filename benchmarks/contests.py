@@ -1,0 +1,200 @@
+"""Strengths from contests: ten million rows, ids that are texts, and a thousand bootstrap fits."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.harness import Entrant, Prepare, Race, Target, load
+from benchmarks.report import run_race
+
+Array = NDArray[Any]
+Columns = tuple[Array, Array, Array]
+
+
+def contests(
+    m: int = 10_000_000, n: int = 1_000, seed: int = 1, texts: bool = False
+) -> tuple[Columns, tuple[Array]]:
+    """Who met whom, what the first one got, and the true strengths; a tenth of them are ties."""
+    g = np.random.default_rng(seed)
+    truth = g.standard_normal(n)
+    truth -= truth.mean()
+    first = g.integers(n, size=m)
+    second = (first + g.integers(1, n, size=m)) % n
+    outcome = (g.random(m) < 1 / (1 + np.exp(truth[second] - truth[first]))).astype(float)
+    outcome[g.random(m) < 0.1] = 0.5
+    if texts:
+        names = np.array([f"player {i:04d}" for i in range(n)], dtype=object)
+        return (names[first], names[second], outcome), (truth,)
+    return (first, second, outcome), (truth,)
+
+
+def off(strengths: Any, truth: Array) -> float:
+    """Return one less the correlation with the truth: models of ties differ in the unit."""
+    return float(1 - np.corrcoef(strengths, truth)[0, 1])
+
+
+def ours(*, intervals: bool = True, ties: str = "half") -> Prepare:
+    """Fit, and the intervals of strengths and places."""
+
+    def prepare(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
+        cls = load("rankwise.preference.BradleyTerry")
+
+        def run() -> Any:
+            model = cls(ties=ties).fit(first, second, outcome)
+            if intervals:
+                model.interval()
+                model.rank_interval()
+            return model.strengths_
+
+        return run
+
+    return prepare
+
+
+def counted(first: Array, second: Array, outcome: Array) -> Callable[[], None]:
+    """Count the pairs, and nothing else."""
+    n = int(first.max()) + 1
+
+    def run() -> None:
+        np.bincount(first * n + second, outcome, minlength=n * n)
+
+    return run
+
+
+def factorized(first: Array, second: Array, outcome: Array) -> Callable[[], None]:  # noqa: ARG001
+    """Factorise both columns with pandas."""
+    factorize = load("pandas.factorize")
+
+    def run() -> None:
+        factorize(first)
+        factorize(second)
+
+    return run
+
+
+def _winners(outcome: Array) -> list[Any]:
+    winner = load("evalica.Winner")
+    kinds = [winner.Y, winner.Draw, winner.X]
+    return [kinds[int(2 * y)] for y in outcome.tolist()]
+
+
+def evalica(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
+    """Run evalica's Bradley-Terry, ties half a win each; its winners are listed beforehand."""
+    fit, winners = load("evalica.bradley_terry"), _winners(outcome)
+
+    def run() -> Any:
+        scores = fit(first, second, winners).scores
+        return np.log(scores.sort_index().to_numpy())
+
+    return run
+
+
+def choix(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
+    """Run choix's I-LSR on the decided contests, listed beforehand."""
+    fit = load("choix.ilsr_pairwise")
+    n = int(max(first.max(), second.max())) + 1
+    decided = outcome != 0.5
+    won = outcome[decided] == 1
+    winner = np.where(won, first[decided], second[decided])
+    loser = np.where(won, second[decided], first[decided])
+    pairs = list(zip(winner.tolist(), loser.tolist(), strict=True))
+    return lambda: fit(n, pairs, alpha=1e-4)
+
+
+def our_bootstrap(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
+    """Fit, then 1,000 samples of the counts."""
+    cls = load("rankwise.preference.BradleyTerry")
+    return lambda: cls(ties="half").fit(first, second, outcome).bootstrap(1000).mean(axis=0)
+
+
+def one_fit(first: Array, second: Array, outcome: Array) -> Callable[[], None]:
+    """Fit once."""
+    cls = load("rankwise.preference.BradleyTerry")
+
+    def run() -> None:
+        cls(ties="half").fit(first, second, outcome)
+
+    return run
+
+
+def evalica_bootstrap(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
+    """Run evalica's bootstrap: 1,000 samples, percentiles; its default also leaves each row out."""
+    bootstrap, fit = load("evalica.bootstrap"), load("evalica.bradley_terry")
+    winners = _winners(outcome)
+
+    def run() -> Any:
+        found = bootstrap(
+            fit, first, second, winners, n_resamples=1000, bootstrap_method="percentile",
+            random_state=0,
+        )  # fmt: skip
+        return np.log(found.distribution).mean().sort_index().to_numpy()
+
+    return run
+
+
+RACES = {
+    "codes": Race(
+        data=contests,
+        measure="1 - correlation",
+        judge=off,
+        limit=Entrant("bincount of the pairs", counted),
+        ours=(
+            Entrant("BradleyTerry, intervals, places", ours()),
+            Entrant("BradleyTerry, strengths", ours(intervals=False)),
+            Entrant("Davidson, intervals, places", ours(ties="davidson")),
+        ),
+        peers=(
+            Entrant("evalica, strengths", evalica, needs="evalica", repeats=2),
+            Entrant("choix, strengths", choix, needs="choix", rows=300_000, repeats=1),
+        ),
+        targets=(Target("evalica, strengths", over="BradleyTerry, intervals, places", at_least=5),),
+    ),
+    "texts": Race(
+        data=partial(contests, texts=True),
+        measure="1 - correlation",
+        judge=off,
+        limit=Entrant("pandas.factorize, both", factorized),
+        ours=(Entrant("BradleyTerry, intervals, places", ours()),),
+        peers=(),
+        targets=(
+            Target("BradleyTerry, intervals, places", over="pandas.factorize, both", at_most=3),
+        ),
+    ),
+    "bootstrap": Race(
+        data=partial(contests, m=200_000, n=100),
+        measure="1 - correlation",
+        judge=off,
+        limit=Entrant("one fit", one_fit),
+        ours=(Entrant("BradleyTerry.bootstrap", our_bootstrap),),
+        peers=(Entrant("evalica.bootstrap", evalica_bootstrap, needs="evalica", repeats=1),),
+        targets=(Target("evalica.bootstrap", over="BradleyTerry.bootstrap", at_least=50),),
+    ),
+    "bootstrap_few": Race(
+        data=partial(contests, m=20_000, n=100),
+        measure="1 - correlation",
+        judge=off,
+        limit=Entrant("one fit", one_fit),
+        ours=(Entrant("BradleyTerry.bootstrap", our_bootstrap),),
+        peers=(Entrant("evalica.bootstrap", evalica_bootstrap, needs="evalica", repeats=1),),
+    ),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the races."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks contests")
+    parser.add_argument("--turns", type=int, default=3, help="of every entrant")
+    parser.add_argument("--only", choices=list(RACES), help="one of the races")
+    options = parser.parse_args(arguments)
+    chosen = [options.only] if options.only else list(RACES)
+    good = [
+        run_race(f"contests_{name}", RACES[name], repeats=options.turns, sizes={})
+        for name in chosen
+    ]
+    return 0 if all(good) else 1
