@@ -140,6 +140,17 @@ GOOD = {
     "y_true": lambda w: w.choose(w.grades(), _two_ranks(w)),
     **dict.fromkeys(["auc_score.y_true", "auc_interval.y_true"], _two_ranks),
     **dict.fromkeys(["auc_difference_test.y_true", "auc_scorer.y_true"], _two_ranks),
+    **dict.fromkeys(
+        [
+            f"{measure}_{kind}.y_true"
+            for measure in ("precision_at_top", "positives_at_top", "partial_auc")
+            for kind in ("score", "interval")
+        ],
+        _two_ranks,
+    ),
+    **dict.fromkeys(["tau", "max_fpr"], lambda w: w.choose(0.1, 0.7)),
+    "positive": lambda w: None,
+    "n_references": lambda w: w.choose(1, 9),
     "y_pred": World.grades,
     **dict.fromkeys(
         ["y_score", "y_score_1", "y_score_2", "scores", "projections", "values", "margins"],

@@ -35,6 +35,7 @@ KERNELS = {
     "coef0": [0.0, 1.0],
 }
 NEWTON = {"tol": [1e-3, 0.1], "max_iter": [5, 100], "warm_start": [False, True]}
+TOP = {"tol": [1e-3, 0.1], "max_iter": [5, 100], "positive": [None, 3]}
 SEEDS = {"random_state": [None, 0, np.int32(3), np.random.RandomState(5)]}
 LABELS = {"label_order": [None, [1, 2, 3, 4], (1, 2, 3, 4), range(1, 5), np.arange(1, 5)]}
 STREAM = {"epochs": [1, 2], "shuffle": [False, True], **SEEDS, **LABELS, **KERNELS}
@@ -112,7 +113,10 @@ OPTIONS = {
         "estimator": [None, LogisticRegression(C=2.0), PRank(), MPRank()],
         "features": ["difference", "concat"],
         "max_pairs": [None, 50],
+        "n_references": [1, 30],
     },
+    "TopPush": {**KERNELS, **TOP, "C": [0.1, np.float64(10.0)]},
+    "AccuracyAtTop": {**KERNELS, **TOP, "C": [0.1, 10.0], "tau": [0.05, 0.5], "power": [1, 2]},
 }
 
 random = np.random.default_rng(1)

@@ -143,6 +143,8 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         ("magnitude", "SVRank", [{}]),
         ("pairwise", "RankSVM", [{}, {"power": 2}, {"kernel": "rbf"}]),
         ("pairwise", "RankBoost", [{}, {"criterion": "edge"}]),
+        ("pairwise", "TopPush", [{}]),
+        ("pairwise", "AccuracyAtTop", [{}]),
         ("preference", "PreferenceRanker", [{}]),
     ]
     for room, name, variants in models:
