@@ -14,7 +14,7 @@ from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers import stumps
 from rankwise.engine.solvers.boosting import AllPairs
-from rankwise.engine.solvers.stumps import Stumps
+from rankwise.engine.solvers.stumps import StumpRounds
 from rankwise.pairwise import RankBoost
 from rankwise.testing.oracles import pair_weights, rankboost
 
@@ -40,7 +40,7 @@ def one_thread():
 
         def make(X, relation, criterion="loss"):
             bins, _ = bin_features(X, relation.order, None, 255, np.random.RandomState(0), pool)
-            return Stumps(relation, bins, criterion, pool)
+            return StumpRounds(relation, bins, criterion, pool)
 
         yield make
 
@@ -57,7 +57,7 @@ def test_sums_of_what_is_left_stay_precise(one_thread):
         plus = up[~h[:50]].sum() * down[h[50:]].sum()
         minus = up[h[:50]].sum() * down[~h[50:]].sum()
         expected = np.array([plus, minus]) / (up.sum() * down.sum())
-        rounds.split.h[:] = h
+        rounds.h[:] = h
         picks_above = 2 * h.sum() <= 53
         found = loops.weigh_split(rounds.state, picks_above, False)
         assert_allclose(found, expected, rtol=1e-9)
@@ -141,6 +141,6 @@ def test_no_thread_is_left_when_rounds_are_broken_off(graded_rows):
     relation = AllPairs(Pairs(y), 1e4)
     with Pool(3) as pool:
         bins, _ = bin_features(X, relation.order, None, 255, np.random.RandomState(0), pool)
-        Stumps(relation, bins, "loss", pool).grow()
+        StumpRounds(relation, bins, "loss", pool).grow()
         assert threading.active_count() > threads
     assert threading.active_count() == threads

@@ -6,14 +6,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.engine.binning import bin_features
-from rankwise.engine.loops.boosting import bins as loops
+from rankwise.engine.loops.boosting.bins import Part, add_part, fill_column
 from rankwise.engine.loops.boosting.stumps import weigh_split
+from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers import stumps
 from rankwise.engine.solvers.boosting import AllPairs
-from rankwise.engine.solvers.stumps import Stumps
+from rankwise.engine.solvers.stumps import StumpRounds
 from rankwise.testing.oracles import pair_weights
+
+
+@compiled
+def add_to(bins, begin, end, part, hist):
+    """Add a part in compiled code, which sums differently from Python."""
+    add_part(bins, begin, end, part, hist)
 
 
 @pytest.mark.parametrize("max_bins", [255, None])
@@ -28,7 +35,7 @@ def test_kept_histograms_are_those_of_all_rows(levels, max_bins, monkeypatch, gr
     order, groups, factors = relation.order, relation.groups, relation.factors
     with Pool(1) as pool:
         bins, _ = bin_features(X, order, None, max_bins, np.random.RandomState(0), pool)
-        rounds = Stumps(relation, bins, "loss", pool)
+        rounds = StumpRounds(relation, bins, "loss", pool)
     wholes, stride = rounds.state.wholes, int(bins.n_bins.max()) + 1
     random, scores, renewals = np.random.default_rng(0), np.zeros(m), []
     for _ in range(60):
@@ -47,7 +54,7 @@ def test_kept_histograms_are_those_of_all_rows(levels, max_bins, monkeypatch, gr
         h = random.uniform(size=m) < random.uniform()
         alpha = random.normal()
         scores += alpha * h
-        rounds.split.h[:] = h
+        rounds.h[:] = h
         picks_above = 2 * h.sum() <= m
         weigh_split(rounds.state, picks_above, False)
         rounds.add_step(alpha, picks_above)
@@ -60,27 +67,29 @@ def test_kept_histograms_are_those_of_all_rows(levels, max_bins, monkeypatch, gr
 
 
 @pytest.mark.parametrize("max_bins", [255, None])
+@pytest.mark.parametrize("words", [(), (2,)])
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_histograms_of_parts_add_up(is_sparse, max_bins, graded_rows):
+def test_histograms_of_parts_add_up(is_sparse, words, max_bins, graded_rows):
     X, _, _, _ = graded_rows(2, m=500, missing=True)
     X = np.hstack([X] * 3)
     X[X > 1] = 0
     rows = sparse.csr_array(X) if is_sparse else X
     with Pool(1) as pool:
         bins, _ = bin_features(rows, np.arange(500), None, max_bins, np.random.RandomState(0), pool)
-    values = np.random.default_rng(0).integers(-(2**40), 2**40, size=500)
+    values = np.random.default_rng(0).integers(-(2**40), 2**40, size=(500, *words))
     stride = int(bins.n_bins.max()) + 1
     for first, last in [(0, 8), (8, 12)]:
-        found, expected = np.zeros((2, 8, stride), dtype=np.int64)
+        found, expected = np.zeros((2, 8, stride, *words), dtype=np.int64)
         for start, stop in [(0, 500), (0, 200), (200, 500)]:
             some = values[start:stop]
-            part = loops.Part(np.arange(start, stop, dtype=np.uint32), some, start, some.sum())
-            loops.add_part(bins, first, last, part, expected if stop - start == 500 else found)
+            total = np.atleast_1d(some.sum(axis=0))
+            part = Part(np.arange(start, stop, dtype=np.uint32), some, start, total)
+            add_to(bins, first, last, part, expected if stop - start == 500 else found)
         # a block of four or fewer features leaves the rest of the words alone
         assert_array_equal(found[: last - first], expected[: last - first])
         for f in range(first, last):
             column = np.empty(500, dtype=np.int64)
-            loops.fill_column(bins, f, column)
-            counted = np.zeros(stride, dtype=np.int64)
+            fill_column(bins, f, column)
+            counted = np.zeros((stride, *words), dtype=np.int64)
             np.add.at(counted, column, values)
             assert_array_equal(expected[f - first], counted)

@@ -1,7 +1,8 @@
 """Ranking from grades, pairs and queries by a score."""
 
+from rankwise.pairwise._ensemble import FeatureScore
 from rankwise.pairwise._pair_kernel import pair_kernel
-from rankwise.pairwise._rankboost import FeatureScore, RankBoost
+from rankwise.pairwise._rankboost import RankBoost
 from rankwise.pairwise._ranksvm import RankSVM
 from rankwise.pairwise._top import AccuracyAtTop, TopPush
 

@@ -1,8 +1,8 @@
-"""RankBoost: a score that is a sum of steps, learned from pairs that are never formed."""
+"""RankBoost: a score that is a sum of steps or trees, learned from pairs that are never formed."""
 
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,36 +15,21 @@ from rankwise.engine._sklearn import Interval, StrOptions
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
-from rankwise.engine.pairs import Pairs, exponential_mean
+from rankwise.engine.pairs import Pairs, count_pairs
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
-from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree
-from rankwise.engine.solvers.stumps import Stumps
+from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, repetitions
+from rankwise.engine.solvers.slopes import gradient_of
+from rankwise.engine.solvers.stumps import PairRounds, StumpRounds, few_groups
+from rankwise.engine.solvers.trees import Limits, Trees
+from rankwise.pairwise._ensemble import FeatureScore, Forest, Stumps
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Judge = Callable[[Floats], float]
+Relation = AllPairs | GivenPairs
 
-
-class FeatureScore(NamedTuple):
-    """What one feature adds to the score: a step function of its value.
-
-    Attributes
-    ----------
-    cuts : ndarray of shape (n,)
-        Where it steps, rising.
-    scores : ndarray of shape (n + 1,)
-        Its value up to and including each cut, and above the last.
-    missing : float
-        Its value where the feature is missing.
-    """
-
-    cuts: Floats
-    scores: Floats
-    missing: float
-
-    def __call__(self, x: Floats) -> Floats:
-        """Return the scores of values of the feature."""
-        return np.where(np.isnan(x), self.missing, self.scores[np.searchsorted(self.cuts, x)])
+# The highest grade that NDCG is made for: gains of higher ones leave no digits for lower ones.
+MOST_GAIN = 50
 
 
 class RankBoost(RankerMixin, BaseEstimator):
@@ -152,8 +137,14 @@ class RankBoost(RankerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, LARGEST, closed="both"), None],
-        "criterion": [StrOptions({"loss", "edge"})],
-        "pair_weight": [StrOptions({"uniform", "magnitude"})],
+        "criterion": [StrOptions({"auto", "loss", "edge"})],
+        "pair_weight": [StrOptions({"uniform", "magnitude", "ndcg"})],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "l2": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"auto", "exponential", "logistic"})],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": JOBS_CONSTRAINTS,
@@ -165,8 +156,14 @@ class RankBoost(RankerMixin, BaseEstimator):
         n_estimators: int = 100,
         *,
         max_bins: int | None = 255,
-        criterion: str = "loss",
+        criterion: str = "auto",
         pair_weight: str = "uniform",
+        max_leaf_nodes: int = 2,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        l2: float = 1.0,
+        learning_rate: float = 1.0,
+        loss: str = "auto",
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
@@ -176,6 +173,12 @@ class RankBoost(RankerMixin, BaseEstimator):
         self.max_bins = max_bins
         self.criterion = criterion
         self.pair_weight = pair_weight
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.learning_rate = learning_rate
+        self.loss = loss
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
@@ -207,7 +210,8 @@ class RankBoost(RankerMixin, BaseEstimator):
             The query of each row, integers or strings in any order: only rows of one query are
             compared. None: all rows are one query.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights, at least 0; a pair weighs their product.
+            Row weights, at least 0; a pair weighs their product. Only their proportions count.
+            Weights in the proportions of whole numbers count as repetitions.
 
         Returns
         -------
@@ -217,34 +221,37 @@ class RankBoost(RankerMixin, BaseEstimator):
         data = check_ranked(self, X, y, qid, sample_weight, missing=True)
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, and a pair takes two")
+        self._check_gains(data.y)
         random = check_random_state(self.random_state)
+        counts = repetitions(data.weight)
+        weight = counts.astype(np.float64)
+        if not np.allclose(weight * data.weight.sum() / weight.sum(), data.weight, rtol=1e-9):
+            weight = data.weight / data.weight.mean()
+        data = data._replace(weight=weight)
         kept = left_out = np.arange(len(data.y))
-        if self.n_iter_no_change is not None:
-            kept, left_out = self._split(data, random)
-        weighted = sample_weight is not None
-        pairs, held = (self._pairs(data, rows, weighted) for rows in (kept, left_out))
         judge: Judge | None = None
         if self.n_iter_no_change is not None:
-            self._pairs(data, np.arange(len(data.y)), weighted).check_comparable()
-            if not (held.one_sided_weight > 0 and pairs.one_sided_weight > 0):
-                raise ValueError(
-                    f"validation_fraction={self.validation_fraction} leaves a part without a "
-                    "comparable pair: take another one, or n_iter_no_change=None"
-                )
+            self._pairs(data, kept).check_comparable()
+            kept, left_out = self._split(data, random)
+            held = self._pairs(data, left_out)
 
             def judge(scores: Floats) -> float:
-                return exponential_mean(held, scores[left_out])
+                found = count_pairs(held, scores[left_out])
+                return (found.misranked + 0.5 * found.tied) / found.comparable
 
+        pairs = self._pairs(data, kept)
+        if judge is not None and not min(held.one_sided_weight, pairs.one_sided_weight) > 0:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} leaves a part without a "
+                "comparable pair: take another one, or n_iter_no_change=None"
+            )
         pairs.check_comparable()
-        counts = data.weight[kept]
-        if not np.array_equal(counts, np.floor(counts)):
-            counts = np.ones_like(counts)
-        n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=counts).one_sided_weight
+        n_pairs = Pairs(
+            pairs.y, qid=pairs.codes, sample_weight=counts[kept].astype(np.float64)
+        ).one_sided_weight
         rows = data.X if len(kept) == len(data.y) else data.X[kept]
-        self._boost(
-            rows, AllPairs(pairs, n_pairs), data.weight[kept] if weighted else None, judge, data.X,
-            random,
-        )  # fmt: skip
+        weighted = None if sample_weight is None else weight[kept]
+        self._boost(rows, AllPairs(pairs, n_pairs), weighted, counts[kept], judge, data.X, random)
         self.n_pairs_, self.n_dropped_pairs_ = int(n_pairs), 0
         self.n_queries_ = data.n_queries
         return self
@@ -270,6 +277,10 @@ class RankBoost(RankerMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        if self.pair_weight == "ndcg":
+            raise ValueError(
+                "pair_weight='ndcg' is for fit: given pairs are no lists; use 'uniform'"
+            )
         rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         random = check_random_state(self.random_state)
@@ -287,12 +298,13 @@ class RankBoost(RankerMixin, BaseEstimator):
             given, weight = given[order[n_left_out:]], weight[order[n_left_out:]]
 
             def judge(scores: Floats) -> float:
-                with np.errstate(over="ignore"):
-                    return float(share @ np.exp(scores[worse] - scores[better]))
+                wrong = np.sign(scores[worse] - scores[better])
+                return float(share @ (0.5 + 0.5 * wrong))
 
         worse_rows, better_rows = np.ascontiguousarray(given.T)
         relation = GivenPairs(worse_rows, better_rows, weight, rows.shape[0])
-        self._boost(rows, relation, None, judge, rows, random)
+        ones = np.ones(rows.shape[0], dtype=np.int64)
+        self._boost(rows, relation, None, ones, judge, rows, random)
         self.n_pairs_, self.n_dropped_pairs_, self.n_queries_ = len(weight), n_dropped, 1
         return self
 
@@ -308,18 +320,9 @@ class RankBoost(RankerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        rows = self._check_rows(X)
-        scores = np.zeros(rows.shape[0])
-        for feature in np.unique(self.features_):
-            add = self.feature_score(feature)
-            if isinstance(rows, np.ndarray):
-                scores += add(rows[:, feature])
-            else:
-                entries = slice(rows.indptr[feature], rows.indptr[feature + 1])
-                zero = float(add(np.zeros(1))[0])
-                scores += zero
-                np.add.at(scores, rows.indices[entries], add(rows.data[entries]) - zero)
-        return scores
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False, finite="allow-nan")
+        return self._learned().scores(rows)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
         """Yield the scores of the rows after each round.
@@ -333,16 +336,12 @@ class RankBoost(RankerMixin, BaseEstimator):
         ------
         ndarray of shape (n_samples,)
         """
-        rows = self._check_rows(X)
-        scores = np.zeros(rows.shape[0])
-        for feature, cut, above, alpha in zip(
-            self.features_, self.cutpoints_, self.missing_above_, self.alphas_, strict=True
-        ):
-            scores = scores + alpha * _above(rows, feature, cut, above)
-            yield scores
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False, finite="allow-nan")
+        yield from self._learned().stages(rows)
 
     def feature_score(self, feature: int) -> FeatureScore:
-        """Return what a feature adds to the score, as a step function.
+        """Return what a feature adds to the score, as a step function; for two leaves only.
 
         Parameters
         ----------
@@ -355,14 +354,27 @@ class RankBoost(RankerMixin, BaseEstimator):
             raise ValueError(
                 f"feature={feature} is not a column: there are {self.n_features_in_}, from 0"
             )
-        mine = self.features_ == feature
-        cuts, place = np.unique(self.cutpoints_[mine], return_inverse=True)
-        alphas = self.alphas_[mine]
-        steps = np.bincount(place, weights=alphas, minlength=len(cuts))
-        scores = np.append(0.0, np.cumsum(steps))
-        if len(cuts) and cuts[0] == -np.inf:
-            cuts, scores = cuts[1:], scores[1:]
-        return FeatureScore(cuts, scores, float(alphas[self.missing_above_[mine]].sum()))
+        learned = self._learned()
+        if isinstance(learned, Forest):
+            raise ValueError(
+                "trees mix features, so none has a score of its own: fit with max_leaf_nodes=2"
+            )
+        return learned.of_feature(feature)
+
+    def _learned(self) -> Stumps | Forest:
+        """Return what was learned, as it gives scores."""
+        nodes = self.features_, self.cutpoints_, self.missing_above_
+        if hasattr(self, "alphas_"):
+            return Stumps(*nodes, self.alphas_)
+        return Forest(*nodes, self.children_, self.leaf_values_, self.tree_starts_)
+
+    def _check_gains(self, y: Floats) -> None:
+        """Refuse targets that have no gain."""
+        if self.pair_weight == "ndcg" and not (y.min() >= 0 and y.max() <= MOST_GAIN):
+            raise ValueError(
+                f"y runs from {y.min()} to {y.max()}, but pair_weight='ndcg' takes grades from 0 "
+                f"to {MOST_GAIN}, for the gain is 2^y - 1: shift them or use 'uniform'"
+            )
 
     def _split(self, data: Ranked, random: np.random.RandomState) -> tuple[Indices, Indices]:
         """Return the rows to learn from, and those to set aside."""
@@ -372,71 +384,80 @@ class RankBoost(RankerMixin, BaseEstimator):
         chosen = random.permutation(n) < np.ceil(self.validation_fraction * n)
         return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
 
-    def _pairs(self, data: Ranked, rows: Indices, weighted: bool) -> Pairs:
+    def _pairs(self, data: Ranked, rows: Indices) -> Pairs:
         return Pairs(
             data.y[rows],
             qid=data.codes[rows] if data.n_queries > 1 else None,
-            sample_weight=data.weight[rows] if weighted else None,
-            pair_weight=self.pair_weight,
+            sample_weight=None if (data.weight == 1.0).all() else data.weight[rows],
+            pair_weight="magnitude" if self.pair_weight == "magnitude" else "uniform",
         )
 
     def _boost(
         self,
         X: Any,
-        relation: AllPairs | GivenPairs,
+        relation: Relation,
         weight: Floats | None,
+        counts: Indices,
         judge: Judge | None,
         judged: Any,
         random: np.random.RandomState,
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
         trees: list[Tree] = []
-        cuts: list[float] = []
-        losses: list[float] = []
+        wrong: list[float] = []
+        smooth: list[float] = []
+        patience = self.n_iter_no_change or 0
         scores = np.zeros(judged.shape[0])
-        columns = judged if isinstance(judged, np.ndarray) else judged.tocsc()
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
-            learner = Stumps(relation, bins, self.criterion, pool)
-            for _ in range(self.n_estimators):
-                tree = learner.grow()
-                if tree is None:
-                    break
+            learner = self._learner(relation, bins, counts[relation.order], pool)
+            while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
                 trees.append(tree)
-                f, cut = tree.features[0], tree.cuts[0]
-                cuts.append(edges[f][cut - 1] if cut else -np.inf)
-                if judge is not None and self.n_iter_no_change is not None:
-                    h = _above(columns, f, cuts[-1], tree.missing_above[0])
-                    scores += tree.values[1] * h
-                    losses.append(judge(scores))
-                    if len(losses) - np.argmin(losses) > self.n_iter_no_change:
+                if judge is not None:
+                    scores += Forest.of([tree], edges).scores(judged)
+                    wrong.append(judge(scores))
+                    smooth.append(float(np.mean(wrong[-patience:])))
+                    if len(smooth) - int(np.argmin(smooth)) > patience:
                         break
-        self.__dict__.pop("validation_loss_", None)
+        for name in ("validation_loss_", "alphas_", "children_", "leaf_values_", "tree_starts_"):
+            self.__dict__.pop(name, None)
         if judge is not None:
-            trees = trees[: int(np.argmin(losses)) + 1 if losses else 0]
-            self.validation_loss_ = np.array(losses)
-        self.features_ = np.array([t.features[0] for t in trees], dtype=np.int64)
-        self.cutpoints_ = np.array(cuts[: len(trees)], dtype=np.float64)
-        self.missing_above_ = np.array([t.missing_above[0] for t in trees], dtype=np.bool_)
-        self.alphas_ = np.array([t.values[1] for t in trees], dtype=np.float64)
-        self.train_loss_ = np.array([t.loss for t in trees])
-        falls = np.array([t.gains[0] for t in trees])
-        total = np.bincount(self.features_, weights=falls, minlength=self.n_features_in_)
+            trees = trees[: int(np.argmin(smooth)) + 1 if smooth else 0]
+            self.validation_loss_ = np.array(smooth)
+        forest = Forest.of(trees, edges)
+        self.features_, self.cutpoints_ = forest.features, forest.cutpoints
+        self.missing_above_ = forest.missing_above
+        if self.max_leaf_nodes == 2:
+            self.alphas_ = forest.values[1::2] - forest.values[::2]
+        else:
+            self.children_, self.leaf_values_ = forest.children, forest.values
+            self.tree_starts_ = forest.starts
+        self.train_loss_ = np.array([tree.loss for tree in trees], dtype=np.float64)
+        gains = np.concatenate([np.empty(0), *(tree.gains for tree in trees)])
+        total = np.bincount(self.features_, weights=gains, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
         self.features_with_missing_ = np.flatnonzero(bins.missing)
 
-    def _check_rows(self, X: ArrayLike) -> Any:
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, finite="allow-nan")
-        return rows if isinstance(rows, np.ndarray) else rows.tocsc()
-
-
-def _above(X: Any, feature: int, cut: float, missing: bool) -> NDArray[np.bool_]:
-    """Return the base ranker of the rows of an array or CSC matrix."""
-    if isinstance(X, np.ndarray):
-        x = X[:, feature]
-    else:
-        x = np.zeros(X.shape[0])
-        entries = slice(X.indptr[feature], X.indptr[feature + 1])
-        x[X.indices[entries]] = X.data[entries]
-    return np.where(np.isnan(x), missing, x > cut)
+    def _learner(
+        self, relation: Relation, bins: Any, counts: Indices, pool: Pool
+    ) -> StumpRounds | PairRounds | Trees:
+        """Return what takes the rounds: RankBoost as in its paper, or second-order steps."""
+        loss = "exponential" if self.loss == "auto" else self.loss
+        is_paper = self.max_leaf_nodes == 2 and self.learning_rate == 1.0
+        if is_paper and loss == "exponential" and self.pair_weight != "ndcg":
+            if isinstance(relation, GivenPairs):
+                criterion = "loss" if self.criterion == "auto" else self.criterion
+                return PairRounds(relation, bins, criterion, pool)
+            criterion = self.criterion
+            if criterion == "auto":
+                criterion = "loss" if few_groups(relation, bins) else "edge"
+            return StumpRounds(relation, bins, criterion, pool)
+        limits = Limits(
+            self.max_leaf_nodes,
+            self.max_depth,
+            self.min_samples_leaf,
+            self.l2,
+            self.learning_rate,
+        )
+        gradient = gradient_of(relation, loss, self.pair_weight, pool)
+        return Trees(relation.s, gradient, bins, limits, counts, pool)

@@ -6,11 +6,10 @@ from numba import njit
 
 from rankwise.engine.machine.lanes import (
     LANES,
+    add_two,
     count_at_most,
     one_lane,
-    read_halves,
     read_lanes,
-    spread,
     sum_lanes,
     where_above,
     write_lanes,
@@ -37,10 +36,10 @@ def each(x):
     return total
 
 
-def halves(words, out):
-    upper, lower = read_halves(words, 0)
-    write_lanes(out, 0, upper + spread(0.0))
-    write_lanes(out, LANES, lower)
+def twos(array, first, second):
+    for k in range(array.shape[0]):
+        for p in range(array.shape[1]):
+            add_two(array, k, p, first + k, second - p)
 
 
 @pytest.fixture
@@ -67,12 +66,11 @@ def test_choices(pair, mode):
 
 
 @MODES
-def test_halves(mode):
-    words, out = np.arange(LANES) * (2**33 + 5), np.zeros(2 * LANES)
-    words[-1] = -1
-    mode(halves)(words, out)
-    expected = [*(words.view(np.uint64) >> 32), *(words & (2**32 - 1))]
-    np.testing.assert_array_equal(out, expected)
+def test_two_whole_numbers(mode):
+    array = np.arange(24).reshape(2, 6, 2)
+    expected = array + np.stack(np.broadcast_arrays([[7], [8]], 2**40 - np.arange(6)), axis=2)
+    mode(twos)(array, 7, 2**40)
+    np.testing.assert_array_equal(array, expected)
 
 
 @MODES

@@ -64,13 +64,10 @@ def write_lanes(array, at, lanes):
         array[at + i] = lanes[i]
 
 
-def read_halves(array, at):
-    """Return the upper and the lower half of eight words of an array, without signs."""
-    upper, lower = np.empty(LANES), np.empty(LANES)
-    for i in range(LANES):
-        upper[i] = (array[at + i] >> 32) & 0xFFFFFFFF
-        lower[i] = array[at + i] & 0xFFFFFFFF
-    return upper, lower
+def add_two(array, k, p, first, second):
+    """Add two whole numbers to ``array[k, p]``, which are two side by side."""
+    array[k, p, 0] += first
+    array[k, p, 1] += second
 
 
 def spread(value):
@@ -142,23 +139,23 @@ def _read(typing_context, array, at):
 
 
 @intrinsic
-def _read_halves(typing_context, array, at):
+def _add_two(typing_context, array, k, p, first, second):
     def codegen(context, builder, signature, args):
-        words = ir.VectorType(ir.IntType(64), LANES)
-        place = _place(context, builder, signature.args[0], *args)
-        word = builder.load(builder.bitcast(place, words.as_pointer()), align=8)
-        upper = builder.lshr(word, ir.Constant(words, [32] * LANES))
-        lower = builder.and_(word, ir.Constant(words, [2**32 - 1] * LANES))
-        # A number below 2^52, put into the fraction of the float 2^52, is converted by taking that
-        # off; many processors have no other way to convert several.
-        one = ir.Constant(words, [0x4330000000000000] * LANES)
-        base = ir.Constant(_FLOATS, [2.0**52] * LANES)
-        halves = [builder.bitcast(builder.or_(half, one), _FLOATS) for half in (upper, lower)]
-        return context.make_tuple(
-            builder, signature.return_type, [builder.fsub(half, base) for half in halves]
-        )
+        kind, words = signature.args[0], ir.VectorType(ir.IntType(64), 2)
+        if kind.layout != "C" or kind.ndim != 3:
+            raise TypeError(f"two numbers are added to cubes in one piece, not to {kind}")
+        view = context.make_array(kind)(context, builder, args[0])
+        at = [args[1], args[2], ir.IntType(64)(0)]
+        item = cgutils.get_item_pointer(context, builder, kind, view, at, wraparound=False)
+        place = builder.bitcast(item, words.as_pointer())
+        more = ir.Constant(words, ir.Undefined)
+        for lane, value in enumerate(args[3:]):
+            more = builder.insert_element(more, value, _INDEX(lane))
+        builder.store(builder.add(builder.load(place, align=8), more), place, align=8)
+        return context.get_dummy_value()
 
-    return types.UniTuple(_LANES, 2)(array, types.int64), codegen
+    whole = types.int64
+    return types.void(array, whole, whole, whole, whole), codegen
 
 
 @intrinsic
@@ -240,7 +237,7 @@ def _build(twin, instructions):
 
 _build(read_lanes, lambda array, at: _read(array, at))
 _build(write_lanes, lambda array, at, lanes: _write(array, at, lanes))
-_build(read_halves, lambda array, at: _read_halves(array, at))
+_build(add_two, lambda array, k, p, first, second: _add_two(array, k, p, first, second))
 _build(spread, lambda value: _spread_value(value))
 _build(where_above, lambda left, right, value: _where_above(left, right, value))
 _build(count_at_most, lambda lanes, most: _count_at_most(lanes, most))

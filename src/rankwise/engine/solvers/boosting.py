@@ -29,6 +29,9 @@ Bins = Dense | Sparse
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+# Whole numbers up to this are tried as proportions of weights.
+MOST_COPIES = 1000
+
 
 class Tree(NamedTuple):
     """What a round adds to the score: a tree of n nodes and n + 1 leaves.
@@ -72,6 +75,8 @@ class AllPairs:
         The logarithm of the total exponential weight of the pairs, as `compute_weights` left it.
     starts : ndarray of shape (n_queries + 1,)
         Where each query begins.
+    y : ndarray of shape (n_groups,)
+        The targets of the groups.
     groups, factors, links
         See `rankwise.engine.loops.boosting.weights`.
     """
@@ -91,7 +96,7 @@ class AllPairs:
         sizes = np.diff(layout.starts)
         y = scaled - np.repeat(scaled[layout.starts[:-1][sizes > 0]], sizes[sizes > 0])
         self.groups = Groups(starts, is_lowest, is_highest, y[starts[:-1]], layout.a)
-        self.s = np.zeros(m)
+        self.s, self.y = np.zeros(m), layout.y[starts[:-1]]
         # Of each group the better slot, then the worse one.
         group, kind = np.nonzero(np.stack([~is_lowest, ~is_highest], axis=1))
         ends = np.cumsum(np.diff(starts)[group])
@@ -179,3 +184,16 @@ def check_bins(bins: Bins, m: int) -> None:
     check_shape("rows", bins.rows, len(bins.codes), kind=np.int64, advice="each code has one")
     if bins.rows.max(initial=-1) >= m:
         raise ValueError(f"the bins are of row {bins.rows.max()}, but there are {m} rows")
+
+
+def repetitions(weight: Floats) -> Indices:
+    """Return the smallest whole numbers in the proportions of positive weights; all 1 if none.
+
+    Proportions of whole numbers above `MOST_COPIES`, or of more values, are taken for none.
+    """
+    values, of_row = np.unique(weight / weight.min(), return_inverse=True)
+    for times in range(1, MOST_COPIES + 1) if len(values) <= MOST_COPIES else ():
+        copies = np.rint(times * values)
+        if copies[-1] <= MOST_COPIES and np.allclose(copies, times * values, rtol=1e-9, atol=0):
+            return copies.astype(np.int64)[of_row]
+    return np.ones(len(weight), dtype=np.int64)

@@ -7,14 +7,16 @@ on the smaller side of the last cut where histograms are kept, else all m of the
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from rankwise.engine.loops.boosting import given_pairs, stumps
+from rankwise.engine.loops.boosting import given_pairs
+from rankwise.engine.loops.boosting import stumps as loops
 from rankwise.engine.loops.boosting.bins import WIDTH, Dense, Part
 from rankwise.engine.loops.boosting.stumps import TIE, WIDE, Objective, Split, State, Wholes
 from rankwise.engine.pool import Pool
-from rankwise.engine.solvers.boosting import AllPairs, Bins, Floats, GivenPairs, Tree, check_bins
+from rankwise.engine.solvers.boosting import AllPairs, Bins, GivenPairs, Tree, check_bins
 
 # Groups whose histograms are always fewer than the rows are worth.
 FEW_GROUPS = 32
@@ -30,12 +32,84 @@ def few_groups(relation: AllPairs, bins: Bins) -> bool:
     return n <= FEW_GROUPS or n * (int(bins.n_bins.max()) + 1) <= len(relation.s)
 
 
-class Stumps:
-    """Rounds of RankBoost on all pairs, or on given pairs if ``relation`` is a list of them.
+class Rounds:
+    """What rounds on all pairs and on given ones share; parameters are those of `StumpRounds`."""
+
+    magnitude = False
+
+    def __init__(
+        self, relation: AllPairs | GivenPairs, bins: Bins, criterion: str, pool: Pool
+    ) -> None:
+        m = len(relation.s)
+        check_bins(bins, m)
+        self.pairs, self.bins, self.pool = relation, bins, pool
+        self.objective = Objective(self.magnitude, criterion == "edge", relation.limit)
+        self.first_log = relation.log_total
+        self.found = np.empty((len(bins.n_bins), 3))
+        self.rows, self.h = np.arange(m, dtype=np.uint32), np.empty(m, dtype=np.uint8)
+
+    def grow(self) -> Tree | None:
+        """Take a round, and return it as a tree of two leaves; None if nothing is gained."""
+        before, bins = self.pairs.log_total, self.bins
+        self.search()
+        # the first feature that is as good as the best
+        values = self.found[:, 0]
+        feature = int(np.argmax(values <= values.min() + TIE))
+        value, cut, missing_above = self.found[feature].tolist()
+        if value >= (0.0 if self.objective.edge else 1.0) - TIE:
+            return None
+        n_above = loops.split_rows(bins, feature, int(cut), int(missing_above), self.rows, self.h)
+        picks_above = 2 * n_above <= len(self.h)
+        alpha = best_step(*self.weigh(picks_above), self.objective.limit)
+        if not abs(alpha) > 0:
+            return None
+        self.add_step(alpha, picks_above)
+        above = missing_above if bins.missing[feature] else not picks_above
+        return Tree(
+            features=np.array([feature]),
+            cuts=np.array([int(cut)]),
+            missing_above=np.array([above], dtype=np.bool_),
+            gains=np.array([before - self.pairs.log_total]),
+            children=np.array([[~0, ~1]]),
+            values=np.array([0.0, alpha]),
+            loss=math.exp(self.pairs.log_total - self.first_log),
+        )
+
+    def search(self) -> None:
+        """Fill ``found`` with (value, cut, side of the missing) of each feature's best cut."""
+        raise NotImplementedError
+
+    def weigh(self, picks_above: bool) -> tuple[float, float]:
+        """Return the weight of the pairs that h puts in the right order, and in the wrong one.
+
+        ``picks_above`` says whether the rows above the cut are the fewer ones.
+        """
+        raise NotImplementedError
+
+    def add_step(self, alpha: float, picks_above: bool) -> None:
+        """Add alpha times h to the scores; all weights follow."""
+        raise NotImplementedError
+
+    def _search_edges(self) -> None:
+        up, down = self.pairs.shares()
+        values = (WIDE * (up - down)).astype(np.int64)
+        part = Part(self.rows, values, 0, values.sum(keepdims=True))
+
+        def search(first: int, last: int) -> None:
+            loops.search_edges(self.bins, first, last, part, self.found)
+
+        self._share(search, self.bins.codes.size)
+
+    def _share(self, search: Callable[[int, int], None], work: float) -> None:
+        self.pool.run_ranges(search, -(-len(self.found) // WIDTH), work=work)
+
+
+class StumpRounds(Rounds):
+    """Rounds of RankBoost on all pairs.
 
     Parameters
     ----------
-    relation : AllPairs or GivenPairs
+    relation : AllPairs
         The pairs; its scores are moved.
     bins : Dense or Sparse
         The features.
@@ -45,137 +119,93 @@ class Stumps:
         Threads that share the features.
     """
 
-    def __init__(
-        self, relation: AllPairs | GivenPairs, bins: Bins, criterion: str, pool: Pool
-    ) -> None:
-        m = len(relation.s)
-        check_bins(bins, m)
-        self.relation, self.bins, self.pool = relation, bins, pool
-        given = isinstance(relation, GivenPairs)
-        self.objective = Objective(
-            not given and relation.magnitude, criterion == "edge", relation.limit
-        )
-        self.first_log = relation.log_total
-        self.found = np.empty((len(bins.n_bins), 3))
-        n_slots = 0 if given else len(relation.factors.group)
-        n_groups = 0 if given else len(relation.groups.y)
-        self.split = Split(
-            rows=np.arange(m, dtype=np.uint32),
-            h=np.empty(m, dtype=np.uint8),
+    def __init__(self, relation: AllPairs, bins: Bins, criterion: str, pool: Pool) -> None:
+        self.magnitude, self.relation = relation.magnitude, relation
+        super().__init__(relation, bins, criterion, pool)
+        n, m = len(relation.factors.group), len(relation.s)
+        split = Split(
+            h=self.h,
             picked=np.empty(m + 1, dtype=np.uint32),
-            bounds=np.zeros(n_groups + 1, dtype=np.int64),
-            sums=np.empty((n_slots, 2)),
+            bounds=np.zeros(len(relation.groups.y) + 1, dtype=np.int64),
+            sums=np.empty((n, 2)),
         )
-        self.travelled = 0.0
-        if given:
-            self.search = self._search_edges if criterion == "edge" else self._search_pairs
-            return
         wholes = Wholes(
-            unit=np.empty(n_slots),
-            total=np.zeros(n_slots, dtype=np.int64),
-            begins=np.ones(n_slots, dtype=np.bool_),
+            unit=np.empty(n),
+            total=np.zeros(n, dtype=np.int64),
+            begins=np.ones(n, dtype=np.bool_),
             added=np.empty(len(relation.factors.values), dtype=np.int64),
         )
-        self.state = State(relation.groups, relation.factors, relation.links, wholes, self.split)
-        self.by_edges = criterion == "edge" and not few_groups(relation, bins)
-        self.search = self._search_edges if self.by_edges else self._search_slots
-        n_blocks, stride = -(-len(bins.n_bins) // WIDTH), int(bins.n_bins.max()) + 1
-        size = 8 * n_blocks * n_slots * WIDTH * stride
-        kept = max(KEPT, bins.codes.nbytes) if isinstance(bins, Dense) else 0
-        self.hists = None
-        if not self.by_edges and size <= kept:
-            self.hists = np.empty((n_blocks, n_slots, WIDTH, stride), dtype=np.int64)
-        stumps.fill_wholes(self.state, True)
-
-    def grow(self) -> Tree | None:
-        """Take a round, and return it as a tree of two leaves; None if nothing is gained."""
-        before, found = self.relation.log_total, self.search()
-        # the first feature that is as good as the best
-        feature = int(np.argmax(found[:, 0] <= found[:, 0].min() + TIE))
-        value, cut, missing_above = found[feature].tolist()
-        if value >= (0.0 if self.objective.edge else 1.0) - TIE:
-            return None
-        bins, split = self.bins, self.split
-        n_above = stumps.split_rows(bins, feature, int(cut), int(missing_above), split)
-        picks_above = 2 * n_above <= len(split.h)
-        if isinstance(self.relation, GivenPairs):
-            plus, minus = given_pairs.weigh_pair_sides(split.h, self.relation.pairs)
-        else:
-            plus, minus = stumps.weigh_split(self.state, picks_above, self.objective.magnitude)
-        alpha = best_step(plus, minus, self.objective.limit)
-        if not abs(alpha) > 0:
-            return None
-        self.add_step(alpha, picks_above)
-        log_total = self.relation.log_total
-        return Tree(
-            features=np.array([feature]),
-            cuts=np.array([int(cut)]),
-            missing_above=np.array(
-                [missing_above if bins.missing[feature] else not picks_above], bool
-            ),
-            gains=np.array([before - log_total]),
-            children=np.array([[~0, ~1]]),
-            values=np.array([0.0, alpha]),
-            loss=math.exp(log_total - self.first_log),
+        self.state = State(
+            relation.groups, relation.factors, relation.links, wholes, split, self.rows
         )
+        self.travelled = 0.0
+        self.by_edges = criterion == "edge" and not few_groups(relation, bins)
+        n_blocks, stride = -(-len(bins.n_bins) // WIDTH), int(bins.n_bins.max()) + 1
+        room = max(KEPT, bins.codes.nbytes) if isinstance(bins, Dense) else 0
+        self.keeps = not self.by_edges and 8 * n_blocks * n * WIDTH * stride <= room
+        shape = (n_blocks, n) if self.keeps else (1, 1)
+        self.hists = np.empty((*shape, WIDTH, stride), dtype=np.int64)
+        loops.fill_wholes(self.state, True)
+
+    def search(self) -> None:
+        """Fill the best cuts; see `Rounds`."""
+        if self.by_edges:
+            self._search_edges()
+            return
+        bins, state = self.bins, self.state
+
+        def search(first: int, last: int) -> None:
+            hists = self.hists if self.keeps else np.empty_like(self.hists)
+            loops.search_slots(bins, first, last, state, self.objective, hists, self.found)
+
+        n = len(self.rows) if state.wholes.begins.any() else int(state.split.bounds[-1])
+        entries = n * len(bins.n_bins) if isinstance(bins, Dense) else len(bins.codes)
+        cells = len(bins.n_bins) * len(state.wholes.unit) * self.hists.shape[3]
+        self._share(search, entries + cells)
+
+    def weigh(self, picks_above: bool) -> tuple[float, float]:
+        """Return plus and minus; see `Rounds`."""
+        plus, minus = loops.weigh_split(self.state, picks_above, self.magnitude)
+        return plus, minus
 
     def add_step(self, alpha: float, picks_above: bool) -> None:
-        """Add alpha times the base ranker to the scores; all weights follow."""
-        relation = self.relation
-        if isinstance(relation, GivenPairs):
-            relation.s += alpha * self.split.h
-            relation.compute_weights()
-            return
-        stumps.add_step(self.state, relation.s, alpha, picks_above)
+        """Add a step; see `Rounds`."""
+        loops.add_step(self.state, self.relation.s, alpha, picks_above)
         self.travelled += abs(alpha)
         if self.travelled > SPAN:
-            relation.factors.stale[:], self.travelled = True, 0.0
-        relation.follow()
-        stumps.fill_wholes(self.state, self.hists is None)
+            self.relation.factors.stale[:], self.travelled = True, 0.0
+        self.relation.follow()
+        loops.fill_wholes(self.state, not self.keeps)
 
-    def _search_slots(self) -> Floats:
-        """Return (value, cut, side of the missing) of the best cut of each feature, (d, 3)."""
-        wholes, d = self.state.wholes, len(self.found)
-        stride = int(self.bins.n_bins.max()) + 1
 
-        def search(first: int, last: int) -> None:
-            hists = self.hists
-            if hists is None:
-                hists = np.empty((1, 1, WIDTH, stride), dtype=np.int64)
-            stumps.search_slots(
-                self.bins, first, last, self.state, self.objective, hists, self.found
-            )
+class PairRounds(Rounds):
+    """Rounds of RankBoost on given pairs; parameters are those of `StumpRounds`."""
 
-        entries = len(self.bins.codes)
-        if isinstance(self.bins, Dense):
-            n_picked = int(self.split.bounds[-1])
-            entries = d * (len(self.split.h) if wholes.begins.any() else n_picked)
-        return self._share(search, entries + d * len(wholes.unit) * stride)
+    def __init__(self, relation: GivenPairs, bins: Bins, criterion: str, pool: Pool) -> None:
+        super().__init__(relation, bins, criterion, pool)
+        self.relation = relation
 
-    def _search_edges(self) -> Floats:
-        """Return the same by the edges, from what each row has as better and as worse."""
-        up, down = self.relation.shares()
-        values = (WIDE * (up - down)).astype(np.int64)
-        part = Part(self.split.rows, values, 0, int(values.sum()))
+    def search(self) -> None:
+        """Fill the best cuts; see `Rounds`."""
+        if self.objective.edge:
+            self._search_edges()
+            return
+        bins, listed, m = self.bins, self.relation.pairs, len(self.rows)
 
         def search(first: int, last: int) -> None:
-            stumps.search_edges(self.bins, first, last, part, self.found)
+            given_pairs.search_pairs(bins, first, last, listed, m, self.objective, self.found)
 
-        return self._share(search, self.bins.codes.size)
+        self._share(search, (len(listed.shares) + m) * len(self.found))
 
-    def _search_pairs(self) -> Floats:
-        """Return the same for given pairs, from the pairs themselves."""
-        assert isinstance(self.relation, GivenPairs)
-        pairs, m = self.relation.pairs, len(self.relation.s)
+    def weigh(self, picks_above: bool) -> tuple[float, float]:  # noqa: ARG002
+        """Return plus and minus; see `Rounds`."""
+        plus, minus = given_pairs.weigh_pair_sides(self.h, self.relation.pairs)
+        return plus, minus
 
-        def search(first: int, last: int) -> None:
-            given_pairs.search_pairs(self.bins, first, last, pairs, m, self.objective, self.found)
-
-        return self._share(search, (len(pairs.shares) + m) * len(self.found))
-
-    def _share(self, search, work: float) -> Floats:
-        self.pool.run_ranges(search, -(-len(self.found) // WIDTH), work=work)
-        return self.found
+    def add_step(self, alpha: float, picks_above: bool) -> None:  # noqa: ARG002
+        """Add a step; see `Rounds`."""
+        self.relation.s += alpha * self.h
+        self.relation.compute_weights()
 
 
 def best_step(plus: float, minus: float, limit: float) -> float:

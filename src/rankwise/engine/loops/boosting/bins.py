@@ -10,6 +10,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from rankwise.engine.machine.lanes import add_two
+
 # Features whose codes of a row lie side by side; codes of a byte are then one word.
 WIDTH = 8
 
@@ -46,16 +48,17 @@ class Sparse(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some rows and what each adds to a histogram, in whole numbers.
+    """Some rows and what each adds to a histogram, in whole numbers: one, or two side by side.
 
-    For `Dense`, ``values`` (n,) are those of ``rows`` (n,). For `Sparse` they are those of the rows
-    ``start`` to ``start + n``, 0 for those that are not meant, and ``total`` is their sum.
+    For `Dense`, ``values`` (n,) or (n, 2) are those of ``rows`` (n,). For `Sparse` they are those
+    of the rows ``start`` to ``start + n``, 0 for those that are not meant, and ``total`` (1,) or
+    (2,) is their sum.
     """
 
     rows: np.ndarray
     values: np.ndarray
     start: int
-    total: int
+    total: np.ndarray
 
 
 def is_dense(bins):
@@ -127,9 +130,10 @@ def _sparse_above(bins, f, cut, missing_above, rows, out):
 
 
 def add_part(bins, begin, end, part, hist):
-    """Add a part of the rows to ``hist`` (WIDTH, stride), the histograms of features begin to end.
+    """Add a part of the rows to the histograms of features begin to end.
 
-    ``begin`` is a multiple of WIDTH, and ``end`` at most WIDTH more. Histograms of parts add up.
+    ``hist`` has the shape (WIDTH, stride), or (WIDTH, stride, 2) if values are two. ``begin`` is a
+    multiple of WIDTH, and ``end`` at most WIDTH more. Histograms of parts add up.
     """
     _way_to_add(is_dense(bins), bins.codes.dtype.itemsize)(bins, begin, end, part, hist)
 
@@ -151,33 +155,65 @@ def _add_words(bins, begin, end, part, hist):
     rows, values = part.rows, part.values
     if 2 * (end - begin) > WIDTH:
         for t in range(rows.shape[0]):
-            word, value = words[rows[t]], values[t]
+            word, value = words[rows[t]], take(values, t)
             for k in range(WIDTH):
-                hist[k, (word >> np.uint64(8 * k)) & byte] += value
+                add(hist, k, (word >> np.uint64(8 * k)) & byte, value)
     else:
         for t in range(rows.shape[0]):
-            word, value = words[rows[t]], values[t]
+            word, value = words[rows[t]], take(values, t)
             for k in range(WIDTH // 2):
-                hist[k, (word >> np.uint64(8 * k)) & byte] += value
+                add(hist, k, (word >> np.uint64(8 * k)) & byte, value)
 
 
 def _add_codes(bins, begin, end, part, hist):
     block, rows, values = bins.codes[begin // WIDTH], part.rows, part.values
     for t in range(rows.shape[0]):
-        i, value = rows[t], values[t]
+        i, value = rows[t], take(values, t)
         for k in range(end - begin):
-            hist[k, block[i, k]] += value
+            add(hist, k, block[i, k], value)
 
 
 def _add_entries(bins, begin, end, part, hist):
-    values, start, stop = part.values, part.start, part.start + part.values.shape[0]
+    n, cells = part.values.shape[0], hist.reshape((hist.shape[0], hist.shape[1], -1))
+    values, start = part.values.reshape((n, cells.shape[2])), part.start
     for f in range(begin, end):
-        p, last, rest = bins.indptr[f], bins.indptr[f + 1], part.total
+        cell, zero, p, last = cells[f - begin], bins.zero[f], bins.indptr[f], bins.indptr[f + 1]
+        for w in range(cells.shape[2]):
+            cell[zero, w] += part.total[w]
         if start > 0:
             p += np.searchsorted(bins.rows[p:last], start)
-        while p < last and bins.rows[p] < stop:
-            value = values[bins.rows[p] - start]
-            hist[f - begin, bins.codes[p]] += value
-            rest -= value
+        while p < last and bins.rows[p] < start + n:
+            for w in range(cells.shape[2]):
+                cell[bins.codes[p], w] += values[bins.rows[p] - start, w]
+                cell[zero, w] -= values[bins.rows[p] - start, w]
             p += 1
-        hist[f - begin, bins.zero[f]] += rest
+
+
+def take(values, t):
+    """Return what row t adds."""
+    return values[t]
+
+
+@overload(take)
+def _take(values, t):
+    if values.ndim == 1:
+        return lambda values, t: values[t]
+    return lambda values, t: (values[t, 0], values[t, 1])
+
+
+def add(hist, k, p, value):
+    """Add a value to bin p of feature k."""
+    hist[k, p] += value
+
+
+@overload(add)
+def _add(hist, k, p, value):
+    return _add_one if hist.ndim == 2 else _add_two
+
+
+def _add_one(hist, k, p, value):
+    hist[k, p] += value
+
+
+def _add_two(hist, k, p, value):
+    add_two(hist, k, np.int64(p), value[0], value[1])

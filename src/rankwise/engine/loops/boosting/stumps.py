@@ -41,7 +41,7 @@ class Wholes(NamedTuple):
 
     - ``unit`` (n_slots,): what factors are multiplied by before they are rounded;
     - ``total`` (n_slots,): the sum of the whole numbers;
-    - ``begins`` (n_slots,): whether all rows are added to empty histograms, or changes to kept ones;
+    - ``begins`` (n_slots,): whether histograms begin empty and all rows are added, or changes;
     - ``added`` (n_values,): what is added, from where the slot's factors begin.
     """
 
@@ -54,13 +54,12 @@ class Wholes(NamedTuple):
 class Split(NamedTuple):
     """A base ranker and the rows on its smaller side, which are picked.
 
-    - ``rows`` (m,): all rows; ``h`` (m,): where it is 1;
+    - ``h`` (m,): where it is 1;
     - ``picked`` (m,): the rows that are picked, in order;
     - ``bounds`` (n_groups + 1,): those of group g are ``picked[bounds[g] : bounds[g + 1]]``;
     - ``sums`` (n_slots, 2): of the factors picked, and of the others.
     """
 
-    rows: np.ndarray
     h: np.ndarray
     picked: np.ndarray
     bounds: np.ndarray
@@ -68,13 +67,14 @@ class Split(NamedTuple):
 
 
 class State(NamedTuple):
-    """All that the rounds of all pairs are made of."""
+    """All that the rounds of all pairs are made of; ``rows`` (m,) are all of them."""
 
     groups: Groups
     factors: Factors
     links: Links
     wholes: Wholes
     split: Split
+    rows: np.ndarray
 
 
 @compiled(error_model="numpy")
@@ -120,7 +120,7 @@ def search_slots(bins, first, last, state, objective, hists, out):
     out : ndarray of shape (d, 3)
         Filled with (value, cut, side of the missing), as `choose` does.
     """
-    groups, factors, links, wholes = state.groups, state.factors, state.links, state.wholes
+    factors, links, wholes = state.factors, state.links, state.wholes
     stride = hists.shape[3]
     low, gap = np.empty((2, WIDTH, stride)), np.empty((2, WIDTH, stride))
     plus, minus = np.empty((2, WIDTH, stride)), np.empty((2, WIDTH, stride))
@@ -180,7 +180,7 @@ def _add_slot(bins, begin, end, state, q, hist):
     """Add what slot q adds to the histograms of features begin to end."""
     g, first, split = state.factors.group[q], state.factors.first[q], state.split
     start, stop = state.groups.starts[g], state.groups.starts[g + 1]
-    rows = split.rows[start:stop]
+    rows = state.rows[start:stop]
     if state.wholes.begins[q]:
         for k in range(WIDTH):
             for p in range(hist.shape[1]):
@@ -188,7 +188,7 @@ def _add_slot(bins, begin, end, state, q, hist):
     else:
         rows = split.picked[split.bounds[g] : split.bounds[g + 1]]
     values = state.wholes.added[first : first + rows.shape[0]]
-    add_part(bins, begin, end, Part(rows, values, start, state.wholes.total[q]), hist)
+    add_part(bins, begin, end, Part(rows, values, start, state.wholes.total[q : q + 1]), hist)
 
 
 @compiled(error_model="numpy")
@@ -228,12 +228,12 @@ def search_edges(bins, first, last, potentials, out):
 
 
 @compiled(error_model="numpy")
-def split_rows(bins, f, cut, missing_above, split):
-    """Fill the base ranker of all rows; return the number of rows where it is 1."""
-    fill_above(bins, f, cut, missing_above, split.rows, split.h)
+def split_rows(bins, f, cut, missing_above, rows, h):
+    """Fill the base ranker ``h`` (m,) of all ``rows`` (m,); return how many are above."""
+    fill_above(bins, f, cut, missing_above, rows, h)
     n_above = 0
-    for i in range(split.h.shape[0]):
-        n_above += split.h[i]
+    for i in range(h.shape[0]):
+        n_above += h[i]
     return n_above
 
 

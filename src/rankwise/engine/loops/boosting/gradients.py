@@ -1,0 +1,137 @@
+r"""Gradients of a loss over the pairs of each query, pair by pair.
+
+The pair of a worse row i and a better one j costs :math:`w_{ij} \log(1 + e^{s_i - s_j})` or
+:math:`w_{ij} e^{s_i - s_j}`. Rows are sorted by query and target. O(n^2) for a query of n rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwise.engine.loops.compiled import compiled
+
+# What a pair weighs, beside its rows: 1, the difference of the gains, or the change of NDCG.
+UNIFORM, MAGNITUDE, NDCG = 0, 1, 2
+# Scores of a query that lie further apart than this have no common unit for e^s.
+SPAN = 600.0
+# Sums may be taken in another order than they are written, several at a time.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+class Lists(NamedTuple):
+    """The queries of m rows.
+
+    - ``starts`` (n_queries + 1,): where each begins;
+    - ``higher`` (m,): where the rows of a higher target than a row's begin in its query;
+    - ``a`` (m,): row weights; ``gains`` (m,): what targets are worth;
+    - ``best`` (n_queries,): the largest discounted gain of each query; nan if it has no pair;
+    - ``discounts``, ``spreads`` (m,): what a row's place is worth at its score, the mean if others
+      have the same; and the mean difference of two places of those, 0 if there is one.
+    """
+
+    starts: np.ndarray
+    higher: np.ndarray
+    a: np.ndarray
+    gains: np.ndarray
+    best: np.ndarray
+    discounts: np.ndarray
+    spreads: np.ndarray
+
+
+@compiled(error_model="numpy")
+def fill_discounts(rows, ordered, starts, worth, lists):
+    """Fill the discounts and spreads.
+
+    ``rows`` (m,) are those of each query by rising score, ``ordered`` (m,) their scores, and
+    ``worth`` (m,) falls with the place, the best one first.
+    """
+    for q in range(starts.shape[0] - 1):
+        stop = starts[q + 1]
+        i = stop - 1
+        while i >= starts[q]:
+            end, total, spread = i, 0.0, 0.0
+            while i >= starts[q] and ordered[i] == ordered[end]:
+                total += worth[stop - 1 - i]
+                i -= 1
+            n = end - i
+            for t in range(n):
+                spread += (n - 1 - 2 * t) * worth[stop - 1 - end + t]
+            for t in range(n):
+                lists.discounts[rows[end - t]] = total / n
+                lists.spreads[rows[end - t]] = 2.0 * spread / max(n * (n - 1), 1)
+
+
+@compiled(error_model="numpy", fastmath=FAST)
+def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
+    """Fill gradient and Hessian ``out`` (2, m) of the rows of queries first to last.
+
+    ``sums`` (n_queries, 2) gets the sum of the pairs' slopes, and of their weights. ``kind`` is one
+    of the words above.
+    """
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, lists.starts[q + 1] - lists.starts[q])
+    u, weights, bent = np.empty(longest), np.empty(longest), np.empty(longest)
+    for q in range(first, last):
+        start, stop = lists.starts[q], lists.starts[q + 1]
+        g, h, a = out[0, start:stop], out[1, start:stop], lists.a[start:stop]
+        low, top = np.inf, -np.inf
+        for i in range(stop - start):
+            g[i] = h[i] = 0.0
+            low, top = min(low, s[start + i]), max(top, s[start + i])
+        for i in range(stop - start):
+            u[i] = np.exp(s[start + i] - 0.5 * (low + top))
+        sums[q, 0] = sums[q, 1] = 0.0
+        for i in range(stop - start):
+            # from here on, only the rows of a higher target
+            at = lists.higher[start + i]
+            n, mine = stop - at, u[i]
+            others, their_a = u[at - start : stop - start], a[at - start :]
+            if top - low > SPAN:
+                mine = 1.0
+                for j in range(n):
+                    others[j] = np.exp(min(max(s[at + j] - s[start + i], -SPAN), SPAN))
+            weigh(lists, q, start + i, kind, weights)
+            total = slope = curve = 0.0
+            for j in range(n):
+                weights[j] *= a[i] * their_a[j]
+                total += weights[j]
+            if logistic:
+                for j in range(n):
+                    wrong = mine / (mine + others[j])
+                    bent[j] = weights[j] * wrong * (1.0 - wrong)
+                    weights[j] *= wrong
+            else:
+                for j in range(n):
+                    weights[j] *= mine / others[j]
+                    bent[j] = weights[j]
+            their_g, their_h = g[at - start :], h[at - start :]
+            for j in range(n):
+                their_g[j] -= weights[j]
+                slope += weights[j]
+            for j in range(n):
+                their_h[j] += bent[j]
+                curve += bent[j]
+            g[i] += slope
+            h[i] += curve
+            sums[q, 0] += slope
+            sums[q, 1] += total
+
+
+@compiled(error_model="numpy", fastmath=FAST)
+def weigh(lists, q, i, kind, out):
+    """Fill the weights ``out`` of the pairs of row i of query q and its better rows."""
+    at, stop = lists.higher[i], lists.starts[q + 1]
+    gains, discounts = lists.gains[at:stop], lists.discounts[at:stop]
+    gain, discount, spread = lists.gains[i], lists.discounts[i], lists.spreads[i]
+    if kind == UNIFORM:
+        for j in range(stop - at):
+            out[j] = 1.0
+        return
+    for j in range(stop - at):
+        out[j] = gains[j] - gain
+    if kind == NDCG:
+        scale = 1.0 / lists.best[q]
+        for j in range(stop - at):
+            far = abs(discounts[j] - discount)
+            out[j] *= scale * (far if far > 0.0 else spread)
