@@ -86,7 +86,7 @@ def make_problem(frame: "DataFrame", task: Task, *, name: str | None = None) -> 
     target, query = frame[task.roles["target"]], task.roles.get("query")
     known = target.notna().to_numpy()
     if query is not None:
-        known &= frame[query].notna().to_numpy()
+        known = known & frame[query].notna().to_numpy()
     frame, target = frame[known], target[known]
     labels = None
     if task.kind == "grades":
