@@ -238,7 +238,7 @@ def _grades(
     """Return whether a target is of grades or of a number whose size matters, and its values."""
     pd = pandas()
     if order is not None:
-        levels = list(order)
+        levels = [value.item() if isinstance(value, np.generic) else value for value in order]
         unknown = set(values.unique()) - set(levels)
         if unknown or len(set(levels)) < max(2, len(levels)):
             shown = f"does not have {sorted(map(str, unknown))[:3]}" if unknown else "is too short"

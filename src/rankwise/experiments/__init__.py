@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rankwise.experiments.adaboost import adaboost
+from rankwise.experiments.advice import advice
 from rankwise.experiments.arena import arena
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
@@ -29,6 +30,7 @@ from rankwise.reports import Report
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     adaboost: {"n_rounds": 10_000},
     arena: {},
+    advice: {"quick": False},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     contest_coverage: {"n_trials": 1_000},
