@@ -5,6 +5,7 @@ these forms, so that they take the columns as they come.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,8 +135,8 @@ def plain_form(model: Any) -> Linear | Trees:
     if isinstance(model, Pipeline):
         for _, step in model.steps[:-1]:
             columns = _after(step, columns, names)
-    if hasattr(last, "alphas_"):
-        return Trees(names, [_stump(columns, *one) for one in _stumps(last)])
+    if hasattr(last, "cutpoints_"):
+        return Trees(names, _trees(last, columns))
     coef = getattr(last, "coef_", None)
     if coef is None or np.ndim(coef) != 1:
         raise ValueError(
@@ -162,22 +163,46 @@ def _linear(names: list[str], columns: list[Column], coef: Floats, constant: flo
     return Linear(names, weights, means, scales, fill, constant)
 
 
-def _stumps(model: Any) -> Any:
-    return zip(
-        model.features_.tolist(),
-        model.cutpoints_.tolist(),
-        model.missing_above_.tolist(),
-        model.alphas_.tolist(),
-        strict=True,
+def _trees(model: Any, columns: list[Column]) -> list[Node]:
+    """Return what boosting has learned, as questions about the columns that come in."""
+    nodes = list(
+        zip(
+            model.features_.tolist(),
+            model.cutpoints_.tolist(),
+            model.missing_above_.tolist(),
+            strict=True,
+        )
     )
+    if hasattr(model, "alphas_"):
+        steps = model.alphas_.tolist()
+        return [
+            _split(columns, *node, Node(0.0), Node(alpha))
+            for node, alpha in zip(nodes, steps, strict=True)
+        ]
+    children, values = model.children_.tolist(), model.leaf_values_.tolist()
+
+    def grown(node: int, leaf: int, at: int) -> Node:
+        """Return a part of the tree that begins with a node and a leaf."""
+        if at < 0:
+            return Node(values[leaf + ~at])
+        left, right = (grown(node, leaf, child) for child in children[node + at])
+        return _split(columns, *nodes[node + at], left, right)
+
+    starts = model.tree_starts_.tolist()
+    return [
+        grown(start, start + tree, 0 if stop > start else -1)
+        for tree, (start, stop) in enumerate(pairwise(starts))
+    ]
 
 
-def _stump(columns: list[Column], feature: int, cut: float, above: bool, alpha: float) -> Node:
+def _split(
+    columns: list[Column], feature: int, cut: float, above: bool, left: Node, right: Node
+) -> Node:
     column = columns[feature]
     if not np.isnan(column.fill):
         above = (column.fill - column.mean) / column.scale > cut
     known = column.mean + column.scale * cut
-    return Node(0.0, column.source, known, not above, Node(0.0), Node(alpha))
+    return Node(0.0, column.source, known, not above, left, right)
 
 
 def _after(step: Any, columns: list[Column], names: list[str]) -> list[Column]:
