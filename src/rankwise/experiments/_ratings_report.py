@@ -271,7 +271,8 @@ def _beaten(named: dict[str, Found]) -> str:
         "no constant is shown.",
         "against a constant, with a 95 % interval that excludes 0, MPRank is " + "; ".join(said)
         + ".",
-        "the features carry little beyond what a constant has; see the rows with taste.",
+        "where ratings are sparse the paper's features bring little over a constant; the rows with "
+        "taste show what more brings.",
     )  # fmt: skip
 
 
@@ -284,7 +285,7 @@ def _ridge(named: dict[str, Found]) -> str:
         "MPRank is close to kernel ridge, but distinct, as experiments confirm.",
         f"by MSD they differ in {_count(differs)} groups, by {max(abs(m) for m, _ in apart):.3f} "
         f"at most, and MPRank is better in {_count(better)}.",
-        "MPRank is kernel ridge with a free intercept; what differs is the intercept.",
+        "agrees in that they differ; MPRank is kernel ridge with a free intercept.",
     )
 
 
