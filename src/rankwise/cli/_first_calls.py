@@ -141,7 +141,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         ("magnitude", "MPRankCV", [{}]),
         ("magnitude", "SVRank", [{}]),
         ("pairwise", "RankSVM", [{}, {"power": 2}, {"kernel": "rbf"}]),
-        ("pairwise", "RankBoost", [{}, {"criterion": "edge"}]),
+        ("pairwise", "RankBoost", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}]),
         ("preference", "PreferenceRanker", [{}]),
     ]
     for room, name, variants in models:
