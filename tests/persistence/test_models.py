@@ -107,6 +107,12 @@ OPTIONS = {
         "criterion": ["loss", "edge"],
         "max_bins": [None, 16],
         "pair_weight": ["uniform", "magnitude"],
+        "max_leaf_nodes": [2, 6],
+        "max_depth": [None, 2],
+        "min_samples_leaf": [1, 5],
+        "l2": [0.0, 1.0],
+        "learning_rate": [0.1, 1.0],
+        "loss": ["auto", "logistic"],
     },
     "PreferenceRanker": {
         **SEEDS,

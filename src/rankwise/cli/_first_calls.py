@@ -142,7 +142,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         ("magnitude", "MPRankCV", [{}]),
         ("magnitude", "SVRank", [{}]),
         ("pairwise", "RankSVM", [{}, {"power": 2}, {"kernel": "rbf"}]),
-        ("pairwise", "RankBoost", [{}, {"criterion": "edge"}]),
+        ("pairwise", "RankBoost", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}]),
         ("pairwise", "TopPush", [{}]),
         ("pairwise", "AccuracyAtTop", [{}]),
         ("preference", "PreferenceRanker", [{}]),

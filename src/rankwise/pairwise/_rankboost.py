@@ -161,7 +161,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         max_leaf_nodes: int = 2,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
-        l2: float = 1.0,
+        l2: float = 10.0,
         learning_rate: float = 1.0,
         loss: str = "auto",
         n_iter_no_change: int | None = None,
@@ -404,9 +404,9 @@ class RankBoost(RankerMixin, BaseEstimator):
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
         trees: list[Tree] = []
-        wrong: list[float] = []
-        smooth: list[float] = []
         patience = self.n_iter_no_change or 0
+        # Before the first round all pairs are tied.
+        wrong, smooth = [0.5] * patience, list[float]()
         scores = np.zeros(judged.shape[0])
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
@@ -443,15 +443,16 @@ class RankBoost(RankerMixin, BaseEstimator):
     ) -> StumpRounds | PairRounds | Trees:
         """Return what takes the rounds: RankBoost as in its paper, or second-order steps."""
         loss = "exponential" if self.loss == "auto" else self.loss
-        is_paper = self.max_leaf_nodes == 2 and self.learning_rate == 1.0
-        if is_paper and loss == "exponential" and self.pair_weight != "ndcg":
+        self.__dict__.pop("criterion_", None)
+        if (self.max_leaf_nodes, self.learning_rate, loss) == (2, 1.0, "exponential") and (
+            self.pair_weight != "ndcg"
+        ):
+            few = isinstance(relation, GivenPairs) or few_groups(relation, bins)
+            by_size = "loss" if few else "edge"
+            self.criterion_ = by_size if self.criterion == "auto" else self.criterion
             if isinstance(relation, GivenPairs):
-                criterion = "loss" if self.criterion == "auto" else self.criterion
-                return PairRounds(relation, bins, criterion, pool)
-            criterion = self.criterion
-            if criterion == "auto":
-                criterion = "loss" if few_groups(relation, bins) else "edge"
-            return StumpRounds(relation, bins, criterion, pool)
+                return PairRounds(relation, bins, self.criterion_, pool)
+            return StumpRounds(relation, bins, self.criterion_, pool)
         limits = Limits(
             self.max_leaf_nodes,
             self.max_depth,

@@ -52,8 +52,9 @@ def _exponential(relation: AllPairs | GivenPairs, first_log: float) -> tuple[Flo
     # Shares are of all queries: log S is larger than their logarithm by that of the total.
     with np.errstate(divide="ignore", over="ignore"):
         size = np.exp(np.log(share) + relation.log_total)
+        loss = float(np.exp(relation.log_total - first_log))
     _scale(g, h, relation.starts, size, share)
-    return g, h, float(np.exp(relation.log_total - first_log))
+    return g, h, loss
 
 
 def _given_logistic(relation: GivenPairs) -> tuple[Floats, Floats, float]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankwise.engine.loops.boosting import trees as loops
 from rankwise.engine.loops.boosting.bins import WIDTH, Dense
-from rankwise.engine.loops.boosting.trees import CURVED, LOW_BITS, WIDE, Node, Rule
+from rankwise.engine.loops.boosting.trees import CURVED, LOW_BITS, TIE, WIDE, Node, Rule
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.boosting import Bins, Floats, Tree, check_bins
 
@@ -112,7 +112,7 @@ class Trees:
         # where each leaf hangs: the node above it, and its side
         hangs, children = [(-1, 0)], list[list[int]]()
         while len(leaves) < limits.max_leaf_nodes:
-            k = int(np.argmax([leaf.gain for leaf in leaves]))
+            k = _first_best(np.array([leaf.gain for leaf in leaves]))
             leaf = leaves[k]
             if not leaf.gain > 0:
                 break
@@ -188,7 +188,12 @@ class Trees:
         return leaves
 
 
+def _first_best(gains: Floats) -> int:
+    """Return the first that is as good as the best."""
+    return int(np.argmax(gains >= (1 - TIE) * gains.max()))
+
+
 def _leaf(span: Span, hist: NDArray[np.int64], found: Floats) -> Leaf:
-    feature = int(np.argmax(found[:, 0]))
+    feature = _first_best(found[:, 0])
     gain, cut, missing_above = found[feature].tolist()
     return Leaf(*span, hist, gain, feature, int(cut), int(missing_above))

@@ -14,8 +14,8 @@ from rankwise.engine.loops.compiled import compiled
 
 # Sums of sizes of gradients are below 2^61; of Hessians below 2^34, above 28 bits for the rows.
 WIDE, CURVED, LOW_BITS = 2.0**61, 2.0**34, 28
-# A split must be better than one before it by more than the noise of sums.
-TIE = 1e-12
+# A split must be better than one before it by more than the noise of rounded sums, of its score.
+TIE = 1e-9
 
 
 class Rule(NamedTuple):
