@@ -207,6 +207,9 @@ def test_rows_alike_are_told():
         model = TopPush(7.0).fit(X, y)
     assert model.objective_ == pytest.approx(7.0)
     assert np.ptp(AccuracyAtTop(7.0).fit(X, y).predict(X)) > 1e-3
+    X[y == 1] += 5.0
+    for scale in (1e-9, 1.0, 1e9):  # where it is not so, nothing is told, however small the scores
+        assert np.ptp(TopPush(1e-9).fit(scale * X, y).predict(scale * X)) > 0
 
 
 @pytest.mark.parametrize("model", [TopPush(1e3, max_iter=1), AccuracyAtTop(1e3, max_iter=1)])

@@ -1,6 +1,7 @@
 """The two stages: a classifier of pairs, and the sort by it."""
 
 import pickle
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -322,3 +323,14 @@ def test_scorers_and_pipelines():
         found = cross_val_score(model, X, y > 1, cv=3, scoring=scoring, error_score="raise")
         assert np.isfinite(found).all()
     assert cross_val_score(model, X, y > 1, cv=3, scoring=auc_scorer).min() > 0.9
+
+
+def test_features_of_many_pairs_need_no_copy_of_rows(monkeypatch):
+    monkeypatch.setattr("rankwise.preference._pairs.BLOCK", 1 << 17)
+    X = np.random.default_rng(0).normal(size=(100, 20))
+    first, second = np.random.default_rng(1).integers(0, 100, size=(2, 100_000))
+    tracemalloc.start()
+    made = pair_features("difference", X, first, second)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * made.nbytes

@@ -131,14 +131,14 @@ def top(
     alike = 0
     for trial in track(range(n_trials)):
         for name, (X, y) in _sets(n_rows, seed + trial).items():
-            train, test = _split(X, y, 0.5, seed + trial)
+            (X_in, y_in), (X_new, y_new) = _split(X, y, 0.5, seed + trial)
             for learner in LEARNERS:
                 with warnings.catch_warnings(record=True) as told:
                     warnings.simplefilter("always")
-                    scores = _learn(learner, *train, seed + trial)(test[0])
+                    scores = _learn(learner, X_in, y_in, seed + trial)(X_new)
                 alike += any("scores all rows alike" in str(w.message) for w in told)
                 for measure, score in MEASURES.items():
-                    found.setdefault((measure, name, learner), []).append(score(test[1], scores))
+                    found.setdefault((measure, name, learner), []).append(score(y_new, scores))
     names = list(dict.fromkeys(name for _, name, _ in found))
     return Report(
         title="The top of the list",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
+from sklearn.utils.extmath import row_norms
 
 from rankwise._kernel_ranker import Vector, check_ratings, check_size
 from rankwise._support_vectors import SupportVectorRanker
@@ -16,8 +17,7 @@ from rankwise.engine.solvers.newton import Draw, Solution, WholeRows, minimise
 from rankwise.engine.solvers.push import MOST_FEATURES, push
 from rankwise.engine.warn import warn_user
 
-# Scores that differ by less, beside a margin of 1, are alike.
-_ALIKE = 1e-9
+_NOTHING = 1e-9
 
 
 class TopRanker(SupportVectorRanker):
@@ -206,23 +206,22 @@ class TopPush(TopRanker):
     ) -> TopCosts:
         return TopCosts(positive, codes, weight, tau=None, power=2)
 
-    def _learn(self, *arguments: Any) -> Vector:
-        scores = super()._learn(*arguments)
-        if np.ptp(scores) < _ALIKE:
-            warn_user(
-                "TopPush scores all rows alike, as no direction puts the mean of the positives "
-                "above the highest negative: try AccuracyAtTop, more features or a kernel"
-            )
-        return scores
-
     def _minimise(
         self, rows: Any, costs: Any, start: Vector | None, draw: Draw | None = None
     ) -> Solution:
         if costs.n_queries > 1 or rows.shape[1] > MOST_FEATURES:
             return super()._minimise(rows, costs, start, draw)
-        return push(
+        solution = push(
             rows, costs.ups, costs.v, costs.below, self.C, tol=self.tol, max_iter=self.max_iter
         )
+        size = float(np.sqrt(row_norms(rows, squared=True).mean()))
+        # a w that does something has at least the size of a first step, or of a margin
+        if np.linalg.norm(solution.w) <= _NOTHING * min(self.C * size, 1 / size if size else 1.0):
+            warn_user(
+                "TopPush scores all rows alike, as no direction puts the mean of the positives "
+                "above the highest negative: try AccuracyAtTop, more features or a kernel"
+            )
+        return solution
 
 
 class AccuracyAtTop(TopRanker):
