@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankwise.engine.ids import encode_ids, find_ids
+from rankwise.engine.loops.contests import counts
 from rankwise.engine.loops.contests.places import largest_gaps
 from rankwise.engine.solvers import contests as solver
 from rankwise.engine.solvers.contests import count_pairs, find_groups
@@ -53,6 +54,17 @@ def test_counts_are_those_of_the_rows(kind, fold, monkeypatch):
     pairs = list(pairs)
     assert Counter(pairs) == Counter(expected.keys())
     assert_allclose(found.counts, [expected[pair] for pair in pairs])
+
+
+def test_a_pair_that_met_more_often_than_a_table_holds(monkeypatch):
+    monkeypatch.setattr(counts, "BITS", 3)
+    first, second, outcome = np.zeros(40, np.int64), np.ones(40, np.int64), np.ones(40)
+    first[30:], second[30:] = 1, 2
+    table = np.zeros((3, 3), np.uint64)
+    counts._count_dense.py_func(first, second, outcome, 0, True, table.reshape(-1), 3)
+    assert counts.unpack(table)[2].sum() < 40
+    found = count_pairs(first, second, outcome, None, ties=True, fold=True)
+    assert found.counts.sum() == 40
 
 
 def test_ids_of_any_kind():

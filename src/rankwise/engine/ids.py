@@ -32,6 +32,13 @@ def encode_ids(columns: Sequence[Any], names: Sequence[str]) -> tuple[NDArray[An
         The arguments that hold them, for messages.
     """
     given = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
+    return encode_columns(given, names)
+
+
+def encode_columns(
+    given: Sequence[NDArray[Any] | list[Any]], names: Sequence[str]
+) -> tuple[NDArray[Any], list[Codes]]:
+    """Do the same for columns that `as_column` has returned."""
     numbers = [ids for ids in given if isinstance(ids, np.ndarray)]
     if len(numbers) == len(given):
         distinct: NDArray[Any] = sorted_labels(np.concatenate(numbers), name=names[0])

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.base import unchanged_on_error
 from rankwise.engine._sklearn import StrOptions
 from rankwise.engine.arguments import shortened
-from rankwise.engine.ids import encode_ids, objects
+from rankwise.engine.ids import encode_columns, encode_ids, objects
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
 from rankwise.engine.solvers.contests import (
     Groups,
@@ -70,7 +70,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         prior, and contests that need one are refused.
     level : float, default=0.95
         Confidence level of intervals.
-    n_draws : int, default=2000
+    n_draws : int, default=1000
         Draws of the joint normal for places and P(best).
     random_state : int, default=0
         Seed of these draws.
@@ -162,7 +162,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         order_effect: bool = False,
         prior: float | None = PRIOR,
         level: float = 0.95,
-        n_draws: int = 2000,
+        n_draws: int = 1000,
         random_state: int = 0,
     ) -> None:
         self.ties = ties
@@ -223,7 +223,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
                 *columns, values, weight, ties=ties, fold=not self.order_effect
             )
             return self._learn(items, left, right, counts, np.zeros((len(left), 0)), [])
-        items, (left, right) = encode_ids(columns, ("first", "second"))
+        items, (left, right) = encode_columns(columns, ("first", "second"))
         same = np.flatnonzero(left == right)
         if len(same):
             raise ValueError(f"row {same[0]}: {items[left[same[0]]]!r} meets itself: drop the row")
@@ -342,7 +342,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         if self.ties != "half":
             none = 0.0 if self.ties == "davidson" else 1.0
             self.tie_strength_ = none if self._tie is None else float(np.exp(self._tie))
-        self._inverse, self._spread = solved.inverse, solved.spread
+        self._inverse, self._sandwich = solved.inverse, solved.sandwich
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
         if solved.decrement > 1e-6 or not steady:
             warn_user(

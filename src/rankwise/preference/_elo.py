@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranking, unchanged_on_error
 from rankwise.engine._sklearn import Interval
-from rankwise.engine.ids import encode_ids, find_ids, objects
+from rankwise.engine.ids import encode_columns, find_ids, objects
 from rankwise.engine.loops.contests.rankings import elo_pass
 from rankwise.preference._columns import check_contests, check_outcome
 
@@ -103,7 +103,7 @@ class EloRating(BaseEstimator):
         self._validate_params()
         columns = check_contests(first, second)
         values, _ = check_outcome(outcome, len(columns[0]))
-        found, (left, right) = encode_ids(columns, ("first", "second"))
+        found, (left, right) = encode_columns(columns, ("first", "second"))
         same = np.flatnonzero(left == right)
         if len(same):
             raise ValueError(f"row {same[0]}: {found[left[same[0]]]!r} meets itself: drop the row")

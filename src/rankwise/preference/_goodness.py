@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from rankwise.engine.loops.contests.likelihood import Cells, expected
+from rankwise.engine.loops.contests.likelihood import Cells, moments
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -90,27 +90,24 @@ class Met(NamedTuple):
 
 def met_of(cells: Cells, n: int, params: Floats, kind: int, n_free: int) -> Met:
     """Compare cells with what a model expects of them, and add them up by pair."""
-    p = np.empty((len(cells.left), 3))
-    expected(cells, n, params, kind, p)
+    values = np.empty((len(cells.left), 5))
+    moments(cells, n, params, kind, values)
     wins, losses, ties, soft = cells.counts.T
-    total = wins + losses + ties
-    mean = p[:, 0] + p[:, 2] / 2
-    scores = np.array([1.0, 0.0, 0.5]) - mean[:, None]
-    variance, fourth = (p * scores**2).sum(axis=1), (p * scores**4).sum(axis=1)
-    got, hoped = wins + ties / 2, total * mean
-    swapped = cells.left > cells.right
-    got, hoped = (np.where(swapped, total - x, x) for x in (got, hoped))
-    values = np.column_stack(
-        [total, got, hoped, total * variance, total * (fourth - 3 * variance**2)]
-    )
     if soft.any():
         # Rows that are partly wins vary less than the model says.
+        mean = values[:, 2] / values[:, 0]
         seen = wins * (1 - mean) ** 2 + losses * mean**2 + ties * (0.5 - mean) ** 2 - soft
         ratio = min(1.0, float(seen.sum() / values[:, 3].sum()))
         values[:, 3:] *= [ratio, ratio**2]
+    swapped = cells.left > cells.right
+    if swapped.any():
+        values[swapped, 1:3] = values[swapped, :1] - values[swapped, 1:3]
     low, high = np.minimum(cells.left, cells.right), np.maximum(cells.left, cells.right)
-    keys, inverse = np.unique(low * n + high, return_inverse=True)
-    sums = np.zeros((len(keys), values.shape[1]))
+    keys = low * n + high
+    if (keys[1:] > keys[:-1]).all():
+        return Met(low, high, values, n_free)
+    keys, inverse = np.unique(keys, return_inverse=True)
+    sums = np.zeros((len(keys), 5))
     np.add.at(sums, inverse, values)
     return Met(keys // n, keys % n, sums, n_free)
 

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranking
 from rankwise.engine.arguments import check_whole, check_word
-from rankwise.engine.solvers.contests import draw_errors
 from rankwise.engine.solvers.design import choose_pairs, top_shares
+from rankwise.engine.solvers.places import draw_errors
 from rankwise.preference._asking import Desk, Sort
 from rankwise.preference._bradley_terry import BradleyTerry
 from rankwise.preference._sorts import Progress

@@ -31,6 +31,10 @@ class RankingLikelihood(NamedTuple):
     votes: Votes
     n: int
 
+    def allows(self, params: Floats) -> bool:
+        """Whether all is finite."""
+        return bool(np.isfinite(params).all())
+
     def value(self, params: Floats) -> float:
         """Return it."""
         return rankings_value(self.votes, params)
@@ -145,7 +149,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         prior: float | None = PRIOR,
         unlisted: str = "ignored",
         level: float = 0.95,
-        n_draws: int = 2000,
+        n_draws: int = 1000,
         random_state: int = 0,
     ) -> None:
         self.prior = prior
@@ -188,7 +192,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         precision = 0.0 if self.prior is None else self.prior**-2.0
         solved = maximise(RankingLikelihood(votes, n), precision, np.zeros(n))
         self.strengths_ = solved.params - solved.params.mean()
-        self._inverse, self._spread = solved.inverse, solved.spread
+        self._inverse, self._sandwich = solved.inverse, solved.sandwich
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
         self.n_rankings_ = float(votes.weight.sum())
         return self

@@ -15,13 +15,8 @@ from rankwise.engine._sklearn import Interval
 from rankwise.engine.arguments import check_word, shortened
 from rankwise.engine.files import replacing
 from rankwise.engine.ids import find_ids, listed_ids
-from rankwise.engine.solvers.contests import (
-    Groups,
-    covariance_of,
-    draw_errors,
-    draw_gaps,
-    rank_bounds,
-)
+from rankwise.engine.solvers.contests import Groups
+from rankwise.engine.solvers.places import centred, draw_errors, draw_gaps, rank_bounds
 from rankwise.engine.warn import warn_user
 
 Floats = NDArray[np.float64]
@@ -36,8 +31,8 @@ class StrengthsMixin:
     """Items on a line, each with its strength, and how sure that is.
 
     A model sets ``items_``, ``strengths_`` and, for all its parameters with the strengths first,
-    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_spread`` (the sum of
-    squared slopes).
+    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_sandwich`` (that, the
+    sum of squared slopes, and that again).
     """
 
     _strength_constraints: ClassVar[dict[str, Any]] = {
@@ -54,7 +49,7 @@ class StrengthsMixin:
     n_draws: int
     random_state: int
     _inverse: Floats
-    _spread: Floats
+    _sandwich: Floats
 
     def covariance(self, kind: str = "sandwich") -> Floats:
         """Return the covariance of the strengths, of shape (n, n); its rows add to 0.
@@ -72,7 +67,8 @@ class StrengthsMixin:
 
     def _covariance(self, kind: str) -> Floats:
         check_word(kind, "kind", KINDS)
-        return covariance_of(self._inverse, self._spread, len(self.items_), kind)
+        chosen = self._sandwich if kind == "sandwich" else self._inverse
+        return centred(chosen, len(self.items_))
 
     def interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
         """Return the ends of each strength's interval, of shape (n, 2).
@@ -220,7 +216,7 @@ class StrengthsMixin:
         if not hasattr(self, "strengths_"):
             return
         n, p = len(self.items_), len(self._inverse)
-        shapes = self.strengths_.shape, self._inverse.shape, self._spread.shape
+        shapes = self.strengths_.shape, self._inverse.shape, self._sandwich.shape
         if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
             raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
 

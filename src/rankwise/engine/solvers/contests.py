@@ -10,18 +10,20 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from rankwise.engine.arguments import own_array
-from rankwise.engine.ids import encode_ids
+from rankwise.engine.ids import encode_columns
 from rankwise.engine.loops.contests.counts import (
     GOOD,
     bounds,
     count_dense,
     count_sorted,
     resample,
+    unpack,
 )
 from rankwise.engine.loops.contests.likelihood import (
     PLAIN,
@@ -33,7 +35,6 @@ from rankwise.engine.loops.contests.likelihood import (
     plain_value,
     score_spread,
 )
-from rankwise.engine.loops.contests.places import largest_gaps
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -45,6 +46,10 @@ _ENOUGH = 1e-9
 # The same for samples of a bootstrap, which differ by whole standard errors.
 _ENOUGH_SAMPLED = 1e-5
 _MAX_ITER = 100
+_UNKNOWN = (
+    "the contests can't tell the effects apart: a covariate repeats others, is the same in all "
+    "contests beside order_effect=True, or follows from who meets whom; leave it out"
+)
 
 
 class Counted(NamedTuple):
@@ -83,20 +88,22 @@ def count_pairs(
         n = high - low + 1
     dense = ties and weight is None
     if not (whole and dense and n <= _DENSE):
-        items, columns = encode_ids((first, second), ("first", "second"))
+        items, columns = encode_columns((first, second), ("first", "second"))
         low, n = 0, len(items)
+    left = right = np.zeros(0, np.int64)
+    counts = np.zeros((0, 4))
     if dense and n <= _DENSE:
-        table = np.zeros((n, n, 4), dtype=np.int32)
+        table = np.zeros((n, n), dtype=np.uint64)
         row = count_dense(columns[0], columns[1], outcome, low, fold, table)
         _refuse(row, first, outcome)
-        halves = table.view(np.int64)
-        left, right = np.nonzero(halves[:, :, 0] | halves[:, :, 1])
-        counts = table[left, right].astype(np.float64)
-    else:
-        same = np.flatnonzero(columns[0] == columns[1])
+        left, right, counts = unpack(table)
+    if counts.sum() != len(outcome):
+        # Other kinds of rows, or a pair that met so often that its counts ran over.
+        codes = [column - low for column in columns]
+        same = np.flatnonzero(codes[0] == codes[1])
         _refuse(int(same[0]) if len(same) else GOOD, first, outcome)
         heft = np.ones(len(outcome)) if weight is None else weight
-        left, right, counts = count_sorted(columns[0], columns[1], outcome, heft, ties, fold, n)
+        left, right, counts = count_sorted(codes[0], codes[1], outcome, heft, ties, fold, n)
     if items is None:
         present = np.zeros(n, dtype=np.bool_)
         present[left] = present[right] = True
@@ -168,8 +175,11 @@ class Likelihood(Protocol):
     def n(self) -> int:
         """How many strengths there are."""
 
+    def allows(self, params: Floats) -> bool:
+        """Whether the log likelihood is defined there."""
+
     def value(self, params: Floats) -> float:
-        """Return the log likelihood, minus infinity where it is not defined."""
+        """Return the log likelihood."""
 
     def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
         """Add slopes, and minus second derivatives to an upper triangle."""
@@ -191,12 +201,14 @@ class PairLikelihood(NamedTuple):
         """Whether strengths are all there is."""
         return self.kind == PLAIN and not self.scaled and not self.cells.z.shape[1]
 
+    def allows(self, params: Floats) -> bool:
+        """Whether the parameter of ties is one."""
+        return bool(self.kind != RAO_KUPPER or params[-1] > 0)
+
     def value(self, params: Floats) -> float:
         """Return the log likelihood."""
         if self.is_plain:
             return float(plain_value(*self.cells[:3], params))
-        if self.kind == RAO_KUPPER and params[-1] <= 0:
-            return -np.inf
         return float(log_likelihood(self.cells, self.n, params, self.kind))
 
     def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
@@ -223,8 +235,9 @@ class Solved(NamedTuple):
     inverse : ndarray of shape (p, p)
         The inverse of minus its second derivatives; with no prior, as if the sum of the strengths
         were known.
-    spread : ndarray of shape (p, p)
-        The sum of squared slopes of the rows, and the prior's precision.
+    sandwich : ndarray of shape (p, p)
+        The inverse times the sum of squared slopes of the rows, and of the prior's precision, times
+        the inverse.
     n_iter : int
         Steps of Newton.
     decrement : float
@@ -234,7 +247,7 @@ class Solved(NamedTuple):
     params: Floats
     value: float
     inverse: Floats
-    spread: Floats
+    sandwich: Floats
     n_iter: int
     decrement: float
 
@@ -254,18 +267,39 @@ def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = 
         Whether the inverse and the squared slopes are wanted.
     """
     n = of.n
-    params, value = start, _value(of, precision, start)
-    n_iter, decrement = 0, np.inf
-    while decrement >= _ENOUGH and n_iter < _MAX_ITER:
-        n_iter += 1
-        step, decrement, information = _newton_step(of, precision, params)
-        params, value = _move(of, precision, params, value, step, decrement)
-    inverse, squares = np.zeros_like(information), np.zeros_like(information)
+    params, information, n_iter, decrement = _climb(of, precision, start, watched=False)
+    if decrement == np.inf:
+        params, information, n_iter, decrement = _climb(of, precision, start, watched=True)
+    inverse = sandwich = np.zeros_like(information)
     if spread:
-        inverse = solve_upper(anchored(information, n), np.eye(len(information)))
+        inverse, squares = _invert(anchored(information, n)), np.zeros_like(information)
         of.spread(params, inverse, squares)
         _add_prior(squares, n, precision)
-    return Solved(params, value, inverse, _full(squares), n_iter, decrement)
+        sandwich = inverse @ _full(squares) @ inverse
+    value = _value(of, precision, params)
+    return Solved(params, value, inverse, sandwich, n_iter, decrement)
+
+
+def _climb(
+    of: Likelihood, precision: float, params: Floats, *, watched: bool
+) -> tuple[Floats, Floats, int, float]:
+    """Take steps of Newton until there is nothing left to gain.
+
+    Without a look at the value after each step, which is hardly ever needed, it ends with a
+    decrement of infinity as soon as a step leaves more to gain than the one before it.
+    """
+    n_iter, decrement = 0, np.inf
+    while decrement >= _ENOUGH and n_iter < _MAX_ITER:
+        before = decrement
+        step, decrement, information = _newton_step(of, precision, params)
+        n_iter += 1
+        if watched:
+            params = _move(of, precision, params, step, decrement)
+        elif decrement > before or not of.allows(params + step):
+            return params, information, n_iter, np.inf
+        else:
+            params = params + step
+    return params, information, n_iter, decrement
 
 
 def _newton_step(of: Likelihood, precision: float, params: Floats) -> tuple[Floats, float, Floats]:
@@ -295,19 +329,17 @@ def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
     return start
 
 
-def _move(
-    of: Likelihood, precision: float, params: Floats, value: float, step: Floats, gain: float
-) -> tuple[Floats, float]:
+def _move(of: Likelihood, precision: float, params: Floats, step: Floats, gain: float) -> Floats:
     """Go along a step as far as the posterior rises."""
+    value = _value(of, precision, params)
     rounding = 1e-13 * (1.0 + abs(value))
     length = 1.0
     while length > 1e-10:
         new = params + length * step
-        at = _value(of, precision, new)
-        if at >= value + 1e-4 * length * gain - rounding:
-            return new, at
+        if of.allows(new) and _value(of, precision, new) >= value + 1e-4 * length * gain - rounding:
+            return new
         length /= 2
-    return params, value
+    return params
 
 
 def _value(of: Likelihood, precision: float, params: Floats) -> float:
@@ -330,15 +362,21 @@ def anchored(information: Floats, n: int) -> Floats:
     return known
 
 
+def _invert(matrix: Floats) -> Floats:
+    """Return the inverse of a positive definite matrix of which the upper triangle is given."""
+    factor, failed = dpotrf(matrix)
+    inverse, also = dpotri(factor)
+    if failed or also:
+        raise ValueError(_UNKNOWN)
+    return _full(np.triu(inverse))
+
+
 def solve_upper(matrix: Floats, right: Floats) -> Floats:
     """Solve a positive definite system of which the upper triangle is given."""
     try:
         return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
     except LinAlgError as error:
-        raise ValueError(
-            "the contests can't tell the effects apart: a covariate repeats others, is the same in "
-            "all contests beside order_effect=True, or follows from who meets whom; leave it out"
-        ) from error
+        raise ValueError(_UNKNOWN) from error
 
 
 def bootstrap_fits(
@@ -379,8 +417,7 @@ def _near(of: PairLikelihood, precision: float, start: Floats) -> Floats:
     for _ in range(10):
         step, decrement, _ = _newton_step(of, precision, params)
         params = params + step
-        astray = of.kind == RAO_KUPPER and params[-1] <= 0
-        if decrement > before or astray:
+        if decrement > before or not of.allows(params):
             break
         # steps shrink quadratically: this is what a further one would gain
         if decrement < _ENOUGH or decrement**3 < _ENOUGH_SAMPLED * before**2 < np.inf:
@@ -396,50 +433,3 @@ def halved(counts: Floats) -> Floats:
     split[:, 3] += counts[:, 2] / 4
     split[:, 2] = 0.0
     return split
-
-
-def covariance_of(inverse: Floats, spread: Floats, n: int, kind: str) -> Floats:
-    """Return the covariance of the parameters; strengths add to 0 in it.
-
-    ``kind`` is "model", the inverse of the information, or "sandwich", which also holds if the
-    model is wrong: the inverse times the spread times the inverse.
-    """
-    covariance = inverse @ spread @ inverse if kind == "sandwich" else inverse.copy()
-    covariance[:n] -= covariance[:n].mean(axis=0)
-    covariance[:, :n] -= covariance[:, :n].mean(axis=1, keepdims=True)
-    return (covariance + covariance.T) / 2
-
-
-def draw_errors(covariance: Floats, n_draws: int, seed: int) -> Floats:
-    """Return draws of normal errors of strengths, of shape (n_draws, n); their sum is free."""
-    n = len(covariance)
-    size = float(np.trace(covariance)) / n or 1.0
-    factor = cholesky(covariance + size / n + 1e-10 * size * np.eye(n), lower=True)
-    noise = np.random.default_rng(seed).standard_normal((n_draws, n))
-    return np.ascontiguousarray(noise @ factor.T)
-
-
-def rank_bounds(strengths: Floats, covariance: Floats, gaps: Floats, level: float) -> Indices:
-    """Return the best and the worst place of each item, for all items at once.
-
-    The differences of all pairs are tested together: the limit is the quantile of the largest one
-    in units of its standard error. An item's best place is behind those that are surely better.
-    """
-    limit = np.quantile(gaps, level, method="higher") / _per_error(covariance)
-    difference = strengths[:, None] - strengths[None, :]
-    np.fill_diagonal(limit, np.inf)
-    better = (difference > limit).sum(axis=0)
-    worse = (difference > limit).sum(axis=1)
-    return np.column_stack([1 + better, len(strengths) - worse]).astype(np.int64)
-
-
-def draw_gaps(draws: Floats, covariance: Floats) -> Floats:
-    """Return for each draw the largest difference in units of its standard error."""
-    return largest_gaps(draws, _per_error(covariance))
-
-
-def _per_error(covariance: Floats) -> Floats:
-    variance = np.diag(covariance)
-    squares = variance[:, None] + variance[None, :] - 2 * covariance
-    np.fill_diagonal(squares, 1.0)
-    return 1.0 / np.sqrt(np.maximum(squares, 1e-300))

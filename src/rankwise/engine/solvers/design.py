@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit, ndtr, ndtri
 
-from rankwise.engine.solvers.contests import draw_errors
+from rankwise.engine.solvers.places import draw_errors
 
 Floats = NDArray[np.float64]
 

@@ -15,6 +15,9 @@ from rankwise.engine.loops.shapes import EACH, check_shape
 GOOD = -1
 """No row is bad."""
 
+BITS = 21
+"""Of each of three counts in one number."""
+
 
 @compiled
 def bounds(first, second):
@@ -40,6 +43,10 @@ def look(outcome):
 def count_dense(first: Any, second: Any, outcome: Any, low: int, fold: bool, table: Any) -> int:
     """Count outcomes 0, 1/2 and 1 by pair; return the first row that can't be counted, or `GOOD`.
 
+    The three counts of a pair share one number, so that the table stays in the processor's cache:
+    21 bits each for wins of j, ties and wins of i, from the lowest. If a count runs over, the sum
+    of all is less than the number of rows.
+
     Parameters
     ----------
     first, second : int64 arrays of shape (m,)
@@ -48,11 +55,12 @@ def count_dense(first: Any, second: Any, outcome: Any, low: int, fold: bool, tab
         What the first one got.
     fold : bool
         Whether a pair is counted at i < j, whichever came first.
-    table : int32 array of shape (n, n, 4)
-        Gets the wins of i, of j, and the ties.
+    table : uint64 array of shape (n, n)
+        Is added to.
     """
     check_shape("second", second, len(first), kind=np.int64, advice=EACH)
     check_shape("outcome", outcome, len(first), advice=EACH)
+    check_shape("table", table, len(table), len(table), kind=np.uint64, advice=EACH)
     return int(_count_dense(first, second, outcome, low, fold, table.reshape(-1), len(table)))
 
 
@@ -67,9 +75,18 @@ def _count_dense(first, second, outcome, low, fold, table, n):
         turned = np.int64(fold) & np.int64(i > j)
         step = (j - i) * turned
         kind += 2 * turned * (1 - kind)
-        # two halves are a win of i, none one of j, one a tie: columns 0, 1, 2
-        table[(((i + step) * n + j - step) << 2) + (kind + 1) % 3] += 1
+        table[(i + step) * n + j - step] += np.uint64(1) << np.uint64(BITS * kind)
     return GOOD
+
+
+def unpack(table: Any) -> tuple[Any, Any, Any]:
+    """Return the pairs of a table of `count_dense` that have met, and their four counts."""
+    left, right = np.nonzero(table)
+    packed = table[left, right]
+    counts = np.zeros((len(left), 4))
+    for column, kind in enumerate((2, 0, 1)):
+        counts[:, column] = (packed >> np.uint64(BITS * kind)) & np.uint64(2**BITS - 1)
+    return left, right, counts
 
 
 @compiled

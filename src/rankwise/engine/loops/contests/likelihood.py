@@ -267,6 +267,25 @@ def scale_derivatives(cells, n, params, kind, rater, gradient, curvature):
 
 
 @compiled
+def moments(cells, n, params, kind, out):
+    """Fill a row a cell: contests, what the left one got, what was hoped for, and two moments.
+
+    A tie counts half. The moments are the variance and the fourth cumulant of what it may get.
+    """
+    counts, tie = cells.counts, params[params.shape[0] - 1]
+    for c in range(counts.shape[0]):
+        eta = cells.scale[c] * _advantage(cells, c, n, params)
+        p_left, p_right, p_tie = probabilities(kind, eta, tie)
+        total, mean = counts[c, 0] + counts[c, 1] + counts[c, 2], p_left + 0.5 * p_tie
+        win, loss, half = (1.0 - mean) * (1.0 - mean), mean * mean, (0.5 - mean) * (0.5 - mean)
+        variance = p_left * win + p_right * loss + p_tie * half
+        fourth = p_left * win * win + p_right * loss * loss + p_tie * half * half
+        out[c, 0], out[c, 1] = total, counts[c, 0] + 0.5 * counts[c, 2]
+        out[c, 2], out[c, 3] = total * mean, total * variance
+        out[c, 4] = total * (fourth - 3.0 * variance * variance)
+
+
+@compiled
 def expected(cells, n, params, kind, out):
     """Fill a row a cell with the probabilities of left, right and a tie."""
     tie = params[params.shape[0] - 1]
