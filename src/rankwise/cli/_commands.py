@@ -21,6 +21,7 @@ from rankwise.cli._group import Commands
 from rankwise.cli._predict import predict
 from rankwise.cli._rank import rank
 from rankwise.cli._serve import serve
+from rankwise.cli._shown import examples
 from rankwise.cli._sort import sort
 from rankwise.cli._stream import stream
 from rankwise.reports._terminal import show
@@ -99,7 +100,10 @@ def _run(name: str, full: bool, seed: int, out: Path, console: Console) -> None:
     console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
 
 
-@rankwise.command()
+@rankwise.command(
+    short_help="Compile all loops, so that no call has to wait.",
+    epilog=examples("rankwise warmup", "rankwise warmup --only PRank"),
+)
 @click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
 def warmup(only: str) -> None:
     """Compile all loops and keep them, so that no later call has to wait.
@@ -112,7 +116,10 @@ def warmup(only: str) -> None:
     warm_up(only, Console(markup=False, emoji=False))
 
 
-@rankwise.command()
+@rankwise.command(
+    short_help="Say what is installed, and whether it works.",
+    epilog=examples("rankwise doctor", "rankwise doctor --no-test"),
+)
 @click.option("--no-test", is_flag=True, help="Leave out the self-test.")
 def doctor(no_test: bool) -> None:
     """Say what is installed, where compiled loops are kept, and whether all works.
@@ -126,6 +133,9 @@ def doctor(no_test: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+experiment.epilog = experiment.epilog or examples(
+    "rankwise experiment synthetic", "rankwise experiment all --full --out reports"
+)
 for _command in (
     aggregate,
     compare,
