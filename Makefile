@@ -23,8 +23,8 @@ $(VENV)/stamp-%: pyproject.toml
 
 setup: $(VENV)/stamp-dev  ## Create .venv with all that development needs.
 
-demo: $(VENV)/stamp-all  ## Learn from a stream, compare the models, write figures to demo/.
-	$(BIN)/rankwise experiment synthetic --out demo
+demo: $(VENV)/stamp-cli,plots,data  ## What makes a film well liked? Compare methods, write demo/report.html.
+	$(BIN)/rankwise compare films --target liked --name title --title 'What makes a film well liked?' --quick --out demo
 
 serve: $(VENV)/stamp-all  ## Rate films and see all others ranked for you, in a browser.
 	$(BIN)/rankwise serve --open

@@ -52,19 +52,21 @@ def _column(part: str, about: str) -> Any:
               show_default=True, help="Folder for report.html and model.rankwise.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table",
               show_default=True, help="What is printed.")  # fmt: skip
+@click.option("--title", default="", metavar="TEXT", help="Title of the report.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
               help="Seed of the splits and the methods.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Methods that run at the same time.")  # fmt: skip
 def compare(
-    table: str, out: Path, form: str, seed: int, jobs: int, order: list[str], methods: tuple[str],
-    **options: Any,
+    table: str, out: Path, form: str, title: str, seed: int, jobs: int, order: list[str],
+    methods: tuple[str], **options: Any,
 ) -> None:  # fmt: skip
     """Compare the methods that fit a table, and keep the best.
 
     TABLE is csv, tsv, Parquet, Arrow, JSON lines, LETOR or a file of ratings, also within gzip; -
-    is the standard input. What it is evidence of is seen from its columns, or told by the options.
-    The methods that fit are cross-validated beside plain ones; the best is kept.
+    is the standard input, and films a table that comes along. What it is evidence of is seen from
+    its columns, or told by the options. The methods that fit are cross-validated beside plain ones;
+    the best is kept.
     """
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
@@ -79,7 +81,7 @@ def compare(
         def progress(what: str) -> None:
             status.update(what)
 
-        read = read_table(table)
+        read = _embedded(table) or read_table(table)
         if read.frame is None:
             raise click.ClickException(
                 f"{table} holds {len(read.rankings or ())} rankings, which are not compared but "
@@ -100,7 +102,7 @@ def compare(
         )
         if table != "-":
             found = found.from_source(table)
-        report = found.report(progress=progress)
+        report = found.report(title, progress=progress)
         paths = report.save(out, ["html"])
         if found.model is not None:
             progress("saving")
@@ -108,6 +110,16 @@ def compare(
             save(found.model, out / "model.rankwise", notes=notes)
             paths.insert(0, out / "model.rankwise")
     _print(found, report, form, paths)
+
+
+def _embedded(table: str) -> Any:
+    """Return the films that come with rankwise, if these are meant, and no file."""
+    if table != "films" or Path(table).exists():
+        return None
+    from rankwise.comparison import TableFile  # noqa: PLC0415
+    from rankwise.datasets import load_films  # noqa: PLC0415
+
+    return TableFile("films", load_films())
 
 
 def _as_in(frame: Any, order: list[str]) -> list[Any]:

@@ -30,14 +30,21 @@ def _table(found: "Comparison", source: str) -> str:
     target = f"frame[{task.roles['target']!r}]"
     if task.order is not None and _texts(task.order) and not hasattr(model, "label_order"):
         target += f".map({ {label: rank for rank, label in enumerate(task.order, 1)}!r})"
+    reading = [
+        "from rankwise.comparison import read_table",
+        f"frame = read_table({source!r}).frame",
+    ]
+    if source == "films":
+        reading = ["from rankwise.datasets import load_films", "frame = load_films()"]
     lines = [
         "import rankwise",
-        "from rankwise.comparison import make_transformer, prepare, read_table, recognise",
+        "from rankwise.comparison import make_transformer, prepare, recognise",
+        *reading[:1],
         f"from rankwise.{room} import {type(model).__name__}",
         *_import_inner(inner),
         "from sklearn.pipeline import make_pipeline",
         "",
-        f"frame = read_table({source!r}).frame",
+        *reading[1:],
         f"task = recognise(frame, {', '.join(told)})",
         f"frame = frame.dropna(subset={list(task.roles.values())!r})",
         "rows = prepare(frame, task.columns)",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.comparison._problem import Problem
-from rankwise.comparison._recognise import Task
+from rankwise.comparison._recognise import WORDS, Task
 from rankwise.metrics import comparable_pairs, pairwise_misranking_loss
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def describe(
 def _facts(frame: "DataFrame", task: Task, problem: Problem) -> dict[str, str]:
     columns = task.columns
     facts = {
-        "taken for": f"{task.kind}: {task.why}",
+        "taken for": f"{WORDS[task.kind]}: {task.why}",
         "rows": f"{len(frame):,}",
         "columns learned from": f"{len(columns.names):,}",
     }

@@ -23,7 +23,7 @@ _TOP = 15
 def _axes(height: float) -> "tuple[Figure, Axes]":
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    figure = Figure(figsize=(6.4, height), layout="constrained")
+    figure = Figure(figsize=(5.4, 0.86 * height), layout="constrained")
     ax = figure.subplots()
     ax.spines[["top", "right"]].set_visible(False)
     return figure, ax
@@ -49,18 +49,22 @@ def methods_figure(found: "Comparison") -> "Figure":
 
 def confusion_figure(labels: list[Any], y: Any, ranks: Any) -> "Figure":
     """Draw for each true grade how its rows were graded, in percent."""
+    from matplotlib.colors import to_rgb  # noqa: PLC0415
+
     k = len(labels)
     counts = np.zeros((k, k))
     np.add.at(counts, (np.asarray(y, int) - 1, np.asarray(ranks, int) - 1), 1)
     shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     figure, ax = _axes(1.4 + 0.42 * k)
-    ax.imshow(shares, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+    cells = np.empty((k, k, 4))
+    cells[..., :3], cells[..., 3] = to_rgb(OURS), shares / 100
+    ax.imshow(cells, aspect="auto")
     for i in range(k):
         for j in range(k):
             if shares[i, j] >= 0.5:
                 ax.text(
                     j, i, f"{shares[i, j]:.0f}", ha="center", va="center",
-                    color="#fdfdff" if shares[i, j] > 55 else "#10243d",
+                    color="#e4f0ff" if shares[i, j] > 55 else "black",
                     fontsize=10 if k <= 8 else 8,
                 )  # fmt: skip
     ax.set_xticks(range(k), map(str, labels))

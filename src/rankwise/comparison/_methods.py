@@ -47,6 +47,8 @@ class Method:
         The rows that it can learn from in good time.
     needs : str
         A package that must be there.
+    on_scale : bool
+        Whether scores are on the scale of the target, so that their differences mean something.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Method:
     baseline: bool = False
     most_rows: int | None = None
     needs: str = ""
+    on_scale: bool = True
 
 
 def form_of(problem: Problem) -> str:
@@ -131,13 +134,16 @@ METHODS = (
         most_rows=_KERNEL_ROWS,
     ),
     Method("SVRank", "as MPRank, robust to outliers", lambda _: SVRank(), (SIZES,), _CS),
-    Method("RankSVM", "puts pairs in order, linear", lambda _: RankSVM(), _ALL[1:], _CS),
+    Method(
+        "RankSVM", "puts pairs in order, linear", lambda _: RankSVM(), _ALL[1:], _CS, on_scale=False
+    ),
     Method(
         "RankBoost",
         "puts pairs in order, by cuts of columns",
         lambda p: RankBoost(criterion="loss" if p.kind == "grades" else "edge"),
         _ALL[1:],
         _grid(n_estimators=(100, 300)),
+        on_scale=False,
     ),
 )
 

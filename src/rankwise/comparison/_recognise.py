@@ -13,6 +13,8 @@ from rankwise.datasets._files import pandas
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+# What each kind is called where people read it.
+WORDS = {"grades": "grades", "relevance": "numbers whose size matters", "ratings": "ratings"}
 KINDS = ("grades", "relevance", "ratings", "contests", "rankings")
 # More values than this are no grades, and a grade comes back some times.
 _MOST_GRADES, _LEAST_ROWS_EACH = 20, 3
@@ -223,7 +225,7 @@ def _graded(
         shown = ", ".join(map(str, levels[:6])) + (", ..." if len(levels) > 6 else "")
         why = f"the column {target!r}, {how}, has the {len(levels)} grades {shown}"
     else:
-        why = f"the column {target!r}, {how}, has {len(levels):,} values whose size matters"
+        why = f"the column {target!r}, {how}, has {len(levels):,} values"
     if query is not None:
         why += f", to be compared within the {frame[query].nunique():,} lists of {query!r}"
     told = levels if order is not None or not _is_number(frame[target]) else None
@@ -236,7 +238,7 @@ def _grades(
     """Return whether a target is of grades or of a number whose size matters, and its values."""
     pd = pandas()
     if order is not None:
-        levels = list(order)
+        levels = [value.item() if isinstance(value, np.generic) else value for value in order]
         unknown = set(values.unique()) - set(levels)
         if unknown or len(set(levels)) < max(2, len(levels)):
             shown = f"does not have {sorted(map(str, unknown))[:3]}" if unknown else "is too short"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rankwise.comparison._compare import Comparison, Row
 
 Progress = Callable[[str], None]
-_SURE = 0.05
 _READING = (
     "A point is the mean over the splits and a bar its 95 % interval. Filled points may be as good "
     "as the best; hollow ones are surely worse. Grey points, and names with a star, are what any "
@@ -37,13 +36,16 @@ _INTERVALS = (
 def table_of(found: "Comparison") -> Table:
     """Return the methods, best first, with intervals, tests and seconds."""
     names = [measure.name for measure in found.measures]
-    columns = ["method", *names, "worse than the best?", "fit, s", "predict, s"]
+    columns = ["method", *names, "p against the best", "fit, s", "predict, s"]
     rows = []
     for row in found.rows:
         if row.failure:
-            rows.append([row.name, *["-"] * len(names), row.failure, "-", "-"])
+            rows.append([f"{row.name}: {row.failure}", *["-"] * (len(names) + 3)])
             continue
-        cells = [f"{m:.3f} ± {h:.3f}" for m, h in zip(row.means, row.halves, strict=True)]
+        cells = [
+            "-" if np.isnan(mean) else f"{mean:.3f} ± {half:.3f}"
+            for mean, half in zip(row.means, row.halves, strict=True)
+        ]
         seconds = [f"{row.fit_seconds:.3f}", f"{row.predict_seconds:.4f}"]
         rows.append([_named(row), *cells, _verdict(row), *seconds])
     title = f"Methods on data they have not seen: {found.setting}"
@@ -57,8 +59,7 @@ def _named(row: "Row") -> str:
 def _verdict(row: "Row") -> str:
     if np.isnan(row.pvalue):
         return "the best"
-    p = "p < 0.001" if row.pvalue < 0.001 else f"p = {row.pvalue:.3f}"
-    return f"{'yes' if row.pvalue <= _SURE else 'not surely'}, {p}"
+    return "< 0.001" if row.pvalue < 0.001 else f"{row.pvalue:.3f}"
 
 
 def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
@@ -89,7 +90,7 @@ def _target(found: "Comparison") -> str:
 
 def _reading(found: "Comparison") -> Section:
     meanings = "; ".join(
-        f"{measure.name}: {measure.meaning.format('...')}" for measure in found.measures
+        f"{measure.name}, x: {measure.meaning.format('x')}" for measure in found.measures
     )
     return Section(
         "How is the figure read?",
@@ -126,16 +127,12 @@ def _trend(curve: Any, measure: Any) -> str:
     spread = float(curve.values[:, -1].std(ddof=1))
     gain = measure.signed(full) - measure.signed(half)
     if gain > spread / np.sqrt(len(curve.values)):
-        answer = (
-            "probably: the curve still rises"
-            if measure.more_is_better
-            else ("probably: the curve still falls")
-        )
+        answer = "Probably: the curve has not levelled off"
     else:
-        answer = "not much: the curve is flat within its spread"
+        answer = "Not much: the curve is flat within its spread"
     return (
-        f"With half of the rows the mean is {half:.3f}, with all {full:.3f}: more would help "
-        f"{answer}. The band is the spread over three splits."
+        f"{answer}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band is "
+        "the spread over three splits."
     )
 
 
@@ -237,4 +234,4 @@ def _guarantee(found: "Comparison") -> Section:
 def _data(found: "Comparison") -> Section:
     facts = [[name, value] for name, value in found.facts.items()]
     text = found.warnings or ["Nothing odd was found."]
-    return Section("What are the data?", text, tables=[Table("The table", ["", ""], facts)])
+    return Section("What are the data?", text, tables=[Table("In numbers", ["", ""], facts)])

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from rankwise.comparison._columns import make_transformer
-from rankwise.comparison._measures import Answers, Measure, measures_of
+from rankwise.comparison._measures import DIFFERENCE, Answers, Measure, measures_of
 from rankwise.comparison._methods import Method, method_named
 from rankwise.comparison._problem import Fold, Problem, make_folds
 from rankwise.engine.terminal import sentence
@@ -80,7 +80,14 @@ def _run(method: Method, problem: Problem, folds: list[Fold], seed: int) -> Tria
         predicting.append(perf_counter() - fitted)
         fitting.append(fitted - begun)
         settings.append(chosen)
-        values.append([measure.of(held.y, answers, held.qid) for measure in measures])
+        values.append(
+            [
+                measure.of(held.y, answers, held.qid)
+                if method.on_scale or measure is not DIFFERENCE
+                else np.nan
+                for measure in measures
+            ]
+        )
         if np.isnan(scores[test]).all():
             scores[test] = answers.scores
             ranks[test] = np.nan if answers.ranks is None else answers.ranks

@@ -1,7 +1,7 @@
 """Data: generators of the papers' synthetic data, readers of real data, and where to get it."""
 
 from rankwise.datasets._fetch import fetch_book_crossing, fetch_jester, fetch_movielens
-from rankwise.datasets._load import load_movies, load_ordinal
+from rankwise.datasets._load import load_films, load_movies, load_ordinal
 from rankwise.datasets._readers_book_crossing import read_book_crossing
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
 from rankwise.datasets._readers_jester import read_jester
@@ -20,6 +20,7 @@ __all__ = [
     "fetch_jester",
     "fetch_movielens",
     "list_datasets",
+    "load_films",
     "load_movies",
     "load_ordinal",
     "make_ellipses",

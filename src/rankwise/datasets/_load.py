@@ -8,6 +8,7 @@ from sklearn.utils import Bunch
 
 from rankwise.datasets._files import need
 from rankwise.engine._sklearn import Interval, StrOptions, validate_params
+from rankwise.engine.arguments import check_whole
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -120,3 +121,42 @@ def load_ordinal(name: str, *, n_ranks: int = 5) -> Bunch:
         names=list(table.feature_names),
         labels=labels,
     )
+
+
+def load_films(*, min_ratings: int = 20) -> "DataFrame":
+    """Load a table of films: how well each is liked, when it was made, how many know it.
+
+    It is made of `load_movies`; nothing is downloaded.
+
+    Parameters
+    ----------
+    min_ratings : int, default=20
+        Only films with at least so many ratings.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each film: ``title``, ``liked`` (the mean of its ratings), ``year``, ``ratings``
+        (how many) and a column of 0 and 1 for each genre.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import load_films
+    >>> films = load_films(min_ratings=300)
+    >>> films[["title", "liked", "year", "ratings", "Drama"]].round(2)
+                           title  liked  year  ratings  Drama
+    0               Pulp Fiction   4.26  1994      324      1
+    1  Shawshank Redemption, The   4.49  1994      311      1
+    2               Forrest Gump   4.05  1994      341      1
+    3  Silence of the Lambs, The   4.14  1991      304      0
+    """
+    check_whole(min_ratings, "min_ratings")
+    movies = load_movies().dropna(subset=["title", "year"])
+    by_film = movies.groupby("item", sort=True)
+    films = by_film[["title", "year", "genres"]].first()
+    films.insert(1, "liked", by_film["rating"].mean())
+    films.insert(3, "ratings", by_film.size())
+    films = films[films["ratings"] >= min_ratings].reset_index(drop=True)
+    genres = films.pop("genres").str.get_dummies("|")
+    genres = genres.drop(columns="(no genres listed)", errors="ignore")
+    return films.astype({"year": int}).join(genres)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from rankwise.experiments.advice import advice
 from rankwise.experiments.auc_coverage import auc_coverage
 from rankwise.experiments.budgets import budgets
 from rankwise.experiments.drift import drift
@@ -18,6 +19,7 @@ from rankwise.reports import Report
 
 # The experiments, and the sizes of their long form: the one list of them.
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
+    advice: {"quick": False},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     drift: {"n_rounds": 48_000, "window": 1_000},

@@ -41,9 +41,10 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child, .facts td { text-align: left; }
+.facts td { white-space: normal; vertical-align: top; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
-img { max-width: 100%; height: auto; border-radius: 4px; }
+img { max-width: min(100%, 46rem); height: auto; border-radius: 4px; }
 pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-size: .85rem; }
 @media print { body { max-width: none; margin: 0; font-size: 11px; } figure, table {
   break-inside: avoid; } .scroll { overflow: visible; } th, td { padding: .15rem .4rem; } }
@@ -167,20 +168,25 @@ def _latex_table(table: "Table") -> str:
 
 
 def _html_table(table: "Table") -> str:
+    """Return a table; one without heads is of facts, a name and a text in each row."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
+    head = f"<thead><tr>{head}</tr></thead>\n" if any(table.columns) else ""
+    kind = "" if head else ' class="facts"'
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n"
         for row in table.rows
     )
     return (
-        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table>\n<thead><tr>{head}</tr>'
-        f"</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{kind}>\n{head}'
+        f"<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
 
 
 def _html_section(section: "Section") -> str:
     text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in section.text)
-    figures = "".join(_html_figure(name, figure) for name, figure in section.figures.items())
+    figures = "".join(
+        _html_figure(name, figure, named=False) for name, figure in section.figures.items()
+    )
     tables = "".join(map(_html_table, section.tables))
     code = (
         f'<pre class="scroll"><code>{escape(section.code)}</code></pre>\n' if section.code else ""
@@ -188,7 +194,7 @@ def _html_section(section: "Section") -> str:
     return f"<section>\n<h2>{escape(section.title)}</h2>\n{text}{figures}{tables}{code}</section>\n"
 
 
-def _html_figure(name: str, figure: "Figure") -> str:
+def _html_figure(name: str, figure: "Figure", *, named: bool = True) -> str:
     caption = escape(name.replace("-", " "))
     light = _data(png(figure))
     with _in_the_dark(figure):
@@ -196,7 +202,7 @@ def _html_figure(name: str, figure: "Figure") -> str:
     return (
         '<figure><picture><source media="(prefers-color-scheme: dark)" '
         f'srcset="{dark}"><img src="{light}" alt="{caption}"></picture>'
-        f"<figcaption>{caption}</figcaption></figure>\n"
+        + (f"<figcaption>{caption}</figcaption></figure>\n" if named else "</figure>\n")
     )
 
 
@@ -225,8 +231,9 @@ def _in_the_dark(figure: "Figure") -> Iterator[None]:
         put((*new, alpha))
 
     for artist in figure.findobj():
-        for part in ("facecolor", "edgecolor", "color"):
-            swap(artist, part)
+        if not hasattr(artist, "patch"):  # figures and axes answer for their patch, which comes too
+            for part in ("facecolor", "edgecolor", "color", "markeredgecolor"):
+                swap(artist, part)
     try:
         yield
     finally:
