@@ -5,10 +5,12 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -46,6 +48,17 @@ def test_every_command_has_two_examples_that_can_be_parsed(path, command):
             for name in parameter.opts
         }
         assert options <= known
+
+
+def test_commands_of_the_guide_exist():
+    page = Path(__file__).parents[2] / "docs" / "user_guide" / "command_line.md"
+    lines = re.findall(r"^(?:\$ |.*\| )?rankwise (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(lines) > 8
+    for line in lines:
+        words = shlex.split(line)
+        command = rankwise.commands[words[0]]
+        known = {name for parameter in command.params for name in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known
 
 
 def test_commands_are_grouped_by_what_a_person_wants():
@@ -158,7 +171,10 @@ def test_ctrl_c_in_a_terminal(tmp_path):
     assert "Traceback" not in shown
 
 
-@pytest.mark.parametrize("environment", [{}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
+@pytest.mark.parametrize(
+    "environment",
+    [pytest.param({}, marks=pytest.mark.slow), {"LC_ALL": "C", "PYTHONUTF8": "0"}],
+)
 def test_narrow_and_plain_terminals(tmp_path, environment):
     path = tmp_path / "votes.txt"
     path.write_text(VOTES)
