@@ -187,7 +187,10 @@ def test_killed_and_run_again_it_is_the_same_model(graded, source):
         assert (getattr(after[0][0], name) == getattr(whole[0][0], name)).all()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_a_signal_saves_what_was_learned(graded, number, status):
     model = graded.with_name("m.rankwise")
     options = ["--target", "grade", "--labels", "1-4", "--model", model, "--every", 10**6]
@@ -203,6 +206,7 @@ def test_a_signal_saves_what_was_learned(graded, number, status):
     assert [path.name for path in graded.parent.iterdir() if path.name[0] == "."] == []
 
 
+@pytest.mark.slow
 def test_who_reads_the_predictions_may_go(graded):
     graded.write_text(as_csv(*rows(100_000)))
     command = [*SCRIPT, "stream", str(graded), "--target", "grade", "--model"]

@@ -98,6 +98,14 @@ def test_grades_that_are_texts_come_back_as_texts():
     assert "order=['bad', 'fair', 'good', 'best']" in found.code
 
 
+@pytest.mark.parametrize("method", ["PRank, averaged", "MPRank"])
+def test_half_stars_come_back_as_half_stars(method):
+    frame = TABLE.assign(grade=TABLE["grade"] / 2)
+    found = compare(frame, **KINDS["grades"], quick=True, methods=[method])
+    said = found.model.predict(prepare_like(frame, found.model))
+    assert np.abs(said - frame["grade"]).mean() < 0.4
+
+
 def test_folds_keep_lists_whole_and_share_out_the_grades():
     problem = make_problem(TABLE, recognise(TABLE, **KINDS["lists"]))
     for train, test in make_folds(problem, 4, 3, 0):

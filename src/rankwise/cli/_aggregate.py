@@ -50,7 +50,7 @@ def aggregate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Make one ranking from all in VOTES, by each method that there is.
+    """Make one ranking from many, by every method.
 
     VOTES is a file of PrefLib (soc, soi, toc, toi), or has a ranking a line, best first: "a, b, c"
     or "a > b = c"; "12: a, b" counts twelve times. The Kemeny cost is the number of pairs that

@@ -18,6 +18,7 @@ from rankwise.cli._group import Commands
 from rankwise.cli._predict import predict
 from rankwise.cli._rank import rank
 from rankwise.cli._serve import serve
+from rankwise.cli._shown import examples
 from rankwise.cli._sort import sort
 from rankwise.cli._stream import stream
 
@@ -28,7 +29,10 @@ def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
 
 
-@rankwise.command()
+@rankwise.command(
+    short_help="Compile all loops, so that no call has to wait.",
+    epilog=examples("rankwise warmup", "rankwise warmup --only PRank"),
+)
 @click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
 def warmup(only: str) -> None:
     """Compile all loops and keep them, so that no later call has to wait.
@@ -41,7 +45,10 @@ def warmup(only: str) -> None:
     warm_up(only, Console(markup=False, emoji=False))
 
 
-@rankwise.command()
+@rankwise.command(
+    short_help="Say what is installed, and whether it works.",
+    epilog=examples("rankwise doctor", "rankwise doctor --no-test"),
+)
 @click.option("--no-test", is_flag=True, help="Leave out the self-test.")
 def doctor(no_test: bool) -> None:
     """Say what is installed, where compiled loops are kept, and whether all works.

@@ -17,7 +17,7 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what a shell needs to complete commands and options."""
+    """Print what a shell needs for the tab key."""
     found = get_completion_class(shell)
     if found is None:
         raise click.ClickException(f"{shell} is not known to this version of click")

@@ -36,10 +36,11 @@ def evaluate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Measure MODEL on the rows of TABLE, which should not be those that it learned from.
+    """Measure MODEL on rows that it has not learned from.
 
-    Intervals hold in 95 of 100 cases; they are found by drawing rows, or whole lists, anew. Of two
-    models the differences are tested on the same draws.
+    TABLE has the target that the model was fitted to. Intervals hold in 95 of 100 cases; they
+    are found by drawing rows, or whole lists, anew. Of two models the differences are tested on
+    the same draws.
     """
     from rankwise.cli._evaluating import evaluate_models  # noqa: PLC0415
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise.cli._compare import check_out
+from rankwise.cli._shown import examples
 from rankwise.engine.terminal import sentence
 from rankwise.reports._terminal import show
 
@@ -39,7 +40,9 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
         return list(EXPERIMENTS) if chosen == "all" else [chosen]
 
 
-@click.command()
+@click.command(
+    epilog=examples("rankwise experiment synthetic", "rankwise experiment all --full --out reports")
+)
 @click.argument("names", metavar="NAME|all", type=_Experiment())
 @click.option("--full", is_flag=True, help="The long form, with more data.")
 @click.option(

@@ -21,7 +21,7 @@ from rankwise.cli._shown import examples, show_json, show_table
 @click.option("--top", type=click.IntRange(1), help="Show so many columns.")
 @json_option
 def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) -> None:
-    """Split the score of a row into what each column adds to it.
+    """Split the score of a row by its columns.
 
     Linear models and boosted stumps are sums over columns, and the parts add up to the score. Other
     models are refused: their scores have no such parts.

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from rankwise.cli._shown import examples
 from rankwise.engine.files import replacing
 
 FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear", "solr-trees"]
@@ -21,7 +22,12 @@ class _Shift(click.ParamType):  # type: ignore[type-arg]
         return value if value == "auto" else float(click.FLOAT.convert(value, param, ctx))
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "rankwise export films.rankwise --to es-xgboost --shift auto --out model.json",
+        "rankwise export films.rankwise --to python > score_films.py",
+    )
+)
 @click.argument("model", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The format.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
@@ -33,12 +39,7 @@ def export(model: Path, to: str, out: Path | None, name: str, shift: float | str
     Lucene, and so Elasticsearch, OpenSearch and Solr, refuses negative scores. --shift adds a
     number to all of them, which changes no order; --shift auto makes the smallest score that trees
     can give 0. Linear formats have no constant: add one in the query there.
-
-    \b
-    Examples:
-      rankwise export films.rankwise --to es-xgboost --shift auto --out model.json
-      rankwise export films.rankwise --to python > score_films.py
-    """  # noqa: D301
+    """
     from rankwise.persistence import export as as_text  # noqa: PLC0415
     from rankwise.persistence import load  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ from rankwise.engine.files import replacing
 )
 @json_option
 def predict(model: Path, table: Path, out: Path | None, as_json: bool) -> None:
-    """Print a grade or a score for each row of TABLE, one a line.
+    """Print a grade or a score for each row of TABLE.
 
     Columns are found by their names; a target that the table has is not looked at.
     """

@@ -37,7 +37,7 @@ def rank(
     name: str | None,
     as_json: bool,
 ) -> None:
-    """Put the rows of TABLE in order by MODEL, best first.
+    """Put the rows of TABLE in order, best first.
 
     Lists are those of the column that the model was fitted with, if the table has it. A list is cut
     where its scores fall most: rows before that gap stand apart from the others. A terminal gets a

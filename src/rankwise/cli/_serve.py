@@ -2,6 +2,8 @@
 
 import click
 
+from rankwise.cli._shown import examples
+
 _EXTRA = {
     "alembic",
     "fastapi",
@@ -13,7 +15,10 @@ _EXTRA = {
 }
 
 
-@click.command()
+@click.command(
+    short_help="Serve the page where people rate and rank.",
+    epilog=examples("rankwise serve --open", "rankwise serve --data ratings.csv --port 9000"),
+)
 @click.option(
     "--data",
     default="movies",

@@ -95,10 +95,11 @@ def sort(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Put the lines of FILE in order by answering which of two goes first.
+    """Put lines in order by saying which of two goes first.
 
-    Questions go to the terminal, the order to the output. Every answer is written at once, so
-    nothing is lost by Ctrl-C: the same command goes on where it was, also after lines were added.
+    FILE has a thing on each line. Questions go to the terminal, the order to the output. Every
+    answer is written at once, so nothing is lost by Ctrl-C: the same command goes on where it
+    was, also after lines were added.
 
     A command is run as it is, without a shell, once for each question.
     """

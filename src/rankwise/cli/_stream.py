@@ -78,14 +78,16 @@ def stream(
     more: bool,
     as_json: bool,
 ) -> None:
-    """Learn grades online from FILE or standard input: CSV or JSON lines, columns of numbers.
+    """Learn grades online from FILE or standard input.
 
-    Each row is predicted by the model that has learned all rows before it, and then learned. One
-    prediction a line goes to the output at once. Columns are scaled by what was seen so far.
+    Rows are CSV or JSON lines, a grade and columns of numbers. Each row is predicted by the
+    model that has learned all rows before it, and then learned. One prediction a line goes to
+    the output at once. Columns are scaled by what was seen so far.
 
-    The model file holds the place in the input. After an interrupt, be it kill -9, the same command
-    goes on there and comes to the same model, bit for bit. Standard input has to be sent again from
-    its start: rows that were learned are skipped. An --out file is cut back to that place.
+    The model file holds the place in the input. After an interrupt, be it kill -9, the same
+    command goes on there and comes to the same model, bit for bit. Standard input has to be
+    sent again from its start: rows that were learned are skipped. An --out file is cut back to
+    that place.
     """
     from rankwise.cli._stream_input import Pieces  # noqa: PLC0415
     from rankwise.cli._stream_run import Run  # noqa: PLC0415

@@ -86,6 +86,14 @@ class Comparison:
         What was learned from.
     setting : str
         How it was measured.
+    chosen : dict
+        The parameters of ``model`` that were chosen.
+    seed : int
+        Seed of folds and methods.
+    ignored : list of str
+        Columns that were left out.
+    source : str
+        Where the table came from, for ``code``.
     """
 
     task: Task
@@ -379,15 +387,10 @@ def can_be_kept(row: Row) -> bool:
 
 def fit_final(method: Method, problem: Problem, setting: dict[str, Any], seed: int) -> Pipeline:
     """Fit a method to all rows; a model of grades gives them as the table has them."""
-
-    def build(problem: Problem) -> Any:
-        model = method.build(problem)
-        texts = problem.labels is not None and isinstance(problem.labels[0], str)
-        if texts and hasattr(model, "label_order"):
-            model.set_params(label_order=problem.labels)
-        return model
-
-    target = None
-    if problem.labels is not None and hasattr(method.build(problem), "label_order"):
-        target = np.array(problem.labels)[problem.y.astype(int) - 1]
-    return fit(replace(method, build=build), problem, setting, seed, target)
+    labels, graded = problem.labels, hasattr(method.build(problem), "label_order")
+    texts = labels is not None and isinstance(labels[0], str)
+    if labels is None or not problem.graded or (texts and not graded):
+        return fit(method, problem, setting, seed)
+    if graded and (texts or any(label != int(label) for label in labels)):
+        setting = {**setting, "label_order": labels}
+    return fit(method, problem, setting, seed, np.array(labels)[problem.y.astype(int) - 1])

@@ -1,0 +1,266 @@
+"""Fit, predict, rank, evaluate and explain: a table in, a model kept, answers that add up."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from rankwise import load, save
+from rankwise.cli._commands import rankwise
+from rankwise.magnitude import MPRank, cut_at_gap
+from rankwise.ordinal import PRank
+from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.persistence import read_notes
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(rankwise, [*map(str, arguments)], **options)
+
+
+def ok(*arguments, **options):
+    result = run(*arguments, **options)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert "Traceback" not in result.output
+    return result.stderr
+
+
+def frame(n=120, seed=0):
+    random = np.random.default_rng(seed)
+    found = pd.DataFrame(random.normal(size=(n, 2)), columns=["size", "age"]).round(3)
+    found["colour"] = random.choice(["red", "green", "blue"], n)
+    score = found["size"] - found["age"] + (found["colour"] == "red") + random.normal(0, 0.2, n)
+    found["grade"] = 1 + np.digitize(score, [-1, 0.5, 2])
+    found["worth"] = score.round(4)
+    found["list"] = np.arange(n) // 10
+    found.loc[3, "age"] = np.nan
+    return found
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    frame().drop(columns=["worth", "list"]).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def lists(tmp_path):
+    path = tmp_path / "lists.csv"
+    frame().drop(columns="grade").to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def graded(table):
+    path = table.with_name("graded.rankwise")
+    ok("fit", table, "--target", "grade", "--method", "PRank, averaged", "--model", path)
+    return path
+
+
+@pytest.fixture
+def ranker(lists):
+    path = lists.with_name("ranker.rankwise")
+    ok("fit", lists, "--target", "worth", "--query", "list", "--model", path)
+    return path
+
+
+def test_a_model_and_what_it_knows_of_its_table(table, graded):
+    assert read_notes(graded)["table"] == {
+        "kind": "grades",
+        "target": "grade",
+        "labels": [1, 2, 3, 4],
+    }
+    said = ok("predict", graded, table).split()
+    assert len(said) == 120
+    assert set(said) <= {"1", "2", "3", "4"}
+    assert np.mean(np.array(said, int) == frame()["grade"]) > 0.6
+    told = json.loads(ok("predict", graded, table, "--json"))
+    assert [str(one) for one in told["predictions"]] == said
+    out = table.with_name("out.txt")
+    assert ok("predict", graded, table, "--out", out) == ""
+    assert out.read_text().split() == said
+
+
+def test_new_rows_need_no_target_and_may_have_new_categories(table, graded):
+    new = table.with_name("new.csv")
+    new.write_text("colour,extra,age,size\nviolet,1,0.5,2\nred,x,,1\n")
+    assert len(ok("predict", graded, new).split()) == 2
+    new.write_text("colour,age\nred,1\n")
+    assert "the model learned from 'size'" in refused("predict", graded, new)
+
+
+def test_rows_are_ranked_within_their_lists(lists, ranker):
+    rows = list(csv.DictReader(io.StringIO(ok("rank", ranker, lists))))
+    scores = np.array(ok("predict", ranker, lists).split(), float)
+    assert len(rows) == 120
+    for one in range(12):
+        mine = [row for row in rows if row["list"] == str(one)]
+        places = np.array([int(row["row"]) - 1 for row in mine])
+        assert (np.sort(places) == np.arange(10 * one, 10 * one + 10)).all()
+        assert (np.diff(scores[places]) <= 0).all()
+        above = sum(int(row["above gap"]) for row in mine)
+        assert above == cut_at_gap(scores[places])
+    flipped = json.loads(ok("rank", ranker, lists, "--flip", "--top", 1, "--json"))
+    assert [one["rows"][0]["row"] for one in flipped] == [
+        int(scores[10 * i : 10 * i + 10].argmin()) + 10 * i + 1 for i in range(12)
+    ]
+    named = ok("rank", ranker, lists, "--name", "colour", "--top", 1).splitlines()
+    assert named[0] == "list,place,row,name,score,above gap"
+    assert named[1].split(",")[3] in {"red", "green", "blue"}
+
+
+def test_measures_have_intervals_and_two_models_a_test(table, graded):
+    other = table.with_name("other.rankwise")
+    save(MPRank().fit(frame()[["size"]], frame()["grade"]), other)
+    held = table.with_name("held.csv")
+    frame(90, seed=1).to_csv(held, index=False)
+    told = json.loads(ok("evaluate", graded, held, "--json", "--against", other))
+    assert told["rows"] == 90
+    measures = {one["name"]: one for one in told["measures"]}
+    assert set(measures) == {"rank loss", "exact", "pairs right"}
+    guesses = np.array(ok("predict", graded, held).split(), int)
+    truth = frame(90, seed=1)["grade"]
+    assert measures["rank loss"]["values"][0] == pytest.approx(np.abs(guesses - truth).mean())
+    assert measures["exact"]["values"][0] == pytest.approx((guesses == truth).mean())
+    for one in measures.values():
+        assert one["intervals"][0][0] <= one["values"][0] <= one["intervals"][0][1]
+        assert one["difference"] == pytest.approx(one["values"][1] - one["values"][0])
+    assert measures["pairs right"]["pvalue"] < 0.05
+    shown = ok("evaluate", graded, held)
+    assert "90 rows" in shown
+    assert "rank loss" in shown
+
+
+def test_lists_are_drawn_whole(lists, ranker):
+    told = json.loads(ok("evaluate", ranker, lists, "--json"))
+    assert (told["rows"], told["lists"]) == (120, 12)
+    assert told["measures"][0]["values"][0] > 0.8
+
+
+@pytest.mark.parametrize("model", [PRank(), MPRank(), RankSVM(), RankBoost(n_estimators=20)])
+@pytest.mark.parametrize("columns", [["size", "age"], ["age"]])
+def test_parts_add_up_to_the_score(table, model, columns):
+    rows = frame().fillna(0)
+    path = table.with_name("m.rankwise")
+    save(model.fit(rows[columns], rows["grade"]), path)
+    rows.to_csv(table, index=False)
+    for row in (1, 50):
+        told = json.loads(ok("explain", path, table, "--row", row, "--json"))
+        assert sum(part["adds"] for part in told["parts"]) == pytest.approx(told["score"])
+        ranked = json.loads(ok("rank", path, table, "--json"))[0]["rows"]
+        score = next(one["score"] for one in ranked if one["row"] == row)
+        assert told["score"] == pytest.approx(score)
+        values = {part["column"]: part["value"] for part in told["parts"]}
+        values.pop("(start)", None)
+        assert all(value == rows.loc[row - 1, name] for name, value in values.items())
+
+
+def test_a_category_is_one_part(table, graded):
+    told = json.loads(ok("explain", graded, table, "--row", 2, "--json"))
+    assert {part["column"] for part in told["parts"]} <= {"size", "age", "colour", "(start)"}
+    assert sum(part["adds"] for part in told["parts"]) == pytest.approx(told["score"])
+    shown = ok("explain", graded, table, "--row", 2, "--top", 1)
+    assert "more columns" in shown
+
+
+def test_what_has_no_parts_is_refused(table):
+    rows = frame().fillna(0)
+    path = table.with_name("m.rankwise")
+    save(MPRank(kernel="rbf").fit(rows[["size", "age"]], rows["grade"]), path)
+    assert "is no sum over columns" in refused("explain", path, table, "--row", 1)
+
+
+def test_grades_of_text(table):
+    words = {1: "poor", 2: "fair", 3: "good", 4: "fine"}
+    frame().assign(grade=frame()["grade"].map(words)).drop(columns=["worth", "list"]).to_csv(
+        table, index=False
+    )
+    path = table.with_name("m.rankwise")
+    options = ["fit", table, "--target", "grade", "--model", path]
+    assert "--order" in refused(*options)
+    for method in ("PRank, averaged", "MPRank"):
+        ok(*options, "--order", "poor,fair,good,fine", "--method", method)
+        told = json.loads(ok("evaluate", path, table, "--json"))
+        assert told["measures"][0]["name"] == "rank loss"
+        assert told["measures"][0]["values"][0] < 0.6
+
+
+def test_ratings(tmp_path):
+    random = np.random.default_rng(0)
+    path, model = tmp_path / "u.data", tmp_path / "m.rankwise"
+    rows = {(u, i): random.integers(1, 6) for u, i in random.integers(1, 13, size=(90, 2))}
+    path.write_text("".join(f"{u}\t{i}\t{r}\t0\n" for (u, i), r in rows.items()))
+    assert f"TasteModel learned from {len(rows)} rows" in ok("fit", path, "--model", model)
+    assert len(ok("predict", model, path).split()) == len(rows)
+    lists = json.loads(ok("rank", model, path, "--json"))
+    assert len(lists) == len({u for u, _ in rows})
+    told = json.loads(ok("evaluate", model, path, "--json"))
+    assert told["measures"][0]["name"] == "pairs right"
+    assert "is no sum over columns" in refused("explain", model, path, "--row", 1)
+
+
+def test_a_model_of_a_stream_goes_with_a_table(table):
+    rows = frame().fillna(0).drop(columns=["colour", "worth", "list"])
+    rows.to_csv(table, index=False)
+    path = table.with_name("m.rankwise")
+    ok("stream", table, "--target", "grade", "--model", path)
+    assert len(ok("predict", path, table).split()) == 120
+    assert json.loads(ok("evaluate", path, table, "--json"))["measures"]
+    told = json.loads(ok("explain", path, table, "--row", 3, "--json"))
+    assert {part["column"] for part in told["parts"]} == {"size", "age"}
+    assert load(path)[1].n_rounds_ == 120
+
+
+def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
+    fit = ["fit", table, "--model", tmp_path / "x.rankwise"]
+    assert "choose one of" in refused(*fit, "--target", "grade", "--method", "nonsense")
+    assert "no column 'nonsense'" in refused(*fit, "--target", "nonsense")
+    assert "--query: nonsense is no column" in refused("rank", ranker, lists, "--query", "nonsense")
+    assert "--row 999" in refused("explain", graded, table, "--row", 999)
+    assert "can't be read" in refused("predict", table, table)
+    assert "--target: grade is no column" in refused("evaluate", graded, lists)
+    plain = tmp_path / "plain.rankwise"
+    save(MPRank().fit(np.eye(3), [1, 2, 3]), plain)
+    assert "without names" in refused("predict", plain, lists)
+    for text in ("", "a,b\n", "a,b\n1\n", "\x7fELF\0\1"):
+        bad = tmp_path / "bad.csv"
+        bad.write_bytes(text.encode())
+        assert "bad.csv" in refused("fit", bad, "--model", tmp_path / "x.rankwise")
+    one = tmp_path / "one.csv"
+    one.write_text("a,grade\n1,2\n")
+    assert "1 rows" in refused("fit", one, "--target", "grade", "--model", tmp_path / "x")
+    votes = tmp_path / "votes.toc"
+    votes.write_text("1: a")
+    assert run("fit", votes, "--model", tmp_path / "x").exit_code == 1
+    assert not list(tmp_path.glob("x*"))
+    assert run("fit", tmp_path / "none.csv", "--model", "x").exit_code == 2
+    assert run("explain", graded, table).exit_code == 2
+
+
+def test_standard_input(table, graded):
+    assert len(ok("predict", graded, "-", input=table.read_bytes()).split()) == 120
+
+
+def test_lists_of_letor(tmp_path):
+    folder = os.environ.get("RANKWISE_DATA")
+    path = Path(folder or ".") / "letor-mq2008" / "S1.txt"
+    if not path.exists():
+        pytest.skip("RANKWISE_DATA has no MQ2008")
+    few = tmp_path / "S1.txt"
+    few.write_text("".join(path.read_text().splitlines(keepends=True)[:200]))
+    ok("fit", few, "--model", tmp_path / "m")
+    assert json.loads(ok("evaluate", tmp_path / "m", few, "--json"))["measures"][0]["name"] == (
+        "NDCG@10"
+    )
