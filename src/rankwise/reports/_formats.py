@@ -22,7 +22,7 @@ _LATEX = {
     "<": r"$<$",
     ">": r"$>$",
 }
-# Cells with more characters are sentences, which may be broken into lines.
+# A column with more characters in a cell holds sentences, which may be broken into lines.
 _LONG = 40
 # Light and dark by the reader's choice; tables scroll by themselves on a narrow screen.
 _STYLE = """
@@ -37,10 +37,10 @@ h1 { line-height: 1.2; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line);
-  white-space: nowrap; }
+  vertical-align: top; white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
-th:first-child, td:first-child, td.text { text-align: left; }
-td.text { white-space: normal; min-width: 14rem; vertical-align: top; }
+th:first-child, td:first-child, .text { text-align: left; }
+td.text { white-space: normal; min-width: 11rem; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 @media print { body { max-width: none; margin: 0; font-size: 11px; } figure, table {
@@ -163,19 +163,24 @@ def _latex_table(table: "Table") -> str:
 
 
 def _html_table(table: "Table") -> str:
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
+    kinds = [
+        ' class="text"' if max(map(len, cells), default=0) > _LONG else ""
+        for cells in zip(*table.rows, strict=True)
+    ] or [""] * len(table.columns)
+    head = "".join(
+        f'<th scope="col"{kind}>{escape(column)}</th>'
+        for column, kind in zip(table.columns, kinds, strict=True)
+    )
     rows = "".join(
-        "<tr>" + "".join(_html_cell(cell) for cell in row) + "</tr>\n" for row in table.rows
+        "<tr>"
+        + "".join(f"<td{kind}>{escape(c)}</td>" for c, kind in zip(row, kinds, strict=True))
+        + "</tr>\n"
+        for row in table.rows
     )
     return (
         f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table>\n<thead><tr>{head}</tr>'
         f"</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
-
-
-def _html_cell(cell: str) -> str:
-    kind = ' class="text"' if len(cell) > _LONG else ""
-    return f"<td{kind}>{escape(cell)}</td>"
 
 
 def _html_figure(name: str, figure: "Figure") -> str:
