@@ -162,8 +162,8 @@ def test_the_page_of_all(tmp_path):
     assert page.tables[0].rows == [
         ["viewers", "Paper 1", "PRank is best.", "it is not.", "the films differ."],
         ["ensembles", "Paper 2", "BPM is lowest.", "50 rounds. bagging is.", "see ours"],
-        ["drift", "-", "-", "D: s", "see the report"],
         ["x", "-", "-", "-", "?"],
+        ["drift", "-", "-", "D", "see its report"],
     ]
     assert page.save(tmp_path, name="index")[-1] == tmp_path / "index.html"
     assert 'href="viewers/report.html"' in (tmp_path / "index.html").read_text()

@@ -31,8 +31,11 @@ def claim(paper: str, printed: str, ours: str, verdict: str) -> str:
 
 
 def index(reports: Mapping[str, Report | str]) -> Report:
-    """Return the page of all: reports by the name of their experiment, or why there is none."""
-    rows = []
+    """Return the page of all: reports by the name of their experiment, or why there is none.
+
+    Those that no paper has come last.
+    """
+    rows, others = [], []
     for name, report in reports.items():
         if isinstance(report, str):
             rows.append([name, "-", "-", "-", report])
@@ -41,12 +44,14 @@ def index(reports: Mapping[str, Report | str]) -> Report:
         rows += [
             [name, paper, printed, f"{before}{ours}", verdict or "see ours"]
             for before, paper, printed, ours, verdict in (match.groups() for match in claims)
-        ] or [[name, "-", "-", f"{report.title}: {report.setting}", "see the report"]]
+        ]
+        if not claims:
+            others.append([name, "-", "-", report.title, "see its report"])
     done = [name for name, report in reports.items() if isinstance(report, Report)]
     return Report(
         title="The papers' experiments, beside ours",
         setting=f"{len(done)} of {len(reports)} experiments were run",
-        tables=[Table("What the papers printed, and ours", COLUMNS, rows)],
+        tables=[Table("What the papers printed, and ours", COLUMNS, [*rows, *others])],
         findings=[],
         links={name: f"{name}/report.html" for name in done},
     )

@@ -24,7 +24,7 @@ _LATEX = {
     "<": r"$<$",
     ">": r"$>$",
 }
-# Cells with more characters are sentences, which may be broken into lines.
+# A column with more characters in a cell holds sentences, which may be broken into lines.
 _LONG = 40
 # Figures in the dark: the page and the ink, and how far from grey a colour is left alone.
 _DARK, _LIGHT, _GREY = "#14181c", "#e6e9ec", 0.08
@@ -41,11 +41,11 @@ h1 { line-height: 1.2; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line);
-  white-space: nowrap; }
+  vertical-align: top; white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
-th:first-child, td:first-child, td.text, .facts td { text-align: left; }
-td.text { white-space: normal; min-width: 14rem; vertical-align: top; }
-.facts td { white-space: normal; vertical-align: top; }
+th:first-child, td:first-child, .text, .facts td { text-align: left; }
+td.text { white-space: normal; min-width: 11rem; }
+.facts td { white-space: normal; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
 img { max-width: min(100%, 46rem); height: auto; border-radius: 4px; }
 pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-size: .85rem; }
@@ -187,21 +187,26 @@ def _latex_table(table: "Table") -> str:
 
 def _html_table(table: "Table") -> str:
     """Return a table; one without heads is of facts, a name and a text in each row."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
+    kinds = [
+        ' class="text"' if max(map(len, cells), default=0) > _LONG else ""
+        for cells in zip(*table.rows, strict=True)
+    ] or [""] * len(table.columns)
+    head = "".join(
+        f'<th scope="col"{kind}>{escape(column)}</th>'
+        for column, kind in zip(table.columns, kinds, strict=True)
+    )
     head = f"<thead><tr>{head}</tr></thead>\n" if any(table.columns) else ""
-    kind = "" if head else ' class="facts"'
+    facts = "" if head else ' class="facts"'
     rows = "".join(
-        "<tr>" + "".join(_html_cell(cell) for cell in row) + "</tr>\n" for row in table.rows
+        "<tr>"
+        + "".join(f"<td{kind}>{escape(c)}</td>" for c, kind in zip(row, kinds, strict=True))
+        + "</tr>\n"
+        for row in table.rows
     )
     return (
-        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{kind}>\n{head}'
+        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{facts}>\n{head}'
         f"<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
-
-
-def _html_cell(cell: str) -> str:
-    kind = ' class="text"' if len(cell) > _LONG else ""
-    return f"<td{kind}>{escape(cell)}</td>"
 
 
 def _html_section(section: "Section") -> str:
