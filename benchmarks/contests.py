@@ -186,13 +186,54 @@ RACES = {
 }
 
 
+def processor_seconds(name: str, race: Race, turns: int) -> None:
+    """Print the least processor seconds of every entrant, by turns: for a machine with other work.
+
+    All entrants run in one thread, so that this is what a clock would show on an idle machine.
+    """
+    process_time = load("time.process_time")
+    train, test = race.data()
+    runs: dict[str, tuple[Callable[[], Any], int | None]] = {}
+    for entrant in (race.limit, *race.ours, *race.peers):
+        rows = tuple(column[: entrant.rows] for column in train)
+        try:
+            runs[entrant.name] = entrant.prepare(*rows), entrant.repeats
+        except ImportError:
+            print(f"{entrant.name} is absent")
+    least = dict.fromkeys(runs, np.inf)
+    off_by = dict.fromkeys(runs, np.nan)
+    for turn in range(turns + 1):
+        for entrant_name, (run, repeats) in runs.items():
+            if turn < (repeats or turns + 1):
+                start = process_time()
+                found = run()
+                # The first turn compiles.
+                if turn or repeats == 1:
+                    seconds = process_time() - start
+                    least[entrant_name] = min(least[entrant_name], seconds)
+                if found is not None:
+                    off_by[entrant_name] = race.judge(found, *test)
+    print(f"\ncontests_{name}: processor seconds, least of {turns} turns")
+    reference = least[race.ours[0].name]
+    for entrant_name, seconds in least.items():
+        ratio = seconds / reference
+        print(f"{entrant_name:34} {seconds:9.3f} {ratio:8.2f} x {off_by[entrant_name]:9.5f}")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the races."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks contests")
     parser.add_argument("--turns", type=int, default=3, help="of every entrant")
     parser.add_argument("--only", choices=list(RACES), help="one of the races")
+    parser.add_argument(
+        "--cpu", action="store_true", help="seconds of the processor, not of a clock"
+    )
     options = parser.parse_args(arguments)
     chosen = [options.only] if options.only else list(RACES)
+    if options.cpu:
+        for name in chosen:
+            processor_seconds(name, RACES[name], options.turns)
+        return 0
     good = [
         run_race(f"contests_{name}", RACES[name], repeats=options.turns, sizes={})
         for name in chosen

@@ -112,6 +112,18 @@ def _aggregate(name: str) -> FirstCall:
     return FirstCall(("aggregation",), call)
 
 
+def _contests(ties: str) -> FirstCall:
+    def call(_: Data) -> Any:
+        first, second = np.repeat(np.arange(4), 6), np.tile([1, 2, 3, 2, 3, 0], 4)
+        apart, outcome = first != second, np.tile([1.0, 0.5, 0.0], 8)
+        columns = first[apart], second[apart], outcome[apart]
+        model = rankwise.preference.BradleyTerry(ties=ties)
+        model.fit(*columns, sample_weight=np.ones(len(columns[0])))
+        return model.fit(*columns).rank_interval()
+
+    return FirstCall(("preference",), call)
+
+
 def _seeded(name: str) -> dict[str, int]:
     return {"random_state": 0} if name == "kwiksort" else {}
 
@@ -192,6 +204,24 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
                 rankwise.preference.quicksort(
                     range(60), lambda u, v: float(data.s[u] > data.s[v]), random_state=0
                 ).positions
+            ),
+        ),
+    )
+    for ties in ("davidson", "half"):
+        yield f"BradleyTerry(ties={ties!r})", _contests(ties)
+    yield (
+        "PlackettLuce()",
+        FirstCall(
+            ("preference",),
+            lambda data: rankwise.preference.PlackettLuce().fit(data.votes).rank_interval(),
+        ),
+    )
+    yield (
+        "EloRating()",
+        FirstCall(
+            ("preference",),
+            lambda data: (
+                rankwise.preference.EloRating().fit(data.y, data.y + 4, data.y > 1).ratings_
             ),
         ),
     )

@@ -138,7 +138,7 @@ def _stopped(prefer: Prefer, strengths: Floats, seed: int) -> tuple[float, float
     """Return questions and success of finding the top with `ask`, and with QuickSort."""
     n = len(strengths)
     best = set(np.argsort(-strengths)[:_TOP].tolist())
-    asked = ask(range(n), prefer, goal="top", k=_TOP, max_calls=3_000, random_state=seed)
+    asked = ask(range(n), prefer, goal="top", k=_TOP, max_calls=1_000, random_state=seed)
     once = quicksort(range(n), prefer, k=_TOP, random_state=seed)
     found = [float(set(r.order[:_TOP]) == best) for r in (asked, once)]
     return float(asked.n_calls or 0), found[0], float(once.n_calls or 0), found[1]
