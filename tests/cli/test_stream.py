@@ -243,9 +243,10 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         ("a,grade\n1,2\n1\n", [], "graded.csv:3: 1 field"),
         ("a,grade\n1,2\n1,3\n1e200,2\n", [], "graded.csv:4: a is 1e+200"),
         ("a,grade\n1,2\n2,3\n3,9\n", ["--labels", "1-3"], ":4: grade is 9, which is none of"),
-        ("a,grade\n1,2\n2,2\n", [], "grade has 1 labels"),
+        ("a,grade\n1,2\n2,2\n", [], "grade has 1 different values"),
         ("a,b\n1,2\n", [], "--target grade is no column; there are a, b"),
-        ("grade\n1\n2\n", [], "no column is left"),
+        ("grade\n1\n2\n", [], "has no two columns"),
+        ("a,grade\n1,2\n2,1\n", ["--ignore", "a"], "no column is left"),
         ("a,a,grade\n1,2,3\n", [], "two columns are called 'a'"),
         ("a,grade\n1,2\n2,3\n", ["--ignore", "z"], "--ignore z is no column"),
         ('{"a": 1, "grade": 2}\n{"a": 1}\n', [], ":2: it has no 'grade'"),
@@ -253,7 +254,7 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         ('{"a": 1, "grade": 2}\n{"a": \n', [], ":2: "),
         ("\x1f\x8b\x08gz", [], "is compressed: gzip -dc"),
         ("a\0b\n1\n2\n", [], "is no text"),
-        ("a,grade\n1,2\n2,3\n", ["--labels", "1"], "grade has 1 labels"),
+        ("a,grade\n1,2\n2,3\n", ["--labels", "1"], "grade has 1 different values"),
     ],
 )
 def test_mistakes_are_answered(graded, text, more, message):

@@ -128,6 +128,11 @@ def _seeded(name: str) -> dict[str, int]:
     return {"random_state": 0} if name == "kwiksort" else {}
 
 
+def _scale(_: Data) -> Any:
+    scaling = import_module("rankwise.engine.loops.online.scaling")
+    return scaling.scale_as_seen(np.eye(2), 0, np.zeros(2), np.zeros(2))
+
+
 def _read(name: str, text: str, ending: str, column: str) -> FirstCall:
     def call(_: Data) -> Any:
         with TemporaryDirectory() as folder:
@@ -231,6 +236,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         "concordance",
         FirstCall(("aggregation",), lambda data: rankwise.aggregation.concordance(data.votes).tau),
     )
+    yield "rows of a stream", FirstCall(("engine.loops.online.scaling",), _scale)
     yield "read_letor", _read("read_letor", "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n", ".txt", "X")
     yield "read_movielens", _read("read_movielens", "1::7::4.5::97\n", ".dat", "rating")
 

@@ -51,8 +51,8 @@ class Learner:
         """Return a model that has learned nothing."""
         if not 2 <= len(labels) <= _MOST_LABELS:
             raise click.ClickException(
-                f"{target} has {len(labels)} labels, wanted 2 to {_MOST_LABELS}; numbers whose "
-                "differences matter are for `rankwise fit --method MPRank`"
+                f"{target} has {len(labels)} different values, wanted 2 to {_MOST_LABELS} grades; "
+                "numbers whose differences matter are for rankwise fit"
             )
         model = METHODS[method]().set_params(label_order=list(labels))
         scaler = StandardScaler()

@@ -60,5 +60,7 @@ def _order(text: str, place: str) -> list[Any]:
     if any(not group for group in groups):
         raise click.ClickException(f"{place}: a name is missing in {text[:80]!r}")
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise click.ClickException(f"{place}: {twice!r} is there twice")
+        raise click.ClickException(
+            f"{place}: {twice!r} is there twice; a ranking a line is wanted, as in a > b = c"
+        )
     return [group if len(group) > 1 else group[0] for group in groups]

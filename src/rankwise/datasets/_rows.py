@@ -82,7 +82,7 @@ class Rows:
         self.target, self.names = target, names
         self.features = [name for name in names if name != target and name not in ignored]
         if not self.features:
-            raise ValueError(f"no column is left to learn {target} from")
+            raise ValueError(f"no column is left to learn {shortened(target)} from")
         if as_text is None:
             as_text = not self._first_target_is_number(head)
         self.as_text = as_text
@@ -208,8 +208,11 @@ def cut_block(block: Block, piece: bytes, row: int, why: str) -> Block:
 
 def _check_names(names: list[str], target: str, ignored: Sequence[str]) -> None:
     listed = ", ".join([*names[:12], "..."] if len(names) > 13 else names)
-    if not names:
-        raise ValueError("the first line is empty: names of columns, or a row, are wanted there")
+    if len(names) < 2:
+        raise ValueError(
+            f"the first line, {shortened(listed)}, has no two columns: CSV with commas, tabs, "
+            "semicolons or bars, or JSON lines, are wanted; rankwise fit reads other tables"
+        )
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"two columns are called {shortened(twice)}: rename one of them")
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
