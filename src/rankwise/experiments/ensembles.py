@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.experiments._trials import ETAS, INTERVAL, KERNEL, RANKS, Trials, run_trials
 from rankwise.metrics import mean_interval
-from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay
 from rankwise.reports import Report, Track
 

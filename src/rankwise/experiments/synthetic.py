@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwise.bounds import prank_regret_bound
+from rankwise.experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.experiments._trials import (
     ETAS,
     INTERVAL,
@@ -21,7 +22,6 @@ from rankwise.experiments._trials import (
     mapped_stream,
     run_trials,
 )
-from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
 from rankwise.reports import Report, Table, Track
 
