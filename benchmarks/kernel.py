@@ -27,7 +27,7 @@ def curved(
 
 def supports_by_tile(X: Array, y: Array) -> Iterator[tuple[Array, Array]]:
     """Some rows at a time, and what PRank has kept before them."""
-    model = load("rankwise.ordinal.PRank")(kernel="rbf")
+    model = load("rankwise.ordinal.PRank")(vote=None, kernel="rbf")
     for start in range(0, len(X), TILE):
         tile = X[start : start + TILE]
         kept = model.support_vectors_ if start else X[:0]
@@ -48,11 +48,12 @@ def kernel_rows(X: Array, y: Array) -> Callable[[], None]:
 
 
 def fit(name: str = "PRank", *args: Any, **parameters: Any) -> Prepare:
-    """``fit`` of a model of rankwise."""
+    """``fit`` of a model of rankwise, in one pass over the rows as they come."""
 
     def prepare(X: Array, y: Array) -> Callable[[], Predict]:
         make = load(f"rankwise.ordinal.{name}")
-        return lambda: make(*args, kernel="rbf", **parameters).fit(X, y).predict
+        options = {"kernel": "rbf", "epochs": 1, "shuffle": False, **parameters}
+        return lambda: make(*args, **options).fit(X, y).predict
 
     return prepare
 
@@ -88,11 +89,11 @@ RACE = Race(
     judge=rank_error,
     limit=Entrant("kernel rows", kernel_rows),
     ours=(
-        Entrant("PRank", fit()),
+        Entrant("PRank", fit(vote=None)),
         Entrant("PRank averaged", fit(vote="averaged")),
-        Entrant("PRank budget=200", fit(budget=200)),
+        Entrant("PRank budget=200", fit(vote=None, budget=200)),
         Entrant("OAPRank", fit("OAPRank", 100, random_state=0)),
-        Entrant("WidrowHoff", fit("WidrowHoff")),
+        Entrant("WidrowHoff", fit("WidrowHoff", step="plain", fit_intercept=False)),
     ),
     peers=(Entrant("NumPy loop", numpy_loop),),
     targets=(Target("PRank", over="kernel rows", at_most=2),),

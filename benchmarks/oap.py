@@ -36,7 +36,7 @@ def fit(**parameters: Any) -> Prepare:
 
     def prepare(X: Array, y: Array) -> Callable[[], Predict]:
         make = load("rankwise.ordinal.OAPRank")
-        options = {"tau": TAU, "random_state": 0, **parameters}
+        options = {"tau": TAU, "epochs": 1, "shuffle": False, "random_state": 0, **parameters}
         return lambda: make(MEMBERS, **options).fit(X, y).predict
 
     return prepare

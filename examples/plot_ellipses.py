@@ -26,9 +26,9 @@ from rankwise.plots import DecisionRegionDisplay
 
 passes = {"epochs": 300, "shuffle": True, "random_state": 0}
 models = {
-    "PRank": PRank(**passes),
-    "multiclass perceptron": MulticlassPerceptron(**passes),
-    "Widrow-Hoff": WidrowHoff(eta=0.01, **passes),
+    "PRank": PRank(vote=None, **passes),
+    "multiclass perceptron": MulticlassPerceptron(vote=None, fit_intercept=False, **passes),
+    "Widrow-Hoff": WidrowHoff(eta=0.01, step="plain", fit_intercept=False, **passes),
 }
 models = {
     name: make_pipeline(StandardScaler(), PolynomialFeatures(2), model)

@@ -28,12 +28,13 @@ for seed in range(10):
 # %%
 # The display runs every model over every stream by progressive validation and draws the result.
 
+papers = {"step": "plain", "fit_intercept": False}
 models = {
-    "PRank": PRank(),
+    "PRank": PRank(vote=None),
     "PRank, averaged": PRank(vote="averaged"),
-    "Widrow-Hoff, eta 0.1": WidrowHoff(eta=0.1),
-    "Widrow-Hoff, eta 0.01": WidrowHoff(eta=0.01),
-    "multiclass perceptron": MulticlassPerceptron(),
+    "Widrow-Hoff, eta 0.1": WidrowHoff(eta=0.1, **papers),
+    "Widrow-Hoff, eta 0.01": WidrowHoff(eta=0.01, **papers),
+    "multiclass perceptron": MulticlassPerceptron(vote=None, fit_intercept=False),
 }
 display = OnlineLossDisplay.from_estimators(models, streams)
 

@@ -20,7 +20,7 @@ X = 0.4 * random.standard_normal((1_000, 5))
 noise = 0.3 * random.standard_normal(1_000)
 y = 1 + np.searchsorted([-0.9, -0.3, 0.3, 0.9], X.sum(axis=1) + noise)
 
-model = PRank().partial_fit(X[:100], y[:100], classes=[1, 2, 3, 4, 5])
+model = PRank(vote=None).partial_fit(X[:100], y[:100], classes=[1, 2, 3, 4, 5])
 row = 100 + np.flatnonzero((y[100:] == 4) & (model.predict(X[100:]) == 2))[0]
 x, rank = X[row : row + 1], y[row : row + 1]
 

@@ -10,13 +10,13 @@ from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contra
 VARIANTS = {
     "PRank": [
         {},
-        {"vote": "averaged"},
+        {"vote": None},
         {"vote": "voted"},
         {"vote": "voted", "max_voters": 5},
-        {"update": "pa"},
-        {"update": "romma", "vote": "averaged"},
+        {"update": "pa", "vote": None},
+        {"update": "romma"},
         {"epochs": 3, "shuffle": True, "random_state": 0},
-        {"kernel": "poly", "vote": "averaged"},
+        {"kernel": "poly"},
         {"kernel": "rbf", "vote": "voted"},
         {"kernel": "rbf", "budget": 9},
     ],
@@ -30,9 +30,13 @@ VARIANTS = {
         {"n_estimators": 7, "update": "pa", "sampling": "poisson", "tau": 1.0, "random_state": 0},
         {"n_estimators": 7, "sampling": "poisson", "kernel": "rbf", "budget": 9, "random_state": 0},
     ],
-    "WidrowHoff": [{}, {"eta": 0.01, "epochs": 2}, {"kernel": "rbf"}],
+    "WidrowHoff": [
+        {},
+        {"eta": 0.01, "epochs": 2, "step": "plain", "fit_intercept": False},
+        {"kernel": "rbf"},
+    ],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")]
-    + [{"kernel": "rbf"}],
+    + [{"kernel": "rbf"}, {"vote": None, "fit_intercept": False}],
     "ThresholdRanker": [{}, {"loss": "squared", "cv": None}],
     "MPRank": [
         {},

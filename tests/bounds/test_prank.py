@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rankwise.bounds import prank_mistake_bound, prank_regret_bound, ranking_margin
-from rankwise.ordinal import PRank
+from rankwise.experiments._papers import PRank
 from rankwise.testing.strategies import streams
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from rankwise.experiments import sizes
+from rankwise.experiments._papers import OAPRank
 from rankwise.experiments.sizes import N_MEMBERS, NAMES, STREAMS, TAUS
 from rankwise.metrics import mean_rank_loss
-from rankwise.ordinal import OAPRank
 
 SMALL = {"rows": (50, 100), "member_rows": (50,), "n_trials": 2, "n_test": 200}
 

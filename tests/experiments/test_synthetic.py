@@ -1,6 +1,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from rankwise.datasets import make_herbrich
 from rankwise.engine.kernels import polynomial_map
@@ -34,7 +35,7 @@ def test_test_losses_are_those_of_unseen_rows(report):
     for seed in range(3):
         X, y = make_herbrich(1_700, random_state=seed)
         X = polynomial_map(X, degree=2)
-        model = MODELS["PRank"].__class__(label_order=[1, 2, 3, 4, 5]).fit(X[:1_500], y[:1_500])
+        model = clone(MODELS["PRank"]).fit(X[:1_500], y[:1_500])
         losses.append(mean_rank_loss(y[1_500:], model.predict(X[1_500:]), labels=[1, 2, 3, 4, 5]))
     (shown,) = (row[-2] for row in report.tables[0].rows if row[0] == "PRank")
     assert shown.startswith(f"{np.mean(losses):.3f} ±")

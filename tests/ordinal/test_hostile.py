@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
+from rankwise import ordinal
+from rankwise.experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
 MODELS = [
@@ -71,7 +72,7 @@ def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PRank, "_pass", interrupted)
+    monkeypatch.setattr(ordinal.PRank, "_pass", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(np.ones((4, 2)), [1, 2, 1, 2])
     assert pickle.dumps(model) == before

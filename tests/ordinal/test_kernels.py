@@ -7,9 +7,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
+from rankwise import ordinal
 from rankwise.datasets import make_herbrich
 from rankwise.engine.kernels import polynomial_map
-from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff, _kernel
+from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
+from rankwise.ordinal import _kernel
 from rankwise.testing import oracles
 
 CLASSES = np.arange(1, 6)
@@ -156,14 +158,18 @@ class TestExplicitMap:
         said = mapped.partial_fit_predict(X, y, classes=CLASSES)
         projections, guesses = mapped.project(X), mapped.predict(X)
         assert not hasattr(mapped, "support_vectors_")
-        spread = (mapped.diversity(), mapped.agreement(X)) if isinstance(model, OAPRank) else None
+        spread = (
+            (mapped.diversity(), mapped.agreement(X))
+            if isinstance(model, ordinal.OAPRank)
+            else None
+        )
         monkeypatch.setattr(_kernel, "_SMALL", 0)
         assert_array_equal(dual.partial_fit_predict(X, y, classes=CLASSES), said)
         assert_allclose(dual.project(X), projections, rtol=1e-8, atol=1e-8)
         assert_array_equal(dual.predict(X), guesses)
         assert (dual.n_mistakes_, dual.rank_loss_) == (mapped.n_mistakes_, mapped.rank_loss_)
         assert not hasattr(dual, "coef_")
-        if isinstance(dual, OAPRank):
+        if isinstance(dual, ordinal.OAPRank):
             assert_allclose(dual.diversity(), spread[0], atol=1e-9)
             assert_array_equal(dual.agreement(X), spread[1])
 

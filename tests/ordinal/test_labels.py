@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankwise.datasets import make_herbrich
+from rankwise.experiments._papers import PRank
 from rankwise.metrics import neg_mean_rank_loss_scorer
-from rankwise.ordinal import PRank
 
 X, RANKS = make_herbrich(200, random_state=0)
 WORDS = ["awful", "poor", "fair", "good", "superb"]

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_classifiers_train
 
-from rankwise.ordinal import OAPRank, PRank
+from rankwise import ordinal
+from rankwise.experiments._papers import OAPRank, PRank
 from rankwise.testing import oracles
 
 K = 5
-ONE_PASS = {"epochs": 1, "shuffle": False}
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 
 
@@ -30,7 +30,7 @@ def seed_of(model):
 @pytest.mark.parametrize(("tau", "k"), [(0.3, 5), (0.05, 2), (1.0, 9)])
 def test_members_are_prank_on_the_rounds_they_see(container, n_members, tau, k):
     X, y = stream(k=k)
-    model = OAPRank(n_members, tau=tau, random_state=3, **ONE_PASS).fit(container(X), y)
+    model = OAPRank(n_members, tau=tau, random_state=3).fit(container(X), y)
     assert_members_are_prank(model, X, y)
 
 
@@ -42,7 +42,7 @@ def test_members_take_any_step_as_often_as_they_see_a_round(
     container, update, sampling, tau, k, n_members
 ):
     X, y = stream(k=k, n=60)
-    options = {"update": update, "sampling": sampling, "tau": tau, **ONE_PASS}
+    options = {"update": update, "sampling": sampling, "tau": tau}
     model = OAPRank(n_members, random_state=3, **options).fit(container(X), y)
     assert_members_are_prank(model, X, y)
 
@@ -148,7 +148,7 @@ def test_probabilities_are_shares_of_the_members():
         assert_allclose(model.predict_proba(X), np.transpose(expected))
 
 
-class WithoutShares(OAPRank):
+class WithoutShares(ordinal.OAPRank):
     @property
     def predict_proba(self):
         raise AttributeError

@@ -6,7 +6,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing import oracles
 from rankwise.testing.strategies import st, streams
 

@@ -42,6 +42,9 @@ def frame():
     return named
 
 
+PASS = {"epochs": 1, "shuffle": False}
+
+
 def models():
     """Return fitted models by name, and what they are asked about."""
     X, y, qid = rows()
@@ -53,16 +56,19 @@ def models():
         ],
         remainder="drop",
     )
-    voted = PRank(vote="voted", shuffle=True, random_state=np.random.RandomState(3))
+    voted = PRank(vote="voted", epochs=1, shuffle=True, random_state=np.random.RandomState(3))
     return {
         "voted": (voted.fit(given("named"), words), "named"),
-        "members": (OAPRank(5, kernel="rbf", random_state=0).fit(X, y), "X"),
-        "budget": (PRank(kernel="rbf", budget=6, label_order=range(1, 4)).fit(X, y), "X"),
+        "members": (OAPRank(5, kernel="rbf", random_state=0, **PASS).fit(X, y), "X"),
+        "budget": (
+            PRank(kernel="rbf", budget=6, label_order=range(1, 4), vote=None, **PASS).fit(X, y),
+            "X",
+        ),
         "queries": (MPRank(C=10.0).partial_fit(X, y, qid=qid).close_queries(["a"]), "X"),
         "kernel": (MPRank(kernel="rbf").fit(sparse.csr_array(X), y, qid=qid), "X"),
         "boosted": (RankBoost(7).fit(X, y), "X"),
         "pairs": (PreferenceRanker(random_state=0).fit(X, y), "X"),
-        "pipeline": (make_pipeline(columns, PRank(vote="averaged")).fit(frame(), y), "frame"),
+        "pipeline": (make_pipeline(columns, PRank(**PASS)).fit(frame(), y), "frame"),
     }
 
 

@@ -38,7 +38,7 @@ NEWTON = {"tol": [1e-3, 0.1], "max_iter": [5, 100], "warm_start": [False, True]}
 TOP = {"tol": [1e-3, 0.1], "max_iter": [5, 100], "positive": [None, 3]}
 SEEDS = {"random_state": [None, 0, np.int32(3), np.random.RandomState(5)]}
 LABELS = {"label_order": [None, [1, 2, 3, 4], (1, 2, 3, 4), range(1, 5), np.arange(1, 5)]}
-STREAM = {"epochs": [1, 2], "shuffle": [False, True], **SEEDS, **LABELS, **KERNELS}
+STREAM = {"epochs": [1, 2, "auto"], "shuffle": [False, True], **SEEDS, **LABELS, **KERNELS}
 OPTIONS = {
     "PRank": {
         **STREAM,
@@ -57,10 +57,18 @@ OPTIONS = {
         "n_jobs": [None, 1, 2],
         "budget": [None, 7],
     },
-    "WidrowHoff": {**STREAM, "eta": [0.1, 0.001], "budget": [None, 7]},
+    "WidrowHoff": {
+        **STREAM,
+        "eta": [0.1, 0.001],
+        "step": ["normalised", "plain"],
+        "fit_intercept": [False, True],
+        "budget": [None, 7],
+    },
     "MulticlassPerceptron": {
         **STREAM,
         "update": ["uniform", "max", "proportional"],
+        "vote": ["averaged", None],
+        "fit_intercept": [False, True],
         "budget": [None, 7],
     },
     "ThresholdRanker": {
@@ -95,7 +103,7 @@ OPTIONS = {
         **NEWTON,
         "C": [0.1, np.float64(10.0)],
         "power": [1, 2],
-        "margin": [1, "magnitude"],
+        "margin": ["unit", "magnitude"],
         "pair_weight": ["uniform", "magnitude"],
     },
     "RankBoost": {
@@ -249,7 +257,7 @@ def test_a_model_that_is_not_fitted(tmp_path):
 
 def test_the_file_says_what_the_model_knows(tmp_path):
     rows = pd.DataFrame(X, columns=["a", "b", "c"])
-    save(PRank().fit(rows, y), tmp_path / "m")
+    save(PRank(epochs=1).fit(rows, y), tmp_path / "m")
     facts, arrays = _models.read_facts(tmp_path / "m")
     assert facts["class"] == "rankwise.ordinal.PRank"
     assert facts["schema"] == 1

@@ -126,7 +126,7 @@ def test_a_pipeline_is_saved_whole(tmp_path, same, pipeline, rows):
 
 
 def test_the_schema_of_the_input(tmp_path):
-    save(make_pipeline(columns(), PRank()).fit(FRAME, y), tmp_path / "m")
+    save(make_pipeline(columns(), PRank(epochs=1)).fit(FRAME, y), tmp_path / "m")
     facts = _models.read_facts(tmp_path / "m")[0]
     assert facts["input"]["feature_names"] == ["weight", "length", "colour", "size"]
     assert facts["input"]["labels"] == [1, 2, 3, 4]

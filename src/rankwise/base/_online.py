@@ -1,6 +1,7 @@
 """Online models: ordinal models that learn from a stream in any chunks."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Protocol, Self
 
@@ -10,12 +11,18 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from rankwise.base._checks import TOO_LARGE, bad_row, unchanged_on_error
 from rankwise.base._ordinal import OrdinalMixin
-from rankwise.engine._sklearn import Interval
+from rankwise.engine._sklearn import Interval, StrOptions
 from rankwise.engine.inputs import refuse_masked
 from rankwise.engine.loops.online.stream import NO_GUESSES, Stream
 
 State = dict[str, NDArray[Any]]
 Pass = Callable[[Stream, State], int]
+
+# Passes of ``epochs="auto"``: at most so many, and until so many in a row have not lowered the loss
+# by a hundredth. Chosen on tables by ``python -m benchmarks tables``.
+MOST_EPOCHS = 50
+PATIENCE = 3
+FALL = 0.01
 
 # Set by scikit-learn's validation, before anything is learned.
 _VALIDATED = {"n_features_in_", "feature_names_in_"}
@@ -56,6 +63,22 @@ class RowSource(Protocol):
         """Return the learned attributes of the model, directions under their public names."""
 
 
+@dataclass
+class Falling:
+    """Tells from the rank loss of each pass whether the loss still falls."""
+
+    lowest: float = np.inf
+    waited: int = 0
+
+    def goes_on(self, loss: int) -> bool:
+        """Whether another pass is worth it after one of this loss."""
+        if loss < (1 - FALL) * self.lowest:
+            self.lowest, self.waited = loss, 0
+        else:
+            self.waited += 1
+        return loss > 0 and self.waited < PATIENCE
+
+
 class OnlineMixin(OrdinalMixin):
     """An ordinal model that learns one row at a time: the same model for any chunking, bit for bit.
 
@@ -74,12 +97,12 @@ class OnlineMixin(OrdinalMixin):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OrdinalMixin._parameter_constraints,
-        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
     }
 
-    epochs: int
+    epochs: int | str
     shuffle: bool
     random_state: int | np.random.RandomState | None
     n_rounds_: int
@@ -89,6 +112,9 @@ class OnlineMixin(OrdinalMixin):
     @unchanged_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from scratch, in ``epochs`` passes over the rows.
+
+        With "auto" the passes end when the rank loss of the guesses made in a pass, before each
+        update, has not fallen for some passes, or after 50.
 
         Parameters
         ----------
@@ -107,10 +133,14 @@ class OnlineMixin(OrdinalMixin):
         classes, ranks = self._check_labels(y, find=True)
         state = self._start(len(classes), source.width)
         random = check_random_state(self.random_state)
-        for _ in range(self.epochs):
+        falling = Falling()
+        for _ in range(MOST_EPOCHS if self.epochs == "auto" else int(self.epochs)):
+            before = int(state["counts"][2])
             order = random.permutation(len(ranks)) if self.shuffle else None
             bad = source.learn(self._pass, rows, ranks, state, order, NO_GUESSES)
             _refuse_overflow(rows, bad, state)
+            if self.epochs == "auto" and not falling.goes_on(int(state["counts"][2]) - before):
+                break
         self._finish(source, state, classes)
         return self
 

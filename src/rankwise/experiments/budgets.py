@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankwise.datasets import make_herbrich
 from rankwise.experiments._figures import curve, legend, panels
+from rankwise.experiments._papers import PRank
 from rankwise.experiments._trials import (
     INTERVAL,
     RANKS,
@@ -21,7 +22,6 @@ from rankwise.experiments._trials import (
     linear_stream,
     with_interval,
 )
-from rankwise.ordinal import PRank
 from rankwise.reports import Report, Table, Track
 
 Stream = tuple[NDArray[np.float64], NDArray[np.int64]]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from rankwise.experiments._figures import curve, legend, panels
+from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.experiments._trials import ETAS, INTERVAL, RANKS, check_sizes, with_interval
 from rankwise.model_selection import progressive_validation
-from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.reports import Report, Table, Track
 
 N_FEATURES, NOISE, LENGTH = 10, 0.2, 0.5

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.experiments._index import claim
+from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.experiments._trials import (
     ETAS,
     INTERVAL,
@@ -24,7 +25,6 @@ from rankwise.experiments._trials import (
     run_trials,
 )
 from rankwise.metrics import mean_interval
-from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay
 from rankwise.reports import Report, Track
 

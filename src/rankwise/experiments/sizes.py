@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.experiments._figures import curve, legend, panels
+from rankwise.experiments._papers import OAPRank, PRank
 from rankwise.experiments._trials import (
     INTERVAL,
     RANKS,
@@ -25,7 +26,6 @@ from rankwise.experiments._trials import (
     with_interval,
 )
 from rankwise.metrics import mean_interval, rank_losses
-from rankwise.ordinal import OAPRank, PRank
 from rankwise.reports import Report, Table, Track
 
 N_MEMBERS = (1, 3, 10, 30, 100, 300)

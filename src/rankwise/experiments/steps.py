@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.experiments._figures import curve, legend, panels
+from rankwise.experiments._papers import PRank
 from rankwise.experiments._trials import (
     INTERVAL,
     RANKS,
@@ -23,7 +24,6 @@ from rankwise.experiments._trials import (
     with_interval,
 )
 from rankwise.metrics import mean_interval
-from rankwise.ordinal import PRank
 from rankwise.reports import Report, Table, Track
 
 N_FEATURES, WRONG = 20, 0.05

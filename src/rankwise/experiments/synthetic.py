@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from rankwise.bounds import prank_regret_bound
 from rankwise.experiments._index import claim
+from rankwise.experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.experiments._trials import (
     ETAS,
     INTERVAL,
@@ -22,7 +23,6 @@ from rankwise.experiments._trials import (
     mapped_stream,
     run_trials,
 )
-from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
 from rankwise.reports import Report, Table, Track
 

@@ -148,7 +148,7 @@ class DualRows:
         for name in directions:
             # Empty before the first row is kept, and if iterates are not averaged.
             length = supports.n if state[name].size else None
-            check_shape(name, state[name], *([None] * name.isupper()), length)
+            check_shape(name, state[name], *([None] * (state[name].ndim - 1)), length)
         first = self._first_column(X, state)
         for place, rows, tile in _tiles(X, order, TILE, sparse=supports.sparse):
             kernel_rows = supports.compare(tile, first + rows, learning=True)

@@ -9,9 +9,17 @@ from sklearn.base import BaseEstimator
 
 from rankwise.base import State
 from rankwise.engine._sklearn import StrOptions
-from rankwise.engine.loops.online.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
+from rankwise.engine.loops.online.multiclass import (
+    MAX,
+    PROPORTIONAL,
+    UNIFORM,
+    Prototypes,
+    multiclass,
+)
 from rankwise.engine.loops.online.stream import Stream
+from rankwise.engine.loops.shapes import as_floats, check_shape
 from rankwise.ordinal._kernel import KernelMixin
+from rankwise.ordinal._prank import averaged
 
 _UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
 
@@ -34,9 +42,16 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
     ----------
     update : {"uniform", "max", "proportional"}, default="uniform"
         How the rivals share the blame.
-    epochs : int, default=1
-        Passes of ``fit`` over the rows.
-    shuffle : bool, default=False
+    vote : {"averaged", None}, default="averaged"
+        What predicts: the mean of the prototypes held when each round was predicted, or, None, the
+        last ones, as in the papers. The mean is far more accurate where the classes overlap.
+    fit_intercept : bool, default=True
+        Whether each prototype has an intercept; without one, as in the papers, a constant column
+        does the same.
+    epochs : int or "auto", default="auto"
+        Passes of ``fit`` over the rows; "auto": until the loss no longer falls, at most 50. 1 with
+        ``shuffle=False`` is the papers' pass over a stream, and what ``partial_fit`` does.
+    shuffle : bool, default=True
         Whether ``fit`` takes the rows in a new random order in each pass.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         The inner product of rows: x.x', ``(gamma x.x' + coef0) ** degree``,
@@ -53,7 +68,7 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
         the others can replace best, and they take over its part. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seeds the shuffling.
 
     Attributes
@@ -61,7 +76,9 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
     classes_ : ndarray of shape (k,)
         The labels, lowest rank first.
     coef_ : ndarray of shape (k, d)
-        The prototypes; in the dual ``dual_coef_``, one number a kept row.
+        The prototypes that predict; in the dual ``dual_coef_``, one number a kept row.
+    intercept_ : ndarray of shape (k,)
+        Their intercepts.
     support_vectors_ : ndarray or CSR matrix of shape (n_kept, d)
         With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
         ``support_`` holds their columns instead.
@@ -91,26 +108,32 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMixin._parameter_constraints,
         "update": [StrOptions(set(_UPDATES))],
+        "vote": [StrOptions({"averaged"}), None],
+        "fit_intercept": ["boolean"],
     }
 
-    _directions = ("W",)
+    _directions = ("W", "W_late")
     _own_directions = True
 
     def __init__(
         self,
         *,
         update: str = "uniform",
-        epochs: int = 1,
-        shuffle: bool = False,
+        vote: str | None = "averaged",
+        fit_intercept: bool = True,
+        epochs: int | str = "auto",
+        shuffle: bool = True,
         kernel: str | Callable[[Any, Any], Any] = "linear",
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         budget: int | None = None,
         label_order: ArrayLike | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.update = update
+        self.vote = vote
+        self.fit_intercept = fit_intercept
         self.epochs = epochs
         self.shuffle = shuffle
         self.kernel = kernel
@@ -136,17 +159,54 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
         """
         return super().decision_function(X)
 
+    def project(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the scores of the rows for each class: with ``coef_``, plus ``intercept_``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k)
+        """
+        products = super().project(X)
+        intercept = as_floats("intercept_", self.intercept_)
+        check_shape("intercept_", intercept, len(self.classes_))
+        return products + intercept
+
     def _start(self, n_ranks: int, width: int) -> State:
-        return {"W": np.zeros((n_ranks, width)), "counts": np.zeros(3, dtype=np.int64)}
+        late = n_ranks if self.vote == "averaged" else 0
+        return {
+            "W": np.zeros((n_ranks, width)),
+            "c": np.zeros(n_ranks),
+            "W_late": np.zeros((late, width)),
+            "c_late": np.zeros(late),
+            "counts": np.zeros(3, dtype=np.int64),
+        }
 
     def _count_ranks(self, state: State) -> int:
         return len(state["W"])
 
     def _pass(self, stream: Stream, state: State) -> int:
-        return multiclass(stream, _UPDATES[self.update], state["W"])
+        if (self.vote == "averaged") != (len(state["c_late"]) > 0):
+            raise ValueError(
+                f"vote={self.vote!r} was changed within a stream: set it before the first "
+                "partial_fit, or fit anew"
+            )
+        prototypes = Prototypes(*(state[name] for name in Prototypes._fields))
+        return multiclass(stream, _UPDATES[self.update], prototypes, float(self.fit_intercept))
 
     def _learned(self, state: State) -> dict[str, Any]:
-        return {"coef_": state["W"].copy()}
+        if self.vote is None:
+            return {"coef_": state["W"].copy(), "intercept_": state["c"].copy()}
+        rounds = self.n_rounds_
+        means = [averaged(*pair, rounds) for pair in zip(state["W"], state["W_late"], strict=True)]
+        return {
+            "coef_": np.stack(means),
+            "intercept_": averaged(state["c"], state["c_late"], rounds),
+        }
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return projections.argmax(axis=1)

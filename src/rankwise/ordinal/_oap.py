@@ -98,9 +98,10 @@ class OAPRank(KernelMixin, BaseEstimator):
         The step of the members, as in `PRank`. "romma" does not go with a kernel in the dual.
     sampling : {"bernoulli", "poisson"}, default="bernoulli"
         Whether a member is shown a round or not, or several times.
-    epochs : int, default=1
-        Passes of ``fit`` over the rows.
-    shuffle : bool, default=False
+    epochs : int or "auto", default="auto"
+        Passes of ``fit`` over the rows; "auto": until the loss no longer falls, at most 50. 1 with
+        ``shuffle=False`` is the papers' pass over a stream, and what ``partial_fit`` does.
+    shuffle : bool, default=True
         Whether ``fit`` takes the rows in a new random order in each pass.
     n_jobs : int, default=None
         Threads that work on the members, in blocks of about 50; None means 1, -1 all cores. The
@@ -141,8 +142,8 @@ class OAPRank(KernelMixin, BaseEstimator):
     n_rounds_ : int
         Rows seen, each as often as it was seen.
     n_mistakes_, rank_loss_ : int
-        Wrong guesses of all members in the rounds that they were shown (as often as shown), and the sum of their
-        distances in ranks.
+        Wrong guesses of all members in the rounds that they were shown, as often as they were, and
+        the sum of their distances in ranks.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -169,8 +170,8 @@ class OAPRank(KernelMixin, BaseEstimator):
     ...     guesses = model.set_params(combine=combine).predict(X[4000:])
     ...     print(f"{combine:7} {mean_rank_loss(y[4000:], guesses):.1f}")
     bpm     0.2
-    bagging 0.3
-    voted   0.3
+    bagging 0.2
+    voted   0.2
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -193,8 +194,8 @@ class OAPRank(KernelMixin, BaseEstimator):
         combine: str = "bpm",
         update: str = "perceptron",
         sampling: str = "bernoulli",
-        epochs: int = 1,
-        shuffle: bool = False,
+        epochs: int | str = "auto",
+        shuffle: bool = True,
         n_jobs: int | None = None,
         kernel: str | Callable[[Any, Any], Any] = "linear",
         gamma: float | None = None,

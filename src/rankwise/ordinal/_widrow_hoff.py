@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.base import State
-from rankwise.engine._sklearn import Interval
+from rankwise.engine._sklearn import Interval, StrOptions
 from rankwise.engine.loops.online.stream import Stream
-from rankwise.engine.loops.online.widrow_hoff import widrow_hoff
+from rankwise.engine.loops.online.widrow_hoff import Step, widrow_hoff
 from rankwise.engine.warn import warn_user
 from rankwise.ordinal._kernel import KernelMixin
 
@@ -26,12 +26,17 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     The regression baseline of the PRank papers: one stochastic gradient step a row on
     :math:`\frac12 (y - w \cdot x)^2` with y the rank from 1 to k,
 
-    .. math:: w \leftarrow w + \eta\,(y - w \cdot x)\,x.
+    .. math:: w \leftarrow w + \frac{\eta}{\|x\|^2}\,(y - w \cdot x)\,x,
 
-    The rank is the nearest of 1..k, halves upwards: ``thresholds_`` are 1.5, 2.5, ..., k - 0.5.
-    There is no intercept, as in the papers; add a constant column where the data has none. The
-    steps are stable while :math:`\eta \|x\|^2 < 2`; a warning says when the scores run away, and
-    beyond 1e100 a row is no longer learned from.
+    where x has a constant of 1 beside its features, unless ``fit_intercept=False``. A step moves
+    the score of its row by the share :math:`\eta` of what it is off, so that no scale of the rows
+    can make it run away while :math:`\eta < 2`. The step of the papers, ``step="plain"`` with
+    ``fit_intercept=False``, is not divided by :math:`\|x\|^2` and is stable while
+    :math:`\eta \|x\|^2 < 2`; a warning says when the scores run away, and beyond 1e100 a row is no
+    longer learned from.
+
+    The rank is the nearest of 1..k, halves upwards: ``thresholds_`` are 1.5, 2.5, ..., k - 0.5,
+    less the intercept.
 
     One pass over m rows of d features costs O(m (d + k)) time and O(d) memory.
 
@@ -39,9 +44,14 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     ----------
     eta : float, default=0.1
         The learning rate.
-    epochs : int, default=1
-        Passes of ``fit`` over the rows.
-    shuffle : bool, default=False
+    step : {"normalised", "plain"}, default="normalised"
+        Whether the learning rate is divided by the squared length of the row.
+    fit_intercept : bool, default=True
+        Whether a constant of 1 is learned from, too.
+    epochs : int or "auto", default="auto"
+        Passes of ``fit`` over the rows; "auto": until the loss no longer falls, at most 50. 1 with
+        ``shuffle=False`` is the papers' pass over a stream, and what ``partial_fit`` does.
+    shuffle : bool, default=True
         Whether ``fit`` takes the rows in a new random order in each pass.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         The inner product of rows: x.x', ``(gamma x.x' + coef0) ** degree``,
@@ -58,7 +68,7 @@ class WidrowHoff(KernelMixin, BaseEstimator):
         the others can replace best, and they take over its part. None: all that were learned from.
     label_order : array-like of shape (k,), default=None
         The labels from the lowest rank to the highest. None: the sorted labels of y.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seeds the shuffling.
 
     Attributes
@@ -68,7 +78,9 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     coef_ : ndarray of shape (d,)
         The weights w; in the dual ``dual_coef_``, one a kept row.
     thresholds_ : ndarray of shape (k-1,)
-        The halves between neighbouring ranks.
+        The halves between neighbouring ranks, less ``intercept_``.
+    intercept_ : float
+        The weight of the constant.
     support_vectors_ : ndarray or CSR matrix of shape (n_kept, d)
         With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
         ``support_`` holds their columns instead.
@@ -97,6 +109,8 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMixin._parameter_constraints,
         "eta": [Interval(Real, 0, None, closed="neither")],
+        "step": [StrOptions({"normalised", "plain"})],
+        "fit_intercept": ["boolean"],
     }
 
     _directions = ("w",)
@@ -105,17 +119,21 @@ class WidrowHoff(KernelMixin, BaseEstimator):
         self,
         eta: float = 0.1,
         *,
-        epochs: int = 1,
-        shuffle: bool = False,
+        step: str = "normalised",
+        fit_intercept: bool = True,
+        epochs: int | str = "auto",
+        shuffle: bool = True,
         kernel: str | Callable[[Any, Any], Any] = "linear",
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         budget: int | None = None,
         label_order: ArrayLike | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.eta = eta
+        self.step = step
+        self.fit_intercept = fit_intercept
         self.epochs = epochs
         self.shuffle = shuffle
         self.kernel = kernel
@@ -129,6 +147,7 @@ class WidrowHoff(KernelMixin, BaseEstimator):
     def _start(self, n_ranks: int, width: int) -> State:
         return {
             "w": np.zeros(width),
+            "intercept": np.zeros(1),
             "thresholds": np.arange(1, n_ranks) + 0.5,
             "counts": np.zeros(3, dtype=np.int64),
         }
@@ -137,17 +156,22 @@ class WidrowHoff(KernelMixin, BaseEstimator):
         return len(state["thresholds"]) + 1
 
     def _pass(self, stream: Stream, state: State) -> int:
-        w, thresholds = state["w"], state["thresholds"]
-        bad, peak = widrow_hoff(stream, float(self.eta), w, thresholds)
+        step = Step(float(self.eta), self.step == "normalised", bool(self.fit_intercept))
+        thresholds = state["thresholds"]
+        bad, peak = widrow_hoff(stream, step, state["w"], state["intercept"], thresholds)
         k = len(thresholds) + 1
         if peak > _FAR * k:
             warn_user(
                 f"WidrowHoff diverges: a score reached {peak:.1e} where ranks end at {k}; eta="
-                f"{self.eta} times the squared length of a row must stay below 2: lower eta or "
-                "scale the features",
+                f"{self.eta} must stay below 2, with step='plain' times the squared length of a "
+                "row: lower eta, or use step='normalised'",
                 ConvergenceWarning,
             )
         return bad
 
     def _learned(self, state: State) -> dict[str, Any]:
-        return {"thresholds_": state["thresholds"].copy(), "coef_": state["w"].copy()}
+        return {
+            "thresholds_": state["thresholds"] - state["intercept"],
+            "coef_": state["w"].copy(),
+            "intercept_": float(state["intercept"][0]),
+        }

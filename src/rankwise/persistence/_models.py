@@ -68,7 +68,7 @@ def save(
     >>> from pathlib import Path
     >>> import rankwise
     >>> from rankwise.ordinal import PRank
-    >>> model = PRank().fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    >>> model = PRank(epochs=1).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
     >>> path = Path(tempfile.mkdtemp()) / "grades.rankwise"
     >>> rankwise.save(model, path)
     >>> rankwise.load(path).partial_fit([[3.0]], [3]).n_rounds_

@@ -45,7 +45,8 @@ class ProjectionDisplay:
     >>> from rankwise.ordinal import PRank
     >>> from rankwise.plots import ProjectionDisplay
     >>> X, y = [[-2.0], [0.0], [2.0]], [1, 2, 3]
-    >>> ProjectionDisplay.from_estimator(PRank(epochs=20).fit(X, y), X, y).n_mistakes
+    >>> model = PRank(vote=None, epochs=20, shuffle=False).fit(X, y)
+    >>> ProjectionDisplay.from_estimator(model, X, y).n_mistakes
     0
     """
 

@@ -55,7 +55,8 @@ class DecisionRegionDisplay:
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import PolynomialFeatures, StandardScaler
     >>> X, y = make_ellipses(random_state=0)
-    >>> model = make_pipeline(StandardScaler(), PolynomialFeatures(2), PRank(epochs=300)).fit(X, y)
+    >>> last = PRank(vote=None, epochs=300, shuffle=False)
+    >>> model = make_pipeline(StandardScaler(), PolynomialFeatures(2), last).fit(X, y)
     >>> DecisionRegionDisplay.from_estimator(model, X, y).n_mistakes
     0
     """

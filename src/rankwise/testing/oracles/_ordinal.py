@@ -136,14 +136,19 @@ def _shortest(A: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.floa
     return -residual[:-1] / residual[-1]
 
 
-def widrow_hoff(X: ArrayLike, ranks: ArrayLike, k: int, eta: float) -> Iterator[Round]:
-    """Run Widrow-Hoff on the ranks; b are the fixed halves."""
+def widrow_hoff(
+    X: ArrayLike, ranks: ArrayLike, k: int, eta: float, *, normalised: bool = False
+) -> Iterator[Round]:
+    """Run Widrow-Hoff on the ranks; b are the fixed halves.
+
+    With ``normalised``, eta is divided by the squared length of each row.
+    """
     rows = np.asarray(X, dtype=np.float64)
     w = np.zeros(rows.shape[1])
     for x, y in zip(rows, np.asarray(ranks), strict=True):
         score = w @ x
         guess = int(np.clip(np.floor(score + 0.5), 1, k))
-        w = w + eta * (y - score) * x
+        w = w + eta * (y - score) * x / (x @ x if normalised else 1.0)
         yield Round(guess, w, np.arange(1.5, k))
 
 

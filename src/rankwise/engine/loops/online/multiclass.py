@@ -1,10 +1,11 @@
 """The multiclass perceptron pass. Twin: `rankwise.testing.oracles.multiclass_perceptron`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+from rankwise.engine.loops.online.prank import average
 from rankwise.engine.loops.online.stream import check_stream
 from rankwise.engine.loops.rows import axpy, dot, end_update
 from rankwise.engine.loops.shapes import check_shape, row_width
@@ -12,7 +13,24 @@ from rankwise.engine.loops.shapes import check_shape, row_width
 UNIFORM, MAX, PROPORTIONAL = 0, 1, 2
 
 
-def multiclass(stream: Any, update: int, W: Any) -> int:
+class Prototypes(NamedTuple):
+    """A direction and an intercept for each rank, and what their means need; updated in place.
+
+    Attributes
+    ----------
+    W, c : (k, d) and (k,)
+        The directions and the intercepts.
+    W_late, c_late : (k, d) and (k,)
+        The sums of their steps, each times its round, for `average`; empty if not wanted.
+    """
+
+    W: np.ndarray
+    c: np.ndarray
+    W_late: np.ndarray
+    c_late: np.ndarray
+
+
+def multiclass(stream: Any, update: int, prototypes: Prototypes, constant: float) -> int:
     """Run the perceptron over a stream, updating in place.
 
     Parameters
@@ -21,50 +39,77 @@ def multiclass(stream: Any, update: int, W: Any) -> int:
         The rows and ranks.
     update : int
         UNIFORM, MAX or PROPORTIONAL.
-    W : (k, d)
-        A direction for each rank.
+    prototypes : Prototypes
+        What is learned.
+    constant : float
+        The constant of each row, 1, or 0 if intercepts are not wanted.
 
     Returns
     -------
     int
         -1, or a row with a score that is not finite.
     """
-    check_shape("W", W, None, row_width(stream.rows, learning=True))
+    W, c, W_late, c_late = prototypes
+    width = row_width(stream.rows, learning=True)
+    check_shape("W", W, None, width)
+    check_shape("c", c, len(W))
+    averaged = len(c_late) > 0
+    check_shape("c_late", c_late, len(W) if averaged else 0)
+    check_shape("W_late", W_late, len(W) if averaged else 0, width)
     check_stream(stream, len(W))
-    return _multiclass(stream, update, W, np.empty((2, len(W))))
+    return _multiclass(stream, update, prototypes, constant, np.empty((2, len(W))))
 
 
 @compiled
-def _multiclass(stream, update, W, scratch):
+def _multiclass(stream, update, prototypes, constant, scratch):
     """``scratch``, (2, k), is for the scores of a row and for the shares of its rivals."""
     rows, ranks, order, counts, guesses = stream
-    wanted = guesses.shape[0] > 0
+    W, c, W_late, c_late = prototypes
+    wanted, averaged = guesses.shape[0] > 0, c_late.shape[0] > 0
     scores, shares = scratch[0], scratch[1]
+    W_mean, c_mean = np.empty(W_late.shape), np.empty(c_late.shape)
     rounds, mistakes, loss = counts[0], counts[1], counts[2]
     for n in range(ranks.shape[0]):
         i = order[n] if order.shape[0] > 0 else n
-        guess = 0
+        if wanted and averaged and rounds > 0:
+            average(c, c_late, rounds, c_mean)
+            for r in range(W.shape[0]):
+                average(W[r], W_late[r], rounds, W_mean[r])
+            guesses[n] = _best(rows, i, W_mean, c_mean, scores)
+        guess = _best(rows, i, W, c, scores)
         for r in range(W.shape[0]):
-            scores[r] = dot(rows, i, W[r])
             if not np.isfinite(scores[r]):
                 return i
-            if scores[r] > scores[guess]:
-                guess = r
-        rank = ranks[i]
-        if wanted:
+        if wanted and not (averaged and rounds > 0):
             guesses[n] = guess
+        rank = ranks[i]
         rounds += 1
         if guess != rank:
             mistakes += 1
             loss += abs(guess - rank)
             _share(scores, rank, guess, update, shares)
+            shares[rank] = -1.0
             for r in range(W.shape[0]):
                 if shares[r] != 0.0:
                     axpy(-shares[r], rows, i, W[r])
-            axpy(1.0, rows, i, W[rank])
-            end_update(rows, W, W[:0])
+                    c[r] -= shares[r] * constant
+                    if averaged:
+                        axpy(-shares[r] * rounds, rows, i, W_late[r])
+                        c_late[r] -= shares[r] * constant * rounds
+            end_update(rows, W, W_late)
     counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1
+
+
+@compiled
+def _best(rows, i, W, c, scores):
+    """Fill ``scores``, (k,), with those of row i; return the first of the largest."""
+    best = 0
+    for r in range(W.shape[0]):
+        scores[r] = dot(rows, i, W[r]) + c[r]
+        if scores[r] > scores[best]:
+            best = r
+    return best
 
 
 @compiled
