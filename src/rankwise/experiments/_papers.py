@@ -3,6 +3,7 @@
 The defaults of `rankwise.ordinal` are for tables; see the user guide.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,9 +11,11 @@ from rankwise import ordinal
 
 _PASS: dict[str, Any] = {"epochs": 1, "shuffle": False}
 
-PRank = partial(ordinal.PRank, vote=None, **_PASS)
-OAPRank = partial(ordinal.OAPRank, **_PASS)
-WidrowHoff = partial(ordinal.WidrowHoff, step="plain", fit_intercept=False, **_PASS)
-MulticlassPerceptron = partial(
+PRank: Callable[..., Any] = partial(ordinal.PRank, vote=None, **_PASS)
+OAPRank: Callable[..., Any] = partial(ordinal.OAPRank, **_PASS)
+WidrowHoff: Callable[..., Any] = partial(
+    ordinal.WidrowHoff, step="plain", fit_intercept=False, **_PASS
+)
+MulticlassPerceptron: Callable[..., Any] = partial(
     ordinal.MulticlassPerceptron, vote=None, fit_intercept=False, **_PASS
 )

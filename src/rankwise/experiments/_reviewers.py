@@ -236,7 +236,7 @@ def _kernel_ridge(problem: Problem, at: dict[str, float]) -> KernelRidge:
 
 def _ranksvm(problem: Problem, at: dict[str, float]) -> RankSVM:
     del problem
-    return RankSVM(at["C"], pair_weight="magnitude", kernel="precomputed")
+    return RankSVM(at["C"], power=1, pair_weight="magnitude", kernel="precomputed")
 
 
 class Method(NamedTuple):

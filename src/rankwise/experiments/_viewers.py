@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.bounds import prank_regret_bound
+from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.experiments._runs import Result, Setting
 from rankwise.metrics import rank_losses
 from rankwise.model_selection import progressive_validation
-from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.recommend import RatingTable
 
 Array = NDArray[np.float64]
@@ -190,7 +190,7 @@ def _append(X: Array, constant: float) -> Array:
 
 def _hoff(rate: float, X: Array, k: int) -> WidrowHoff:
     eta = rate / (float((X**2).sum(axis=1).mean()) or 1.0)
-    return WidrowHoff(eta, epochs=1, shuffle=False, label_order=range(1, k + 1))
+    return WidrowHoff(eta, label_order=range(1, k + 1))
 
 
 def _with_constant(rate: float, X: Array, k: int) -> tuple[WidrowHoff, Array]:

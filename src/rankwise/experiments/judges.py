@@ -17,11 +17,11 @@ from rankwise.datasets import read_cystic_fibrosis
 from rankwise.experiments._data import Films, absent, films, find
 from rankwise.experiments._figures import curve, legend, panels
 from rankwise.experiments._index import claim
+from rankwise.experiments._papers import OAPRank, PRank, WidrowHoff
 from rankwise.experiments._runs import Result, Setting, run_all, tidy
 from rankwise.experiments._trials import ETAS, INTERVAL, check_sizes, with_interval
 from rankwise.metrics import mean_interval, rank_losses
 from rankwise.model_selection import progressive_validation
-from rankwise.ordinal import OAPRank, PRank, WidrowHoff
 from rankwise.reports import Report, Table, Track
 
 Array = NDArray[np.float64]

@@ -89,7 +89,7 @@ def _decision(X: Floats, y: Classes, C: float) -> Scores:
 # Each learns from rows, classes and a setting, and returns how it scores rows.
 LEARNERS: dict[str, tuple[Callable[..., Scores], tuple[float, ...]]] = {
     "logistic regression": (_decision, COSTS),
-    "RankSVM": (lambda X, y, C: RankSVM(C).fit(X, y).predict, COSTS),
+    "RankSVM": (lambda X, y, C: RankSVM(C, power=1).fit(X, y).predict, COSTS),
     "RankBoost": (
         lambda X, y, n: RankBoost(int(n), random_state=0).fit(X, y).predict,
         (10, 30, 100),
