@@ -11,11 +11,11 @@ from rankwise import ordinal
 
 _PASS: dict[str, Any] = {"epochs": 1, "shuffle": False}
 
-PRank: Callable[..., Any] = partial(ordinal.PRank, vote=None, **_PASS)
-OAPRank: Callable[..., Any] = partial(ordinal.OAPRank, **_PASS)
-WidrowHoff: Callable[..., Any] = partial(
-    ordinal.WidrowHoff, step="plain", fit_intercept=False, **_PASS
-)
-MulticlassPerceptron: Callable[..., Any] = partial(
+Model = Callable[..., Any]
+
+PRank: Model = partial(ordinal.PRank, vote=None, **_PASS)
+OAPRank: Model = partial(ordinal.OAPRank, **_PASS)
+WidrowHoff: Model = partial(ordinal.WidrowHoff, step="plain", fit_intercept=False, **_PASS)
+MulticlassPerceptron: Model = partial(
     ordinal.MulticlassPerceptron, vote=None, fit_intercept=False, **_PASS
 )

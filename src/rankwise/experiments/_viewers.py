@@ -188,11 +188,11 @@ def _append(X: Array, constant: float) -> Array:
     return np.column_stack([X, np.full(len(X), constant)])
 
 
-def _hoff(rate: float, X: Array, k: int) -> WidrowHoff:
+def _hoff(rate: float, X: Array, k: int) -> Any:
     eta = rate / (float((X**2).sum(axis=1).mean()) or 1.0)
     return WidrowHoff(eta, label_order=range(1, k + 1))
 
 
-def _with_constant(rate: float, X: Array, k: int) -> tuple[WidrowHoff, Array]:
+def _with_constant(rate: float, X: Array, k: int) -> tuple[Any, Array]:
     rows = _append(X, _length(X))
     return _hoff(rate, rows, k), rows
