@@ -10,8 +10,10 @@ from typing import Any
 import click
 from rich.console import Console
 
+from rankwise.cli._duel import judge
 from rankwise.cli._shown import table_notes
 
+_COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie")
 _FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}
 
 
@@ -66,14 +68,15 @@ def compare(
     TABLE is csv, tsv, Parquet, Arrow, JSON lines, LETOR or a file of ratings, also within gzip; -
     is the standard input, and films a table that comes along. What it is evidence of is seen from
     its columns, or told by the options. The methods that fit are cross-validated beside plain ones;
-    the best is kept.
+    the best is kept. A table of contests gets the strengths of rankwise duel.
     """
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
-    from rankwise.comparison import read_table  # noqa: PLC0415
+    from rankwise.comparison import contests_of, read_table, recognise  # noqa: PLC0415
     from rankwise.persistence import save  # noqa: PLC0415
+    from rankwise.preference import BradleyTerry  # noqa: PLC0415
 
     said = Console(stderr=True, markup=False, emoji=False)
     with said.status("reading") as status:
@@ -91,9 +94,18 @@ def compare(
             part: column for part, column in options.items() if column is not None
         }
         named = told.keys() & {"target", "user", "item", "rating", "winner", "loser"}
+        told = ({} if named else read.roles) | told
+        columns = {part: told[part] for part in (*_COLUMNS, "ignore", "text") if part in told}
+        task = recognise(read.frame, **columns, order=_as_in(read.frame, order) or None)
+        if task.kind == "contests":
+            status.stop()
+            contests = contests_of(read.frame, task)
+            model = BradleyTerry(order_effect=contests.ordered)
+            judge(model, contests[:3], Path(table).name, out=out)
+            return
         found = run(
             read.frame,
-            **({} if named else read.roles) | told,
+            **told,
             order=_as_in(read.frame, order) or None,
             methods=methods or None,
             n_jobs=jobs,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from rankwise.cli._shown import examples
 from rankwise.reports import Report, Table
 from rankwise.reports._terminal import show
 
@@ -14,7 +15,12 @@ from rankwise.reports._terminal import show
 _SHOWN = 25
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "rankwise duel arena.csv --rater worker --out arena",
+        "rankwise duel chess.csv --first white --second black --outcome result",
+    )
+)
 @click.argument("contests", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--first", help="Column of the one item.  [default: left, model_a or first]")
 @click.option("--second", help="Column of the other.  [default: right, model_b or second]")
@@ -62,22 +68,42 @@ def duel(
     data = read_contests(contests, first=first, second=second, outcome=outcome)
     if rater is not None and rater not in data.others:
         raise click.ClickException(f"--rater {rater}: the columns are {', '.join(data.others)}")
+    given = None if rater is None else data.others[rater]
     model = BradleyTerry(ties=ties, order_effect=not no_order, level=level)
+    judge(model, (data.first, data.second, data.outcome), contests.name, rater=given, out=out)
+
+
+def judge(
+    model: Any, contests: tuple[Any, Any, Any], name: str, *, rater: Any = None, out: Path | None
+) -> None:
+    """Fit a `BradleyTerry`, print what it says, and write the report to a folder, if there is one.
+
+    Parameters
+    ----------
+    model : BradleyTerry
+        Unfitted.
+    contests : tuple of array-like
+        First, second and outcome.
+    name : str
+        Of the data.
+    rater : array-like, default=None
+        Who judged.
+    out : Path or None
+        The folder; the model is kept there too.
+    """
+    from rankwise.persistence import save  # noqa: PLC0415
+
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        model.fit(
-            data.first,
-            data.second,
-            data.outcome,
-            rater=None if rater is None else data.others[rater],
-        )
-    report = make_report(model, contests.name, [str(w.message) for w in said], draw=out is not None)
+        model.fit(*contests, rater=rater)
+    report = make_report(model, name, [str(w.message) for w in said], draw=out is not None)
     console = Console(markup=False, emoji=False)
     show(_short(report), console)
     if out is not None:
         paths = report.save(out)
         model.to_csv(out / "strengths.csv")
-        paths.append(out / "strengths.csv")
+        save(model, out / "model.rankwise")
+        paths += [out / "strengths.csv", out / "model.rankwise"]
         console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
 
 

@@ -8,15 +8,18 @@ from rankwise.comparison._columns import (
     prepare_like,
 )
 from rankwise.comparison._compare import Comparison, compare
+from rankwise.comparison._contests import Contests, contests_of
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._tables import TableFile, read_table
 
 __all__ = [
     "Columns",
     "Comparison",
+    "Contests",
     "TableFile",
     "Task",
     "compare",
+    "contests_of",
     "look_at_columns",
     "make_transformer",
     "prepare",

@@ -267,9 +267,11 @@ def compare(
 
         return compare_ratings(frame, task, quick, max_rows, timeout, n_jobs, random_state, said)
     if task.kind == "contests":
-        from rankwise.comparison._contests import compare_contests  # noqa: PLC0415
-
-        return compare_contests(frame, task)
+        raise ValueError(
+            f"these {len(frame):,} rows are contests ({task.why}), which one model explains: fit "
+            "rankwise.preference.BradleyTerry to what contests_of gives; to rank rows by a number, "
+            "name the column as target"
+        )
     whole = make_problem(frame, task, name=name)
     problem = whole.sample(max_rows or (20_000 if quick else 50_000), random_state)
     facts, odd = describe(frame, task, whole, problem)

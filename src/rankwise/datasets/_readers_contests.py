@@ -84,7 +84,7 @@ def read_contests(
     layout = Layout([Column(name, TEXT) for name in names], b",", DOUBLED, head.replace(b'"', b""))
     table, lines = read_table(source, layout, bad, encoding=encoding)
     rows = zip(*(table[name] for name in chosen), strict=True)
-    scores = [_score(*row) for row in rows]
+    scores = [contest_score(*row) for row in rows]
     kept = [i for i, score in enumerate(scores) if isinstance(score, float)]
     if len(kept) < len(scores):
         row = next(i for i, score in enumerate(scores) if isinstance(score, str))
@@ -116,7 +116,7 @@ def _choose(names: Sequence[str], wanted: Sequence[str | None], label: str) -> l
     return [str(name) for name in found]
 
 
-def _score(first: str, second: str, outcome: str) -> float | str:
+def contest_score(first: str, second: str, outcome: str) -> float | str:
     """Return what the first one got, or why that can't be told."""
     if not first or not second:
         return "an item has no name"
