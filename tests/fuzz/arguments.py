@@ -198,6 +198,7 @@ GOOD = {
     "kind": lambda w: w.choose("weak", "strong"),
     "auc_interval.method": lambda w: w.choose("score", "newcombe", "delong"),
     "kemeny.method": lambda w: w.choose("auto", "exact", "local"),
+    "chain": lambda w: w.choose("MC1", "MC2", "MC3", "MC4"),
     "order.method": lambda w: w.choose("quicksort", "degree"),
     "features": lambda w: w.choose("difference", lambda U, V: np.hstack([U - V, U])),
     "from_estimator.features": lambda w: [0],
