@@ -21,6 +21,7 @@ from rankwise.magnitude import MPRank
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.preference import BradleyTerry
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.reports import Report, Table
 from rankwise.testing.strategies import draw_rankings
@@ -74,6 +75,14 @@ class World:
     def ranker(self):
         model = self.choose(MPRank(), RankSVM(max_iter=20), RankBoost(5))
         return model.fit(self.real(self.n, self.d), self.grades())
+
+    def duels(self):
+        """Six items that all have won and lost, judged by two."""
+        first, second = np.divmod(np.arange(36), 6)
+        met = first != second
+        outcome = self.random.integers(0, 3, 30) / 2
+        outcome[:4] = [0, 1, 0.5, 0.5]
+        return BradleyTerry().fit(first[met], second[met], outcome, rater=np.arange(30) % 2)
 
     def saved(self):
         path = self.folder / "saved"
@@ -342,6 +351,52 @@ GOOD = {
         "x.soc",
     ),
     "read_cystic_fibrosis.path": _cystic_fibrosis,
+    **dict.fromkeys(["first", "winner"], lambda w: w.random.integers(0, 3, w.n)),
+    **dict.fromkeys(["second", "loser"], lambda w: w.random.integers(3, 6, w.n)),
+    "outcome": lambda w: w.random.integers(0, 3, w.n) / 2,
+    "covariates": lambda w: w.real(w.n, 1),
+    "predict_proba.covariates": lambda w: None,
+    "rater": lambda w: w.random.integers(0, 2, w.n),
+    "BradleyTerry.ties": lambda w: w.choose("davidson", "rao-kupper", "half"),
+    "fit_log.items": lambda w: list(range(w.k)),
+    "fit_log.log": lambda w: [(0, 1, 1.0), (1, 0, 0.5)],
+    **dict.fromkeys(
+        [f"{name}.kind" for name in ("covariance", "interval", "rank_interval", "effect_interval")],
+        lambda w: w.choose("sandwich", "model"),
+    ),
+    "prefer.u": lambda w: 0,
+    "prefer.v": lambda w: 3,
+    "to_csv.path": lambda w: w.folder / "strengths.csv",
+    "PlackettLuce.fit.items": lambda w: None,
+    "PlackettLuce.fit.sample_weight": lambda w: w.random.integers(1, 4, 4) / 2,
+    "next_pairs.model": World.duels,
+    **dict.fromkeys([f"{f}.goal" for f in ("next_pairs", "ask", "aask")], lambda w: "best"),
+    **dict.fromkeys([f"{f}.k" for f in ("next_pairs", "ask", "aask")], lambda w: None),
+    "aask.prefer": lambda w: by_mean_later,
+    **dict.fromkeys(
+        [
+            f"{name}Display.from_estimator.estimator"
+            for name in ("Strength", "WinMatrix", "Rater", "ContestCalibration")
+        ],
+        World.duels,
+    ),
+    **dict.fromkeys(
+        [f"{name}Display.names" for name in ("Strength", "WinMatrix", "Rater")],
+        lambda w: ["a", "b"],
+    ),
+    **dict.fromkeys(
+        [f"{c}Display.{p}" for c in ("Strength", "Rater") for p in ("middle", "low", "high")],
+        lambda w: [1.0, 2.0],
+    ),
+    **dict.fromkeys(
+        [f"ContestCalibrationDisplay.{p}" for p in ("expected", "observed")],
+        lambda w: [0.6, 0.8],
+    ),
+    "ContestCalibrationDisplay.n": lambda w: [4, 2],
+    "StrengthDisplay.label": lambda w: "strength",
+    "WinMatrixDisplay.shares": lambda w: [[np.nan, 0.2], [0.8, np.nan]],
+    **dict.fromkeys([f"read_contests.{c}" for c in ("first", "second", "outcome")], lambda w: None),
+    "read_contests.path": lambda w: w.file("left,right,winner\na,b,left\nb,a,tie\n", "duels.csv"),
     "save.model": lambda w: w.choose(
         w.ordinal(), w.ranker(), make_pipeline(MinMaxScaler(), PRank())
     ),

@@ -38,7 +38,7 @@ OTHER_ROOMS = {
 # Functions make these; their methods are attacked.
 RECORDS = {"Ranking", "Bound", "Concordance", "ComparablePairs", "DatasetInfo", "FeatureScore"}
 RECORDS |= {"AlternativesGap", "LeavePairOutResult", "ProgressiveResult", "Report", "Table"}
-RECORDS |= {"RatingTable", "TableSummary"}
+RECORDS |= {"RatingTable", "TableSummary", "GoodnessOfFit"}
 RECORDS |= {"TasteRanker", "TasteRanking", "Explanation", "Reason", "TasteErrors"}
 # What these are called for is to change a live person.
 CHANGES = {"TasteRanker.rate", "TasteRanker.prefer", "TasteRanker.forget"}
