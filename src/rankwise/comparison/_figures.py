@@ -109,11 +109,10 @@ def effects_figure(effects: list[Effect], measure: str) -> "Figure":
     shown = list(reversed(effects[:_TOP]))
     figure, ax = _axes(1.2 + 0.3 * len(shown))
     colors = [OTHERS if e.sign == 0 else OURS if e.sign > 0 else DOWN for e in shown]
-    marks = {1: " (+)", -1: " (\N{MINUS SIGN})", 0: ""}
     ax.barh(range(len(shown)), [e.worth for e in shown], color=colors, height=0.65)
-    ax.set_yticks(range(len(shown)), [_short(e.name) + marks[e.sign] for e in shown])
+    ax.set_yticks(range(len(shown)), [_short(e.name) + e.mark for e in shown])
     ax.axvline(0, color=OTHERS, linewidth=0.8)
-    ax.set_xlabel(f"what {measure} loses when the column is shuffled")
+    ax.set_xlabel(f"worsening of {measure} when the column is shuffled")
     return figure
 
 

@@ -25,6 +25,11 @@ class Effect(NamedTuple):
     worth: float
     sign: int
 
+    @property
+    def mark(self) -> str:
+        """The direction as a sign in brackets."""
+        return {1: " (+)", -1: " (\N{MINUS SIGN})", 0: ""}[self.sign]
+
 
 class Curve(NamedTuple):
     """Sizes of samples, and the measure on each fold (rows) for each size (columns)."""

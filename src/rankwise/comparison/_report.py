@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.comparison import _figures as draw
 from rankwise.comparison._code import lines_of
-from rankwise.comparison._looks import effects_of, learning_curve
+from rankwise.comparison._looks import Curve, Effect, effects_of, learning_curve
 from rankwise.comparison._methods import method_named
 from rankwise.metrics import mean_rank_loss_per_rank, pair_accuracy_interval
 from rankwise.reports import Report, Section, Table
@@ -64,24 +64,41 @@ def _verdict(row: "Row") -> str:
 
 def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
     """Return the report: advice and table, then a section for each question."""
+    findings = found.advice
+    if found.task.kind == "ratings":
+        looks = _tastes(found)
+    else:
+        progress("which columns matter")
+        method, setting = method_named(found.best), _setting(found)
+        measure, problem = found.measures[0], found.problem
+        effects = effects_of(method, setting, problem, measure, found.seed)
+        most = [effect.name + effect.mark for effect in effects[:3] if effect.worth > 0]
+        findings = findings + [f"What counts most: {', '.join(most)}."] * bool(most)
+        progress("does more data help")
+        curve = learning_curve(method, setting, problem, measure, found.seed)
+        looks = _looks(found, effects, curve)
+    code = lines_of(found, found.source)
+    text = "These lines fit the model that was kept, and save it."
     return Report(
         title or f"Which method ranks by {_target(found)}?",
         f"Taken for {found.facts['taken for']}.",
         [table_of(found)],
-        found.advice,
+        findings,
         {"which-method": draw.methods_figure(found)},
         [
             _reading(found),
-            *(_looks(found, progress) if found.task.kind != "ratings" else _tastes(found)),
+            *looks,
             _guarantee(found),
             _data(found),
-            Section(
-                "How do I fit it myself?",
-                ["These lines fit the model that was kept, and save it."],
-                code=lines_of(found, found.source),
-            ),
+            *[Section("How do I fit it myself?", [text], code=code)] * bool(code),
         ],
     )
+
+
+def _setting(found: "Comparison") -> dict[str, Any]:
+    """Return the setting that most folds have chosen."""
+    chosen = found.trials[found.best].settings
+    return max(chosen, key=chosen.count)
 
 
 def _target(found: "Comparison") -> str:
@@ -98,14 +115,8 @@ def _reading(found: "Comparison") -> Section:
     )
 
 
-def _looks(found: "Comparison", progress: Progress) -> list[Section]:
-    problem, measure = found.problem, found.measures[0]
-    method, tried = method_named(found.best), found.trials[found.best]
-    setting: dict[str, Any] = max(tried.settings, key=tried.settings.count)
-    progress("which columns matter")
-    effects = effects_of(method, setting, problem, measure, found.seed)
-    progress("does more data help")
-    curve = learning_curve(method, setting, problem, measure, found.seed)
+def _looks(found: "Comparison", effects: list[Effect], curve: Curve) -> list[Section]:
+    measure = found.measures[0]
     return [
         _errors(found),
         Section(
