@@ -195,9 +195,11 @@ def test_a_signal_saves_what_was_learned(graded, number, status):
     model = graded.with_name("m.rankwise")
     options = ["--target", "grade", "--labels", "1-4", "--model", model, "--every", 10**6]
     process = start(*options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    process.stdin.write("".join(graded.read_text().splitlines(keepends=True)[:11]))
-    process.stdin.flush()
-    assert len([process.stdout.readline() for _ in range(10)]) == 10
+    lines = graded.read_text().splitlines(keepends=True)
+    for part, n in [(lines[:2], 1), (lines[2:11], 9)]:
+        process.stdin.write("".join(part))
+        process.stdin.flush()
+        assert all(process.stdout.readline() for _ in range(n))
     process.send_signal(number)
     assert process.wait() == status
     process.stdin.close()

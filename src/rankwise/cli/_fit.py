@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankwise.cli._options import columns, table_argument
+from rankwise.cli._options import columns, split_names, table_argument
 from rankwise.cli._shown import as_json as json_option
 from rankwise.cli._shown import examples, note, show_json
 from rankwise.cli._writing import check_writable
@@ -34,9 +34,12 @@ from rankwise.cli._writing import check_writable
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file to write.",
 )
-@click.option("--ignore", multiple=True, metavar="COL", help="A column to leave out; repeatable.")
+@click.option("--ignore", callback=split_names, metavar="COL,...", help="Columns to leave out.")
 @click.option(
-    "--order", metavar="LIST", help="Grades that are texts, lowest first: poor,fair,good."
+    "--order",
+    callback=split_names,
+    metavar="LIST",
+    help="Grades that are texts, lowest first: poor,fair,good.",
 )
 @click.option(
     "--text",
@@ -51,8 +54,8 @@ def fit(
     table: Path,
     method: str | None,
     path: Path,
-    ignore: tuple[str, ...],
-    order: str | None,
+    ignore: list[str],
+    order: list[str],
     text: str,
     seed: int,
     as_json: bool,
@@ -68,9 +71,7 @@ def fit(
     from rankwise.cli._fitting import fit_table, read_task  # noqa: PLC0415
 
     check_writable(path, "--model")
-    options: dict[str, Any] = {"ignore": ignore, "text": text}
-    if order is not None:
-        options["order"] = [label.strip() for label in order.split(",")]
+    options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}
     frame, task = read_task(table, {k: v for k, v in parts.items() if v}, options)
     note(f"taken for {task.kind}: {task.why}")
     start = perf_counter()

@@ -22,6 +22,11 @@ table_argument = click.argument(
 )
 
 
+def split_names(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
+    """Return names that stand between commas."""
+    return [name.strip() for name in (value or "").split(",") if name.strip()]
+
+
 def columns(*parts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds options for the columns of a table."""
 

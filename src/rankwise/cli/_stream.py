@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rankwise.cli._options import split_names
 from rankwise.cli._shown import examples
 from rankwise.cli._writing import check_writable
 
@@ -16,7 +17,7 @@ _METHODS = ("averaged", "prank", "pa", "oap")
 @click.command(
     epilog=examples(
         "rankwise stream grades.csv --target grade --model grades.rankwise --out guesses.txt",
-        "tail -f log.jsonl | rankwise stream --target stars --labels 1-5 --model m.rankwise",
+        "tail -n +1 -f log.csv | rankwise stream --target stars --labels 1-5 --model m.rankwise",
     )
 )
 @click.argument(
@@ -35,7 +36,7 @@ _METHODS = ("averaged", "prank", "pa", "oap")
 @click.option(
     "--labels", metavar="LIST", help="All grades from the lowest up: 1-5, or poor,fair,good."
 )
-@click.option("--ignore", multiple=True, metavar="COL", help="A column to leave out; repeatable.")
+@click.option("--ignore", callback=split_names, metavar="COL,...", help="Columns to leave out.")
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
@@ -69,7 +70,7 @@ def stream(
     target: str,
     path: Path,
     labels: str | None,
-    ignore: tuple[str, ...],
+    ignore: list[str],
     method: str | None,
     out: Path | None,
     every: int,

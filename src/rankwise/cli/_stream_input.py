@@ -58,9 +58,9 @@ class Pieces:
         return b"".join(parts)
 
     def look(self, size: int, lines: int, stopped: list[int]) -> bytes:
-        """Return the start of the input, so many bytes and lines of it, which stay to be read."""
+        """Return the start of the input, so many bytes and lines of it; they stay to be read."""
         found = b""
-        while (len(found) < size or found.strip().count(b"\n") < lines) and not stopped:
+        while (len(found) < size or found.lstrip().count(b"\n") < lines) and not stopped:
             piece = self.read()
             if piece is None:
                 break

@@ -55,7 +55,8 @@ class Run:
             _check_same(known, self.path, target=target, labels=wanted, method=method)
             wanted = known.notes["labels"]
         size = 0 if known is None else known.notes["mark"][0]
-        head = self.pieces.look(size, 2, self.stopped)
+        # Whether grades are text is told by the labels, or by the first row.
+        head = self.pieces.look(size, 1 if wanted else 2, self.stopped)
         self.rows = _rows_of(head, self.pieces, target, ignore, wanted)
         if known is None:
             chosen = wanted or self._labels()

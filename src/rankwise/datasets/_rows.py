@@ -18,6 +18,7 @@ from rankwise.engine.loops.text import DOUBLED, REAL, TEXT
 _LARGEST = 1e100
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = (b",", b"\t", b";", b"|", b"::")
+_NUMBERS = {int, float, bool}
 # A quote that is open for so many bytes is no quote.
 _LONGEST = 2**20
 _TURNED = "; is it text or a category? Leave the column out with --ignore, or fit a table instead"
@@ -90,6 +91,7 @@ class Rows:
         columns = [Column(name, kinds.get(name, REAL)) for name in names]
         self._layout = Layout(columns, self.separator, DOUBLED)
         self._kinds = np.array([column.kind for column in columns])
+        self._pick = itemgetter(*self.features, target)
         self._places = [names.index(name) for name in self.features]
 
     def read(self, piece: bytes) -> Block:
@@ -160,29 +162,56 @@ class Rows:
         return Block(columns, target, offset, lines, (line, f"{why}{hint}"))
 
     def _read_json(self, piece: bytes) -> Block:
-        pick = itemgetter(*self.features, self.target)
-        rows, targets, lines = [], [], []
-        size, problem = 0, (0, "")
-        for number, line in enumerate(piece.split(b"\n")[:-1], start=1):
+        lines = piece.split(b"\n")[:-1]
+        numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+        try:
+            rows = self._rows_together([lines[number - 1] for number in numbers])
+            return self._json_block(rows, len(piece), numbers)
+        except (ValueError, TypeError, KeyError):
+            return self._read_json_slowly(lines)
+
+    def _rows_together(self, lines: list[bytes]) -> list[Any]:
+        """Return the values of all rows, features first; any mistake is an exception."""
+        if not all(line.strip()[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines):
+            raise ValueError("a line is no object")
+        rows = list(map(self._pick, json.loads(b"[" + b",".join(lines) + b"]")))
+        known = {str} if self.as_text else _NUMBERS
+        types = {type(row[-1]) for row in rows}
+        of_features = {type(value) for row in rows for value in row[:-1]}
+        if len(rows) != len(lines) or not (types <= known and of_features <= _NUMBERS):
+            raise ValueError("a value is of another type")
+        return rows
+
+    def _json_block(
+        self, rows: list[Any], size: int, numbers: list[int], problem: tuple[int, str] = (0, "")
+    ) -> Block:
+        columns = np.array([row[:-1] for row in rows], np.float64).reshape(-1, len(self.features))
+        target = np.array([row[-1] for row in rows], object if self.as_text else np.float64)
+        return Block(
+            np.ascontiguousarray(columns.T), target, size, np.array(numbers, np.int64), problem
+        )
+
+    def _read_json_slowly(self, lines: list[bytes]) -> Block:
+        """Read line by line up to the first mistake, and say what it is."""
+        rows: list[Any] = []
+        numbers: list[int] = []
+        size = 0
+        for number, line in enumerate(lines, start=1):
             if line.strip():
                 try:
-                    *values, target = pick(json.loads(line))
-                    self._check_json(values, target)
+                    row = self._pick(json.loads(line))
+                    self._check_json(row[:-1], row[-1])
                 except KeyError as error:
-                    problem = (number, f"it has no {error}")
-                    break
+                    return self._json_block(rows, size, numbers, (number, f"it has no {error}"))
                 except (ValueError, TypeError) as error:
-                    problem = (number, " ".join(str(error).split()))
-                    break
-                rows.append(values)
-                targets.append(target)
-                lines.append(number)
+                    why = " ".join(str(error).split())
+                    return self._json_block(rows, size, numbers, (number, why))
+                rows.append(row)
+                numbers.append(number)
             size += len(line) + 1
-        columns = np.array(rows, dtype=np.float64).reshape(-1, len(self.features)).T
-        target = np.array(targets, dtype=object if self.as_text else np.float64)
-        return Block(np.ascontiguousarray(columns), target, size, np.array(lines, int), problem)
+        return self._json_block(rows, size, numbers)
 
-    def _check_json(self, values: list[Any], target: Any) -> None:
+    def _check_json(self, values: Sequence[Any], target: Any) -> None:
         if not all(isinstance(value, int | float) for value in values):
             bad = next(i for i, value in enumerate(values) if not isinstance(value, int | float))
             shown = shortened(values[bad])
