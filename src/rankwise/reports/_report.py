@@ -105,13 +105,6 @@ class Report:
     figures: "dict[str, Figure]" = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
 
-    def all_figures(self) -> "dict[str, Figure]":
-        """Return the figures of the report and of its sections."""
-        found = dict(self.figures)
-        for section in self.sections:
-            found |= section.figures
-        return found
-
     def save(
         self, folder: str | Path, formats: Sequence[str] = ("csv", "json", "md", "html")
     ) -> list[Path]:
@@ -133,7 +126,11 @@ class Report:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        beside = self.all_figures() if set(formats) != {"html"} else {}
+        beside = dict(self.figures)
+        for section in self.sections:
+            beside |= section.figures
+        if set(formats) == {"html"}:
+            beside = {}
         for name, figure in beside.items():
             paths.append(folder / f"{name}.png")
             with replacing(paths[-1]) as temporary:
