@@ -174,3 +174,18 @@ def test_categories_read_as_floats_are_the_same_categories():
     transformer = make_transformer(columns).fit(prepare(frame, columns))
     new = pd.DataFrame({"code": [1.0, np.nan]})
     assert transformer.transform(prepare_like(new, transformer)).tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_frames_of_all_kinds():
+    import polars as pl
+
+    frame = pl.DataFrame({"a": range(N), "grade": _cycle(1, 2)})
+    assert recognise(frame, ignore=[]).roles == {"target": "grade"}
+    numbers = pd.DataFrame(RNG.normal(size=(N, 3)))
+    task = recognise(numbers)
+    assert (task.roles, task.columns.numbers) == ({"target": "2"}, ["0", "1"])
+    assert recognise(numbers, ignore="1").columns.numbers == ["0"]
+    with pytest.raises(ValueError, match="frame=ndarray must be a dataframe"):
+        recognise(numbers.to_numpy())
+    with pytest.raises(ValueError, match="two columns are named '1'"):
+        recognise(pd.DataFrame(np.ones((9, 2)), columns=[1, "1"]))

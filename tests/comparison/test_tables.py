@@ -4,6 +4,8 @@ import gzip
 import io
 import os
 import sys
+import warnings
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -173,3 +175,24 @@ def test_a_table_too_large_for_the_memory_is_refused(tmp_path, monkeypatch):
         read_table(path)
     monkeypatch.setattr(_tables, "_free_memory", lambda: None)
     assert len(read_table(path).frame) == 1000
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "letor", "preflib"])
+def test_damaged_files_are_read_or_refused(name, tmp_path):
+    path = tmp_path / "table"
+    if name in WRITERS:
+        WRITERS[name][1](path.with_suffix(".xlsx") if name == "xlsx" else path)
+        path = path.with_suffix(".xlsx") if name == "xlsx" else path
+    else:
+        path.write_text(PREFLIB if name == "preflib" else "2 qid:7 1:0.5 3:1\n0 qid:7 2:.25\n" * 5)
+    whole = path.read_bytes()
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        raw = bytearray(whole)
+        for _ in range(random.integers(1, 4)):
+            raw[random.integers(len(raw))] = random.integers(256)
+        path.write_bytes(raw[: random.integers(1, 2 * len(raw))])
+        with warnings.catch_warnings(), suppress(ValueError, OSError):
+            warnings.simplefilter("ignore", UserWarning)
+            table = read_table(path)
+            assert table.rankings or len(table.frame)

@@ -30,6 +30,7 @@ from fuzz.damages import damage
 # Rooms and names that are not attacked, with the reason.
 OTHER_ROOMS = {
     "cli": "a command line, tested by its own fuzz",
+    "comparison": "fits for seconds; damaged files and tables are in tests/comparison",
     "engine": "not public",
     "experiments": "minutes each, and their arguments are sizes",
     "testing": "checks that fail on purpose",
@@ -38,7 +39,7 @@ OTHER_ROOMS = {
 # Functions make these; their methods are attacked.
 RECORDS = {"Ranking", "Bound", "Concordance", "ComparablePairs", "DatasetInfo", "FeatureScore"}
 RECORDS |= {"AlternativesGap", "LeavePairOutResult", "ProgressiveResult", "Report", "Table"}
-RECORDS |= {"RatingTable", "TableSummary", "GoodnessOfFit"}
+RECORDS |= {"RatingTable", "TableSummary", "GoodnessOfFit", "Section"}
 RECORDS |= {"TasteRanker", "TasteRanking", "Explanation", "Reason", "TasteErrors"}
 # What these are called for is to change a live person.
 CHANGES = {"TasteRanker.rate", "TasteRanker.prefer", "TasteRanker.forget"}

@@ -14,6 +14,7 @@ from rankwise.ordinal import PRank
 # A large number is a fair request here, for much memory or time.
 SIZES = {"n_samples", "n_estimators", "epochs", "n_pairs", "max_iter", "max_passes", "n_jobs", "m"}
 SIZES |= {"repeats", "grid_resolution", "n", "time_limit", "timeout", "n_ranks", "max_concurrency"}
+SIZES |= {"min_ratings"}
 SIZES |= {"n_features", "degree"}
 
 # What replaces an argument, whatever it was.

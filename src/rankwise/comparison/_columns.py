@@ -38,6 +38,19 @@ class Columns(NamedTuple):
         return [*self.numbers, *self.categories, *self.dates, *self.texts]
 
 
+def as_frame(frame: Any) -> "DataFrame":
+    """Return a table as a pandas frame whose columns are named by texts."""
+    pd = pandas()
+    found = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    if not isinstance(found, pd.DataFrame):
+        raise ValueError(f"frame={type(frame).__name__} must be a dataframe of pandas or polars")
+    named = found.rename(columns=str)
+    if named.columns.duplicated().any():
+        twice = named.columns[named.columns.duplicated()][0]
+        raise ValueError(f"two columns are named {twice!r}: rename one of them")
+    return named
+
+
 def look_at_columns(frame: "DataFrame", names: Sequence[str], *, text: str = "refuse") -> Columns:
     """Tell what columns hold.
 

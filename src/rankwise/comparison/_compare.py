@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from rankwise.comparison._columns import as_frame
 from rankwise.comparison._describe import describe
 from rankwise.comparison._measures import Measure, measures_of
 from rankwise.comparison._methods import METHODS, Method, method_named, methods_for
@@ -19,6 +20,7 @@ from rankwise.comparison._problem import Problem, make_folds, make_problem
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import corrected_interval, corrected_test, holm
 from rankwise.comparison._trials import Trials, choose, fit, run
+from rankwise.engine.arguments import check_whole
 from rankwise.engine.solvers.child import Child, ChildError
 
 if TYPE_CHECKING:
@@ -256,12 +258,15 @@ def compare(
     >>> [row.name for row in found.rows]
     ['PRank, averaged', 'best column', 'constant']
     """
+    frame = as_frame(frame)
     said = progress or (lambda _: None)
-    dropped = [*ignore, *([name] if name is not None else [])]
+    dropped = [*([ignore] if isinstance(ignore, str) else ignore), *([name] if name else [])]
     task = recognise(
         frame, target=target, query=query, user=user, item=item, rating=rating, winner=winner,
         loser=loser, tie=tie, ignore=dropped, order=order, text=text,
     )  # fmt: skip
+    if max_rows is not None:
+        check_whole(max_rows, "max_rows")
     if task.kind == "ratings":
         from rankwise.comparison._ratings import compare_ratings  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.comparison._columns import Columns, look_at_columns
+from rankwise.comparison._columns import Columns, as_frame, look_at_columns
 from rankwise.datasets._files import pandas
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def recognise(
     winner, loser, tie : str, default=None
         The columns of contests; ``tie`` is true where nobody won. ``winner`` may also hold the
         name of one of two other columns, such as left and right.
-    ignore : sequence of str, default=()
+    ignore : str or sequence of str, default=()
         Columns to leave out.
     order : sequence, default=None
         The grades, lowest first, if they are texts.
@@ -130,6 +130,8 @@ def recognise(
         "tie": tie,
     }
     given = {part: name for part, name in named.items() if name is not None}
+    frame = as_frame(frame)
+    ignore = [ignore] if isinstance(ignore, str) else list(ignore)
     _check_names(frame, [*given.values(), *ignore])
     seen = [name for name in frame.columns if name not in ignore]
     if not len(frame):

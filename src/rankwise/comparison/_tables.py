@@ -12,7 +12,6 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -160,7 +159,10 @@ def _guarded(path: Path, what: str, read: Callable[[BytesIO], Any]) -> TableFile
     data = BytesIO(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw)
     try:
         frame = read(data)
-    except (OSError, ValueError, KeyError, BadZipFile) as error:  # what pyarrow and openpyxl raise
+    # pyarrow and openpyxl end in a dozen exceptions on a damaged file, zlib's among them
+    except Exception as error:
+        if isinstance(error, ImportError | MemoryError):
+            raise
         raise ValueError(f"{path}: a damaged {what} file: {error}") from error
     return _checked(path, what, frame)
 

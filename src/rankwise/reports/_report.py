@@ -115,13 +115,6 @@ class Report:
     links: dict[str, str] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
 
-    def all_figures(self) -> "dict[str, Figure]":
-        """Return the figures of the report and of its sections."""
-        found = dict(self.figures)
-        for section in self.sections:
-            found |= section.figures
-        return found
-
     def save(
         self,
         folder: str | Path,
@@ -148,7 +141,11 @@ class Report:
             raise ValueError(f"formats={sorted(unknown)} are not among {sorted(FORMATS)}")
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        beside = self.all_figures() if set(formats) != {"html"} else {}
+        beside = dict(self.figures)
+        for section in self.sections:
+            beside |= section.figures
+        if set(formats) == {"html"}:
+            beside = {}
         files = {f"{figure}.png": png(drawn) for figure, drawn in beside.items()}
         if self.results:
             files["results.csv"] = results_csv(self.results).encode()
