@@ -70,8 +70,8 @@ VARIANTS = {
         {"kernel": "rbf", "C": 10.0},
         {"power": 2, "kernel": "poly", "degree": 2},
     ],
-    "TopPush": [{}, {"C": 10.0}, {"kernel": "rbf", "C": 10.0}],
-    "AccuracyAtTop": [{}, {"power": 2, "C": 10.0, "tau": 0.3}, {"kernel": "rbf", "C": 10.0}],
+    "TopPush": [{}, {"kernel": "rbf", "C": 10.0}],
+    "AccuracyAtTop": [{}, {"power": 2, "tau": 0.3, "kernel": "rbf", "C": 10.0}],
 }
 ESTIMATORS = [
     estimator(**params)

@@ -6,14 +6,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import brentq
+from scipy.optimize import brentq, nnls
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.engine.loops.pairs.levels import raise_levels
 from rankwise.engine.pairs import TopCosts
 from rankwise.engine.solvers.newton import WholeRows, minimise
-from rankwise.engine.solvers.push import push
+from rankwise.engine.solvers.push import _nonnegative, push
 from rankwise.pairwise import AccuracyAtTop, TopPush
 
 
@@ -148,15 +148,30 @@ def test_kernels_are_the_same_model():
             assert_allclose(np.diff(model.predict(X @ X.T)), np.diff(scores), atol=1e-3)
 
 
-def test_wide_rows_are_solved_by_newton():
+def test_wide_rows_are_solved_by_newton(monkeypatch):
+    X, y, _, _ = make(4, m=300, d=30)
+    best = TopPush(5.0, tol=1e-7).fit(X, y)
+    monkeypatch.setattr("rankwise.pairwise._top.MOST_FEATURES", 10)
+    for rows in (X, csr_array(X)):
+        model = TopPush(5.0).fit(rows, y)
+        assert model.n_iter_ > best.n_iter_
+        assert model.objective_ == pytest.approx(best.objective_, rel=1.1e-4)
+
+
+@pytest.mark.parametrize("shape", [(20, 30), (30, 20), (40, 40)])
+def test_nonnegative_least_squares(shape):
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(600, 520)) / 20, np.arange(600) % 3 == 0
-    X[y, 0] += 0.5
-    C = 5.0
-    model = TopPush(C).fit(X, y)
-    costs = TopCosts(y, np.zeros(600, dtype=int), np.ones(600), tau=None, power=2)
-    best = push(X, costs.ups, costs.v, costs.below, C, tol=1e-6, max_iter=200)
-    assert model.objective_ == pytest.approx(best.objective, rel=1.1e-4)
+    for kind in range(4):
+        A, b = random.normal(size=shape), random.normal(size=shape[0])
+        if kind == 1:
+            A = np.abs(A)
+        if kind == 2:
+            A[:, 1::2] = A[:, ::2]  # columns twice
+        if kind == 3:
+            b = -A @ np.ones(shape[1])
+        x = _nonnegative(A, b)
+        assert x.min() >= 0
+        assert np.linalg.norm(A @ x - b) == pytest.approx(nnls(A, b)[1], rel=1e-9, abs=1e-9)
 
 
 def test_thresholds_bound_the_quantile():

@@ -105,8 +105,8 @@ class TopPush(TopRanker):
 
     Few negatives are ever the highest. The solver keeps those in play, solves their quadratic
     programme, and looks for others: usually three to ten passes over X, each in linear time, and
-    O(n_positives n_features^2) once. With queries, kernels or more than 500 features, Newton's
-    method on a rounded maximum. Both end with a certificate, ``duality_gap_``.
+    O(n_positives n_features^2) once. With queries or more than 3,000 features, Newton's method on
+    a rounded maximum, which takes far more. Both end with a certificate, ``duality_gap_``.
 
     Parameters
     ----------
