@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.engine.solvers import stumps
-from rankwise.engine.solvers.boosting import repetitions
+from rankwise.engine.solvers.boosting import proportions
 from rankwise.metrics import exponential_pair_loss, ndcg_score
 from rankwise.pairwise import RankBoost
 
@@ -103,11 +103,16 @@ def test_weights_count_by_their_proportions_and_as_repetitions(options, graded_r
     assert_allclose(one.predict(X), two.predict(X), atol=1e-9)
 
 
-def test_repetitions():
-    assert_array_equal(repetitions(np.array([1.0, 3.0, 2.0])), [1, 3, 2])
-    assert_array_equal(repetitions(np.array([0.2, 0.3])), [2, 3])
-    assert_array_equal(repetitions(np.array([5.0, 5.0])), [1, 1])
-    assert_array_equal(repetitions(np.array([1.0, np.pi])), [1, 1])
+def test_proportions_of_weights():
+    for weight, copies in (
+        ([1.0, 3.0, 2.0], [1, 3, 2]), ([0.2, 0.3], [2, 3]), ([5.0, 5.0], [1, 1]),
+    ):  # fmt: skip
+        found = proportions(np.array(weight))
+        assert_array_equal(found[0], copies)
+        assert_array_equal(found[1], copies)
+    weight, copies = proportions(np.array([1.0, np.pi]))
+    assert_array_equal(copies, [1, 1])
+    assert_allclose(weight, [2 / (1 + np.pi), 2 * np.pi / (1 + np.pi)])
 
 
 def test_many_queries_take_the_edge_by_themselves(graded_rows):

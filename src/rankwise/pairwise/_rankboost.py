@@ -1,6 +1,7 @@
 """RankBoost: a score that is a sum of steps or trees, learned from pairs that are never formed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,21 +16,28 @@ from rankwise.engine._sklearn import Interval, StrOptions
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
-from rankwise.engine.pairs import Pairs, count_pairs
+from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
-from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, repetitions
-from rankwise.engine.solvers.slopes import gradient_of
-from rankwise.engine.solvers.stumps import PairRounds, StumpRounds, few_groups
-from rankwise.engine.solvers.trees import Limits, Trees
+from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, proportions
+from rankwise.engine.solvers.stumps import Rounds
 from rankwise.pairwise._ensemble import FeatureScore, Forest, Stumps
+from rankwise.pairwise._rounds import (
+    Judge,
+    Relation,
+    Stopping,
+    check_gains,
+    learner_of,
+    misranked_share,
+    misranking,
+    split_rows,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Judge = Callable[[Floats], float]
-Relation = AllPairs | GivenPairs
-
-# The highest grade that NDCG is made for: gains of higher ones leave no digits for lower ones.
-MOST_GAIN = 50
+# What is there after some ways to fit, and not after others.
+LEARNED_IN_SOME_WAYS = (
+    "alphas_", "children_", "criterion_", "leaf_values_", "tree_starts_", "validation_loss_",
+)  # fmt: skip
 
 
 class RankBoost(RankerMixin, BaseEstimator):
@@ -48,12 +56,19 @@ class RankBoost(RankerMixin, BaseEstimator):
     errs on no pair has no finite one. Boosting ends early when no base ranker lowers the loss.
 
     The pairs are never formed: their weights are products of a factor of each row. A round takes
-    O(n d + d bins k) for d features, k groups of equal query and target, up to 32, and n rows on
-    the smaller side of the last cut. For more groups, as with real-valued targets,
-    ``criterion="edge"`` takes O(m d) for m rows, and ``"loss"`` O(m d log bins): there "edge" is
-    several times faster. CSR rows take O(entries) in place of O(n d) or O(m d), but for that last
-    case. Memory is a byte an entry, or four with ``max_bins=None``, and at most as much again, or
-    16 MB, for histograms.
+    O(n d + d bins k) for d features, k groups of equal query and target, and n rows on the smaller
+    side of the last cut; ``criterion="edge"`` takes O(m d) for m rows and any number of groups. CSR
+    rows take O(entries) in place of O(n d) or O(m d). Memory is a byte an entry, or four with
+    ``max_bins=None``, and at most as much again, or 16 MB, for histograms.
+
+    With more than two leaves, another rate or loss, or ``pair_weight="ndcg"``, a round is a
+    second-order step: with g and h gradient and diagonal Hessian of the loss, it grows a tree, best
+    split first, whose leaves add
+    :math:`-\nu \sum g / (\sum h + \lambda \bar h)`. ``max_leaf_nodes=31, learning_rate=0.1`` are
+    usual; for the order at the top of lists also ``pair_weight="ndcg"``. The exponential loss takes
+    O(m) a round beside the histograms, O(m d log leaves) if splits are even. The logistic loss and
+    "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid of 512 scores.
+    Histograms of a tree take 16 bytes a leaf, feature and bin.
 
     Parameters
     ----------
@@ -62,46 +77,73 @@ class RankBoost(RankerMixin, BaseEstimator):
     max_bins : int or None, default=255
         The features are cut at quantiles (of 20,000 rows at random, if there are more) into so
         many bins at most. None: every cut between two different values.
-    criterion : {"loss", "edge"}, default="loss"
-        Whether a round takes the base ranker with the smallest Z, or that with the largest
-        :math:`|\epsilon_+ - \epsilon_-|`, which is the steepest.
-    pair_weight : {"uniform", "magnitude"}, default="uniform"
-        Whether a pair weighs 1 or :math:`y_j - y_i`, beside its row weights; the loss is then the
-        weighted mean.
+    criterion : {"auto", "loss", "edge"}, default="auto"
+        Whether a round of RankBoost takes the base ranker with the smallest Z, or that with the
+        largest :math:`|\epsilon_+ - \epsilon_-|`, which is the steepest. "auto" is "loss" for up to
+        32 groups of equal query and target, or if they have more rows than bins on average, and
+        "edge" for more, as with many queries or real-valued targets.
+    pair_weight : {"uniform", "magnitude", "ndcg"}, default="uniform"
+        Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
+        changed places, at the present scores; beside its row weights.
+    max_leaf_nodes : int, default=2
+        Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.
+    max_depth : int or None, default=None
+        Most splits on the way to a leaf.
+    min_samples_leaf : int, default=20
+        The least number of rows of a leaf of second-order steps.
+    l2 : float, default=10.0
+        :math:`\lambda`, in rows of mean curvature :math:`\bar h`, for second-order steps.
+    learning_rate : float, default=1.0
+        :math:`\nu`, the share of a second-order step that is taken.
+    loss : {"auto", "exponential", "logistic"}, default="auto"
+        What a pair costs, :math:`e^{-(s_j - s_i)}` or :math:`\log(1 + e^{-(s_j - s_i)})`. "auto" is
+        the former. Second-order steps scale the gradient of each query by
+        :math:`\log_2(1 + S) / S`, with S the sum of its size.
     n_iter_no_change : int or None, default=None
-        If given, a part of the data is set aside, and boosting ends when its loss has had no new
-        low for so many rounds. Rounds after the lowest are dropped.
+        If given, a part of the data is set aside, and boosting ends when the share of its misranked
+        pairs, averaged over so many rounds, has had no new low for so many. Rounds after the
+        lowest are dropped.
     validation_fraction : float, default=0.1
         The part that is set aside: of the queries if there are some, of the rows or pairs
         otherwise.
     n_jobs : int, default=None
-        Threads that share features and rows; None means 1, -1 all cores. The result does not depend
-        on it.
+        Threads that share the features; None means 1, -1 all cores. The result does not depend on
+        it.
     random_state : int, RandomState instance or None, default=None
         Draws the sample for the bins and the part that is set aside.
 
     Attributes
     ----------
-    features_ : ndarray of shape (n_rounds,)
-        The feature of each base ranker.
-    cutpoints_ : ndarray of shape (n_rounds,)
+    features_ : ndarray of shape (n_nodes,)
+        The feature of each node; base rankers have one each.
+    cutpoints_ : ndarray of shape (n_nodes,)
         Its cut; -inf for one that tells missing values from others.
-    missing_above_ : ndarray of shape (n_rounds,)
-        Whether it is 1 where the feature is missing. Learned if some were missing; otherwise
+    missing_above_ : ndarray of shape (n_nodes,)
+        Whether a missing value counts as above the cut. Learned if some were missing; otherwise
         missing values go with the larger part of the rows.
     alphas_ : ndarray of shape (n_rounds,)
-        The steps.
+        With two leaves, the steps.
+    tree_starts_ : ndarray of shape (n_rounds + 1,)
+        With more leaves, the first node of each tree; leaves are as many and one more a tree.
+    children_ : ndarray of shape (n_nodes, 2)
+        With more leaves, the next node of the tree below and above the cut, or ~leaf.
+    leaf_values_ : ndarray of shape (n_leaves,)
+        With more leaves, what each adds to the score.
+    criterion_ : {"loss", "edge"}
+        What base rankers were chosen by; absent for second-order steps.
     train_loss_ : ndarray of shape (n_rounds,)
-        The loss after each round.
+        The exponential loss after each round, over its first value. For pairs that are summed one
+        by one, logistic or "ndcg", the mean slope of the loss over the pairs.
     validation_loss_ : ndarray
-        With ``n_iter_no_change``, the loss of the part set aside after each round, the dropped
-        ones too.
+        With ``n_iter_no_change``, the smoothed share of misranked pairs of the part set aside after
+        each round, the dropped ones too.
     feature_importances_ : ndarray of shape (n_features,)
-        The share of each feature in the fall of the logarithm of the training loss.
+        The share of each feature in the fall of the logarithm of the training loss, or in the gain
+        of the splits.
     features_with_missing_ : ndarray
         The features that had missing values.
     n_pairs_ : int
-        The number of pairs P. Row weights that are whole numbers count as repetitions.
+        The number of pairs P. Row weights in the proportions of whole numbers count as repetitions.
     n_dropped_pairs_ : int
         Pairs given to ``fit_pairs`` that have no weight or consist of one row twice.
     n_queries_ : int
@@ -132,6 +174,10 @@ class RankBoost(RankerMixin, BaseEstimator):
     0.9
     >>> model.feature_importances_.round(1)
     array([0.4, 0.6, 0. , 0. , 0. ])
+    >>> y = np.digitize(X[:, 0] * X[:, 1], [0.0, 1.0])
+    >>> trees = RankBoost(max_leaf_nodes=31, learning_rate=0.1).fit(X[:1000], y[:1000])
+    >>> round(trees.score(X[1000:], y[1000:]), 1)
+    1.0
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -221,24 +267,18 @@ class RankBoost(RankerMixin, BaseEstimator):
         data = check_ranked(self, X, y, qid, sample_weight, missing=True)
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, and a pair takes two")
-        self._check_gains(data.y)
+        if self.pair_weight == "ndcg":
+            check_gains(data.y)
         random = check_random_state(self.random_state)
-        counts = repetitions(data.weight)
-        weight = counts.astype(np.float64)
-        if not np.allclose(weight * data.weight.sum() / weight.sum(), data.weight, rtol=1e-9):
-            weight = data.weight / data.weight.mean()
+        weight, counts = proportions(data.weight)
         data = data._replace(weight=weight)
         kept = left_out = np.arange(len(data.y))
         judge: Judge | None = None
         if self.n_iter_no_change is not None:
             self._pairs(data, kept).check_comparable()
-            kept, left_out = self._split(data, random)
+            kept, left_out = split_rows(data, self.validation_fraction, random)
             held = self._pairs(data, left_out)
-
-            def judge(scores: Floats) -> float:
-                found = count_pairs(held, scores[left_out])
-                return (found.misranked + 0.5 * found.tied) / found.comparable
-
+            judge = partial(misranking, held, left_out)
         pairs = self._pairs(data, kept)
         if judge is not None and not min(held.one_sided_weight, pairs.one_sided_weight) > 0:
             raise ValueError(
@@ -296,11 +336,7 @@ class RankBoost(RankerMixin, BaseEstimator):
             worse, better = given[order[:n_left_out]].T
             share = weight[order[:n_left_out]] / weight[order[:n_left_out]].sum()
             given, weight = given[order[n_left_out:]], weight[order[n_left_out:]]
-
-            def judge(scores: Floats) -> float:
-                wrong = np.sign(scores[worse] - scores[better])
-                return float(share @ (0.5 + 0.5 * wrong))
-
+            judge = partial(misranked_share, worse, better, share)
         worse_rows, better_rows = np.ascontiguousarray(given.T)
         relation = GivenPairs(worse_rows, better_rows, weight, rows.shape[0])
         ones = np.ones(rows.shape[0], dtype=np.int64)
@@ -368,22 +404,6 @@ class RankBoost(RankerMixin, BaseEstimator):
             return Stumps(*nodes, self.alphas_)
         return Forest(*nodes, self.children_, self.leaf_values_, self.tree_starts_)
 
-    def _check_gains(self, y: Floats) -> None:
-        """Refuse targets that have no gain."""
-        if self.pair_weight == "ndcg" and not (y.min() >= 0 and y.max() <= MOST_GAIN):
-            raise ValueError(
-                f"y runs from {y.min()} to {y.max()}, but pair_weight='ndcg' takes grades from 0 "
-                f"to {MOST_GAIN}, for the gain is 2^y - 1: shift them or use 'uniform'"
-            )
-
-    def _split(self, data: Ranked, random: np.random.RandomState) -> tuple[Indices, Indices]:
-        """Return the rows to learn from, and those to set aside."""
-        codes, n = data.codes, data.n_queries
-        if n == 1:
-            codes, n = np.arange(len(data.y)), len(data.y)
-        chosen = random.permutation(n) < np.ceil(self.validation_fraction * n)
-        return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
-
     def _pairs(self, data: Ranked, rows: Indices) -> Pairs:
         return Pairs(
             data.y[rows],
@@ -404,26 +424,24 @@ class RankBoost(RankerMixin, BaseEstimator):
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
         trees: list[Tree] = []
-        patience = self.n_iter_no_change or 0
-        # Before the first round all pairs are tied.
-        wrong, smooth = [0.5] * patience, list[float]()
+        stop = None if judge is None else Stopping(self.n_iter_no_change or 1, judge)
         scores = np.zeros(judged.shape[0])
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
-            learner = self._learner(relation, bins, counts[relation.order], pool)
+            learner = learner_of(self, relation, bins, counts[relation.order], pool)
             while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
                 trees.append(tree)
-                if judge is not None:
+                if stop is not None:
                     scores += Forest.of([tree], edges).scores(judged)
-                    wrong.append(judge(scores))
-                    smooth.append(float(np.mean(wrong[-patience:])))
-                    if len(smooth) - int(np.argmin(smooth)) > patience:
+                    if stop.now(scores):
                         break
-        for name in ("validation_loss_", "alphas_", "children_", "leaf_values_", "tree_starts_"):
+        for name in LEARNED_IN_SOME_WAYS:
             self.__dict__.pop(name, None)
-        if judge is not None:
-            trees = trees[: int(np.argmin(smooth)) + 1 if smooth else 0]
-            self.validation_loss_ = np.array(smooth)
+        if isinstance(learner, Rounds):
+            self.criterion_ = learner.criterion
+        if stop is not None:
+            trees = trees[: stop.n_best]
+            self.validation_loss_ = np.array(stop.losses)
         forest = Forest.of(trees, edges)
         self.features_, self.cutpoints_ = forest.features, forest.cutpoints
         self.missing_above_ = forest.missing_above
@@ -437,28 +455,3 @@ class RankBoost(RankerMixin, BaseEstimator):
         total = np.bincount(self.features_, weights=gains, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
         self.features_with_missing_ = np.flatnonzero(bins.missing)
-
-    def _learner(
-        self, relation: Relation, bins: Any, counts: Indices, pool: Pool
-    ) -> StumpRounds | PairRounds | Trees:
-        """Return what takes the rounds: RankBoost as in its paper, or second-order steps."""
-        loss = "exponential" if self.loss == "auto" else self.loss
-        self.__dict__.pop("criterion_", None)
-        if (self.max_leaf_nodes, self.learning_rate, loss) == (2, 1.0, "exponential") and (
-            self.pair_weight != "ndcg"
-        ):
-            few = isinstance(relation, GivenPairs) or few_groups(relation, bins)
-            by_size = "loss" if few else "edge"
-            self.criterion_ = by_size if self.criterion == "auto" else self.criterion
-            if isinstance(relation, GivenPairs):
-                return PairRounds(relation, bins, self.criterion_, pool)
-            return StumpRounds(relation, bins, self.criterion_, pool)
-        limits = Limits(
-            self.max_leaf_nodes,
-            self.max_depth,
-            self.min_samples_leaf,
-            self.l2,
-            self.learning_rate,
-        )
-        gradient = gradient_of(relation, loss, self.pair_weight, pool)
-        return Trees(relation.s, gradient, bins, limits, counts, pool)

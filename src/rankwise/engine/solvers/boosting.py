@@ -186,14 +186,17 @@ def check_bins(bins: Bins, m: int) -> None:
         raise ValueError(f"the bins are of row {bins.rows.max()}, but there are {m} rows")
 
 
-def repetitions(weight: Floats) -> Indices:
-    """Return the smallest whole numbers in the proportions of positive weights; all 1 if none.
+def proportions(weight: Floats) -> tuple[Floats, Indices]:
+    """Return the smallest whole numbers in the proportions of positive weights, twice.
 
-    Proportions of whole numbers above `MOST_COPIES`, or of more values, are taken for none.
+    Whole numbers above `MOST_COPIES`, or of more values, are not found. Without any, the weights
+    are brought to a mean of 1, and the second answer is 1 for all: how many rows a row stands for.
     """
     values, of_row = np.unique(weight / weight.min(), return_inverse=True)
     for times in range(1, MOST_COPIES + 1) if len(values) <= MOST_COPIES else ():
         copies = np.rint(times * values)
-        if copies[-1] <= MOST_COPIES and np.allclose(copies, times * values, rtol=1e-9, atol=0):
-            return copies.astype(np.int64)[of_row]
-    return np.ones(len(weight), dtype=np.int64)
+        if copies[-1] > MOST_COPIES:
+            break
+        if np.allclose(copies, times * values, rtol=1e-9, atol=0):
+            return copies[of_row], copies.astype(np.int64)[of_row]
+    return weight / weight.mean(), np.ones(len(weight), dtype=np.int64)

@@ -42,7 +42,7 @@ class Rounds:
     ) -> None:
         m = len(relation.s)
         check_bins(bins, m)
-        self.pairs, self.bins, self.pool = relation, bins, pool
+        self.pairs, self.bins, self.pool, self.criterion = relation, bins, pool, criterion
         self.objective = Objective(self.magnitude, criterion == "edge", relation.limit)
         self.first_log = relation.log_total
         self.found = np.empty((len(bins.n_bins), 3))
