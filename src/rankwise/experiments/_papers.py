@@ -10,9 +10,9 @@ from rankwise import ordinal
 
 _PASS: dict[str, Any] = {"epochs": 1, "shuffle": False}
 
-PRank = partial(ordinal.PRank, vote=None, **_PASS)
-OAPRank = partial(ordinal.OAPRank, **_PASS)
-WidrowHoff = partial(ordinal.WidrowHoff, step="plain", fit_intercept=False, **_PASS)
-MulticlassPerceptron = partial(
+PRank: Any = partial(ordinal.PRank, vote=None, **_PASS)
+OAPRank: Any = partial(ordinal.OAPRank, **_PASS)
+WidrowHoff: Any = partial(ordinal.WidrowHoff, step="plain", fit_intercept=False, **_PASS)
+MulticlassPerceptron: Any = partial(
     ordinal.MulticlassPerceptron, vote=None, fit_intercept=False, **_PASS
 )

@@ -159,7 +159,7 @@ def _measure(
     return losses, seconds
 
 
-def _members(n_estimators: int, tau: float) -> OAPRank:
+def _members(n_estimators: int, tau: float) -> Any:
     return OAPRank(n_estimators, tau=tau, label_order=RANKS, random_state=0)
 
 
