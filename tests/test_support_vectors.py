@@ -165,10 +165,10 @@ def test_pairs_of_many_rows_and_sparse_ones():
     pairs = random.integers(0, 4_000, size=(20_000, 2))
     s = X @ [1.0, 2.0, 0.0, 0.0, -1.0]
     pairs = np.take_along_axis(pairs, np.argsort(s[pairs], axis=1), axis=1)
-    model = RankSVM(100.0).fit_pairs(X, pairs)
+    model = RankSVM(100.0, power=1).fit_pairs(X, pairs)
     assert model.n_dropped_pairs_ == (pairs[:, 0] == pairs[:, 1]).sum()
     assert (np.diff(model.predict(X)[pairs]) >= 0).mean() > 0.97
-    other = RankSVM(100.0).fit_pairs(sparse.csr_matrix(X), pairs)
+    other = RankSVM(100.0, power=1).fit_pairs(sparse.csr_matrix(X), pairs)
     assert_allclose(other.predict(X), model.predict(X), atol=1e-6)
 
 
@@ -220,7 +220,7 @@ def test_an_svm_over_pairs_with_the_pair_kernel_is_the_same_model():
     both = np.block([[K, -K], [-K, K]])
     svc = SVC(C=C / (4 * len(K)), kernel="precomputed", tol=1e-9)
     svc.fit(both, np.repeat([1, -1], len(K)))
-    model = RankSVM(C, tol=1e-9, **kernel).fit(X, y)
+    model = RankSVM(C, power=1, tol=1e-9, **kernel).fit(X, y)
     said = svc.decision_function(both[: len(K)]) - svc.intercept_
     assert_allclose(differences @ model.predict(X), said, atol=1e-3)
     other = pair_kernel(X[:5], [[0, 1]], X, pairs, **kernel)
@@ -271,10 +271,10 @@ def test_more_features_than_rows_and_more_than_a_matrix_holds(monkeypatch):
 def test_an_early_stop_says_what_to_change():
     X, y, _, _ = rated(200)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 steps.*allow more steps"):
-        model = RankSVM(1e4, max_iter=1).fit(X, y)
+        model = RankSVM(1e4, power=1, max_iter=1).fit(X, y)
     assert model.duality_gap_ > 1e-4 * model.objective_
     with pytest.warns(ConvergenceWarning, match="rounding hides.*larger tol"):
-        RankSVM(1e10, tol=1e-15).fit(X, y)
+        RankSVM(1e10, power=1, tol=1e-15).fit(X, y)
 
 
 def test_precomputed_kernels_and_rows_without_weight():

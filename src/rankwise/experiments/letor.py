@@ -138,7 +138,7 @@ def _measures(part: Part, said: Array) -> tuple[float, float, float]:
 
 def _learners(seed: int) -> dict[str, Learn]:
     learners: dict[str, Learn] = {
-        "RankSVM, power 1": _ours(RankSVM(warm_start=True)),
+        "RankSVM, power 1": _ours(RankSVM(power=1, warm_start=True)),
         "RankSVM, power 2": _ours(RankSVM(power=2, warm_start=True)),
         "RankSVM, magnitude margin": _ours(RankSVM(power=2, margin="magnitude", warm_start=True)),
         "SVRank, power 1": _ours(SVRank(warm_start=True)),

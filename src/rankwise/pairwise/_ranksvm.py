@@ -34,9 +34,9 @@ class RankSVM(SupportVectorRanker):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, default=10.0
         Weight of the costs against the norm: the larger, the closer the fit.
-    power : {1, 2}, default=1
+    power : {1, 2}, default=2
         The power n of the cost of a pair. 2 is smooth, and solved in less time.
     margin : {"unit", "magnitude"}, default="unit"
         The difference that costs nothing: 1, or :math:`y_j - y_i`. The latter is the convex
@@ -118,9 +118,9 @@ class RankSVM(SupportVectorRanker):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float = 10.0,
         *,
-        power: int = 1,
+        power: int = 2,
         margin: str = "unit",
         pair_weight: str = "uniform",
         kernel: Any = "linear",
