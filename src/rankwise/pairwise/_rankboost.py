@@ -22,6 +22,7 @@ from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, proport
 from rankwise.engine.solvers.stumps import Rounds
 from rankwise.pairwise._ensemble import FeatureScore, Forest, Stumps
 from rankwise.pairwise._rounds import (
+    NOT_ALWAYS,
     Judge,
     Relation,
     Stopping,
@@ -34,10 +35,6 @@ from rankwise.pairwise._rounds import (
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-# What is there after some ways to fit, and not after others.
-LEARNED_IN_SOME_WAYS = (
-    "alphas_", "children_", "criterion_", "leaf_values_", "tree_starts_", "validation_loss_",
-)  # fmt: skip
 
 
 class RankBoost(RankerMixin, BaseEstimator):
@@ -68,7 +65,6 @@ class RankBoost(RankerMixin, BaseEstimator):
     usual; for the order at the top of lists also ``pair_weight="ndcg"``. The exponential loss takes
     O(m) a round beside the histograms, O(m d log leaves) if splits are even. The logistic loss and
     "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid of 512 scores.
-    Histograms of a tree take 16 bytes a leaf, feature and bin.
 
     Parameters
     ----------
@@ -148,8 +144,6 @@ class RankBoost(RankerMixin, BaseEstimator):
         Pairs given to ``fit_pairs`` that have no weight or consist of one row twice.
     n_queries_ : int
         Queries that the model has learned from; 1 without ``qid``.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     See Also
     --------
@@ -286,9 +280,8 @@ class RankBoost(RankerMixin, BaseEstimator):
                 "comparable pair: take another one, or n_iter_no_change=None"
             )
         pairs.check_comparable()
-        n_pairs = Pairs(
-            pairs.y, qid=pairs.codes, sample_weight=counts[kept].astype(np.float64)
-        ).one_sided_weight
+        copies = counts[kept].astype(np.float64)
+        n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=copies).one_sided_weight
         rows = data.X if len(kept) == len(data.y) else data.X[kept]
         weighted = None if sample_weight is None else weight[kept]
         self._boost(rows, AllPairs(pairs, n_pairs), weighted, counts[kept], judge, data.X, random)
@@ -435,7 +428,7 @@ class RankBoost(RankerMixin, BaseEstimator):
                     scores += Forest.of([tree], edges).scores(judged)
                     if stop.now(scores):
                         break
-        for name in LEARNED_IN_SOME_WAYS:
+        for name in NOT_ALWAYS:
             self.__dict__.pop(name, None)
         if isinstance(learner, Rounds):
             self.criterion_ = learner.criterion

@@ -22,6 +22,10 @@ Indices = NDArray[np.int64]
 Judge = Callable[[Floats], float]
 Relation = AllPairs | GivenPairs
 
+# What there is after some ways to fit, and not after others.
+NOT_ALWAYS = (
+    "alphas_", "children_", "criterion_", "leaf_values_", "tree_starts_", "validation_loss_",
+)  # fmt: skip
 # The highest grade that NDCG is made for: gains of higher ones leave no digits for lower ones.
 MOST_GAIN = 50
 
