@@ -39,8 +39,8 @@ def test_two_sides_and_who_won():
     [(["a", "a"], "'a' meets itself"), (["a", None], "an item has no name")],
 )
 def test_rows_that_are_no_contest(row, reason):
-    frame = pd.DataFrame([["a", "b"], row], columns=["winner", "loser"])
-    with pytest.raises(ValueError, match=f"row 1 of the contests: {reason}"):
+    frame = pd.DataFrame([["a", "b"]] * 20 + [row], columns=["winner", "loser"])
+    with pytest.raises(ValueError, match=f"row 20 of the contests: {reason}"):
         contests(frame)
 
 

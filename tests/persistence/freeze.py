@@ -83,7 +83,7 @@ def given(what):
 
 def said(model, asked):
     """Return what a model says, as JSON."""
-    if hasattr(model, "predict"):
+    if not hasattr(model, "prefer"):
         return np.asarray(model.predict(asked)).tolist()
     return model.prefer(asked[:-1], asked[1:]).tolist()
 

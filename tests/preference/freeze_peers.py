@@ -6,14 +6,15 @@ Both must be installed (the extra "bench"). The test of `BradleyTerry` reads the
 import json
 from pathlib import Path
 
-import choix
-import evalica
 import numpy as np
 
 N = 6
 
 
 def main():
+    import choix
+    import evalica
+
     random = np.random.default_rng(7)
     truth = random.normal(size=N)
     first = random.integers(N, size=200)

@@ -16,10 +16,11 @@ _SHOWN = 25
 
 
 @click.command(
+    short_help="Say how strong each of many is, from contests.",
     epilog=examples(
         "rankwise duel arena.csv --rater worker --out arena",
         "rankwise duel chess.csv --first white --second black --outcome result",
-    )
+    ),
 )
 @click.argument("contests", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--first", help="Column of the one item.  [default: left, model_a or first]")

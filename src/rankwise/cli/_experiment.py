@@ -133,6 +133,8 @@ def _run_list(
 
 def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Console) -> "Report":
     """Run one experiment, show its report and write it."""
+    from matplotlib import pyplot  # noqa: PLC0415
+
     from rankwise.experiments import EXPERIMENTS, LONG_FORMS  # noqa: PLC0415
     from rankwise.experiments._runs import versions  # noqa: PLC0415
 
@@ -155,6 +157,7 @@ def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Con
     }
     report = replace(report, about={**about, **report.about})
     paths = report.save(out)
+    pyplot.close("all")
     show(report, console)
     console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
     return report

@@ -23,10 +23,11 @@ class _Shift(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command(
+    short_help="Write a model for a search engine.",
     epilog=examples(
         "rankwise export films.rankwise --to es-xgboost --shift auto --out model.json",
         "rankwise export films.rankwise --to python > score_films.py",
-    )
+    ),
 )
 @click.argument("model", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The format.")

@@ -12,7 +12,8 @@ from pathlib import Path
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path`` and rename it when the block ends well.
 
-    A file that is replaced keeps its mode; of a link, the file that it leads to is replaced.
+    It is on the disk before it has its name. A file that is replaced keeps its mode; of a link, the
+    file that it leads to is replaced.
     """
     path = path.resolve()
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
@@ -21,6 +22,8 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
         temporary.chmod(mode)
         temporary.replace(path)
     finally:

@@ -97,7 +97,6 @@ def save(
     with replacing(target) as temporary, temporary.open("wb") as file:
         write_archive(file, facts, encoder.arrays)
         file.flush()
-        os.fsync(file.fileno())
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:

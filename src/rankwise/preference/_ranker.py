@@ -252,7 +252,12 @@ class PreferenceRanker(BaseEstimator):
         ndarray of shape (n_samples,)
             Between 0 and 1, higher is better.
         """
-        check_is_fitted(self, "references_")
+        check_is_fitted(self)
+        if not all(np.shape(getattr(self, "references_", np.empty(0)))):
+            raise ValueError(
+                "the model has no references: it was saved by a version that had no predict; fit "
+                "it anew, or use prefer and order"
+            )
         rows, references = self._check(X), self.references_
         if sparse.issparse(rows) != sparse.issparse(references):
             references = (
