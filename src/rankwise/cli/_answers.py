@@ -80,8 +80,6 @@ class Answers(list[Any]):
                 temporary.open("w", encoding="utf-8", errors="backslashreplace") as file,
             ):
                 file.write(f"[\n{text}\n]\n")
-                file.flush()
-                os.fsync(file.fileno())
         except OSError as error:
             raise click.ClickException(
                 f"--log {self.path}: the last change could not be written ({error.strerror}). "

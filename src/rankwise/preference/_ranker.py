@@ -253,7 +253,8 @@ class PreferenceRanker(BaseEstimator):
             Between 0 and 1, higher is better.
         """
         check_is_fitted(self)
-        if not all(np.shape(getattr(self, "references_", np.empty(0)))):
+        shape = np.shape(getattr(self, "references_", np.empty(0)))
+        if len(shape) != 2 or not shape[0]:
             raise ValueError(
                 "the model has no references: it was saved by a version that had no predict; fit "
                 "it anew, or use prefer and order"
