@@ -9,6 +9,7 @@ Each kind of evidence has a room of its own:
 - `rankwise.aggregation` for several complete or partial rankings,
 - `rankwise.recommend` for a table of ratings of items by people.
 
+`rankwise.comparison` tells which method fits a table, and how sure that is.
 `rankwise.web` is a service in which people rate and see everything ranked for them.
 
 Models are kept as files that run nothing: `save` and `load`, see `rankwise.persistence`.
@@ -25,6 +26,7 @@ __all__ = [
     "aggregation",
     "base",
     "bounds",
+    "comparison",
     "datasets",
     "experiments",
     "load",
