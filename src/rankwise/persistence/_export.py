@@ -100,7 +100,7 @@ def _noun(form: Linear | Trees) -> str:
 
 def _shift(form: Linear | Trees, shift: float | str) -> float:
     """Return the number that is added to the scores."""
-    if shift == "auto":
+    if isinstance(shift, str) and shift == "auto":
         if isinstance(form, Linear):
             raise ValueError("shift='auto' needs a smallest score, which linear models don't have")
         return max(0.0, -sum(tree.smallest() for tree in form.trees))

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.arguments import check_whole
-from rankwise.plots._axes import axes_or_new, check_drawable
+from rankwise.engine.arguments import check_text, check_whole
+from rankwise.engine.inputs import as_floats, check_floats
+from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,19 @@ _SAY_CONTESTS = "fit a BradleyTerry of rankwise.preference"
 
 def _rows(n: int) -> tuple[float, float]:
     return 6.4, 1.2 + 0.22 * n
+
+
+def _columns(n: int, **columns: Any) -> list[Floats]:
+    """Return columns of n numbers that can be drawn."""
+    found = [check_floats(values, name) for name, values in columns.items()]
+    for name, values in zip(columns, found, strict=True):
+        if len(values) != n or n == 0:
+            raise ValueError(
+                f"{name} has {len(values)} entries for {n}: give as many, one at least"
+            )
+        if np.abs(values).max() > LARGEST:
+            raise ValueError(f"{name} holds {np.abs(values).max():g}, which can't be drawn")
+    return found
 
 
 def _list_rows(ax: "Axes", names: list[str], *, named: bool = True) -> None:
@@ -63,13 +77,9 @@ class StrengthDisplay:
     """
 
     def __init__(self, names: list[str], middle: Any, low: Any, high: Any, *, label: str) -> None:
-        self.names, self.label = list(names), label
-        self.middle, self.low, self.high = (np.asarray(x, dtype=float) for x in (middle, low, high))
-        if not len(self.names) == len(self.middle) == len(self.low) == len(self.high) > 0:
-            raise ValueError(
-                f"names, middle, low and high have {len(self.names)}, {len(self.middle)}, "
-                f"{len(self.low)} and {len(self.high)} entries: give as many, one at least"
-            )
+        self.names, self.label = list(names), check_text(label, "label")
+        n = len(self.names)
+        self.middle, self.low, self.high = _columns(n, middle=middle, low=low, high=high)
 
     @classmethod
     def from_estimator(
@@ -141,7 +151,7 @@ class WinMatrixDisplay:
     """
 
     def __init__(self, names: list[str], shares: Any) -> None:
-        self.names, self.shares = list(names), np.asarray(shares, dtype=float)
+        self.names, self.shares = list(names), as_floats(shares, "shares")
         if self.shares.shape != (len(self.names), len(self.names)):
             raise ValueError(
                 f"shares has the shape {self.shares.shape} for {len(self.names)} names"
@@ -200,9 +210,8 @@ class RaterDisplay:
 
     def __init__(self, names: list[str], middle: Any, low: Any, high: Any) -> None:
         self.names = list(names)
-        self.middle, self.low, self.high = (np.asarray(x, dtype=float) for x in (middle, low, high))
-        if not len(self.names) == len(self.middle) == len(self.low) == len(self.high) > 0:
-            raise ValueError("names, middle, low and high must be as many, and one at least")
+        n = len(self.names)
+        self.middle, self.low, self.high = _columns(n, middle=middle, low=low, high=high)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: "Axes | None" = None) -> Self:
@@ -259,11 +268,12 @@ class ContestCalibrationDisplay:
     """
 
     def __init__(self, expected: Any, observed: Any, n: Any) -> None:
-        self.expected, self.observed, self.n = (
-            np.asarray(x, dtype=float) for x in (expected, observed, n)
-        )
-        if not len(self.expected) == len(self.observed) == len(self.n) > 0:
-            raise ValueError("expected, observed and n must be as many, and one at least")
+        size = len(check_floats(expected, "expected"))
+        columns = _columns(size, expected=expected, observed=observed, n=n)
+        self.expected, self.observed, self.n = columns
+        shares = np.append(self.expected, self.observed)
+        if shares.min() < 0 or shares.max() > 1 or self.n.min() <= 0:
+            raise ValueError("expected and observed must be shares from 0 to 1, and n above 0")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, n_bins: int = 10, ax: "Axes | None" = None) -> Self:

@@ -89,7 +89,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         d, 0 without ``order_effect``; its interval is the first of `effect_interval`.
     effect_names_ : list of str
         "order", if it was asked for, and the covariates.
-    effects_ : ndarray of shape (len(effect_names_),)
+    effects_ : ndarray of shape (n_effects,)
         d and :math:`\beta`.
     raters_ : ndarray of shape (n_raters,)
         Who judged, if ``rater`` was given, and else nobody.

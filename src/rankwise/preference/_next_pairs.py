@@ -68,7 +68,7 @@ def next_pairs(
         raise ValueError(f"model={model!r} has no covariance: fit a BradleyTerry or PlackettLuce")
     check_whole(n, "n")
     top = _check_goal(goal, k, len(model.items_))
-    random = np.random.default_rng(random_state)
+    random = np.random.default_rng(check_whole(random_state, "random_state", 0))
     covariance = model.covariance("model")
     weight = None
     if top is not None:

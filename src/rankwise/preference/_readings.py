@@ -17,6 +17,8 @@ from rankwise.preference._strengths import StrengthsMixin, ends_of
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+_MOST_BINS = 10_000
+
 
 class ContestReadings(StrengthsMixin):
     """Methods of `BradleyTerry` that look at what it has learned."""
@@ -113,7 +115,9 @@ class ContestReadings(StrengthsMixin):
             Bins of the expected share, from 1/2 to 1; those without a contest are left out.
         """
         check_is_fitted(self)
-        return calibration_of(self._met, check_whole(n_bins, "n_bins"))
+        if check_whole(n_bins, "n_bins") > _MOST_BINS:
+            raise ValueError(f"n_bins={n_bins} is more than {_MOST_BINS:,}: give fewer")
+        return calibration_of(self._met, n_bins)
 
     def bootstrap(self, n_samples: int = 1000, *, random_state: int = 0) -> Floats:
         """Return strengths learned from samples of the contests, of shape (n_samples, n).

@@ -149,7 +149,7 @@ class TasteModel(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "rank": [Interval(Integral, 1, None, closed="left"), None],
-        "noise": [Interval(Real, 0, None, closed="neither"), None],
+        "noise": [Interval(Real, 0, 1e300, closed="right"), None],
         "choice": ["boolean"],
         "max_memory": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": JOBS_CONSTRAINTS,
@@ -197,15 +197,14 @@ class TasteModel(BaseEstimator):
         side = None if item_features is None else standardise(item_features, table)
         say = self._say()
         taste = own = None
+        noise = None if self.noise is None else float(self.noise)
         form, rank = "choice", 0
         if table.has_ratings:
             ratings = Ratings.of(table.matrix)
             form, rank, head = self._choose_form(table)
             with Pool(self.n_jobs) as pool:
                 if form == "exact":
-                    taste, own = learn_exact(
-                        ratings, side=side, noise=self.noise, pool=pool, say=say
-                    )
+                    taste, own = learn_exact(ratings, side=side, noise=noise, pool=pool, say=say)
                     own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
                 else:
                     taste = learn_factors(
@@ -213,7 +212,7 @@ class TasteModel(BaseEstimator):
                         rank=rank,
                         head=head,
                         side=side,
-                        noise=self.noise,
+                        noise=noise,
                         pool=pool,
                         say=say,
                     )
@@ -397,7 +396,7 @@ class TasteModel(BaseEstimator):
         sizes = table.n_users, table.n_items, table.n_ratings
         if self.rank is None and memory_of_exact(*sizes) <= memory:
             return "exact", 0, table.n_items
-        return "factors", self.rank or _RANK, head_for(*sizes, memory)
+        return "factors", min(self.rank or _RANK, table.n_items), head_for(*sizes, memory)
 
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not belong together."""
