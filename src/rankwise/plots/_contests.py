@@ -22,8 +22,8 @@ def _rows(n: int) -> tuple[float, float]:
     return 6.4, 1.2 + 0.22 * n
 
 
-def _columns(n: int, **columns: Any) -> list[Floats]:
-    """Return columns of n numbers that can be drawn."""
+def _columns(size: int, /, **columns: Any) -> list[Floats]:
+    """Return columns of so many numbers, which can be drawn."""
     found = [check_floats(values, name) for name, values in columns.items()]
     for name, values in zip(columns, found, strict=True):
         if len(values) != n or n == 0:
