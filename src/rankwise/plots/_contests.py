@@ -26,9 +26,9 @@ def _columns(size: int, /, **columns: Any) -> list[Floats]:
     """Return columns of so many numbers, which can be drawn."""
     found = [check_floats(values, name) for name, values in columns.items()]
     for name, values in zip(columns, found, strict=True):
-        if len(values) != n or n == 0:
+        if len(values) != size or size == 0:
             raise ValueError(
-                f"{name} has {len(values)} entries for {n}: give as many, one at least"
+                f"{name} has {len(values)} entries for {size}: give as many, one at least"
             )
         if np.abs(values).max() > LARGEST:
             raise ValueError(f"{name} holds {np.abs(values).max():g}, which can't be drawn")
