@@ -59,6 +59,17 @@ def _run(*arguments):
     return CliRunner().invoke(command, ["compare", *map(str, arguments)])
 
 
+def test_what_rows_are_called_is_not_learned_from(table, tmp_path):
+    frame = pd.read_csv(table)
+    frame["title"] = [f"the film number {n} of them all" for n in range(len(frame))]
+    frame.to_csv(table, index=False)
+    arguments = [table, "--target", "grade", "--out", tmp_path / "out", *FEW]
+    refused = _run(*arguments)
+    assert refused.exit_code == 1
+    assert "free text in 'title'" in refused.output
+    assert _run(*arguments, "--name", "title").exit_code == 0
+
+
 def test_forms_for_machines(table, tmp_path):
     out = tmp_path / "out"
     done = _run(table, *FEW, "--out", out, "--format", "json", "--timeout", "600")

@@ -95,8 +95,10 @@ def compare(
         }
         named = told.keys() & {"target", "user", "item", "rating", "winner", "loser"}
         told = ({} if named else read.roles) | told
-        columns = {part: told[part] for part in (*_COLUMNS, "ignore", "text") if part in told}
-        task = recognise(read.frame, **columns, order=_as_in(read.frame, order) or None)
+        columns = {part: told[part] for part in (*_COLUMNS, "text") if part in told}
+        left_out = [*told.get("ignore", ()), *filter(None, [told.get("name")])]
+        grades = _as_in(read.frame, order) or None
+        task = recognise(read.frame, **columns, ignore=left_out, order=grades)
         if task.kind == "contests":
             status.stop()
             contests = contests_of(read.frame, task)
@@ -106,7 +108,7 @@ def compare(
         found = run(
             read.frame,
             **told,
-            order=_as_in(read.frame, order) or None,
+            order=grades,
             methods=methods or None,
             n_jobs=jobs,
             random_state=seed,
