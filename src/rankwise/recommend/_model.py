@@ -148,7 +148,7 @@ class TasteModel(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "rank": [Interval(Integral, 1, 10**5, closed="both"), None],
         "noise": [Interval(Real, 0, 1e300, closed="right"), None],
         "choice": ["boolean"],
         "max_memory": [Interval(Real, 0, None, closed="neither")],
@@ -396,7 +396,7 @@ class TasteModel(BaseEstimator):
         sizes = table.n_users, table.n_items, table.n_ratings
         if self.rank is None and memory_of_exact(*sizes) <= memory:
             return "exact", 0, table.n_items
-        return "factors", min(self.rank or _RANK, table.n_items), head_for(*sizes, memory)
+        return "factors", self.rank or _RANK, head_for(*sizes, memory)
 
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not belong together."""
