@@ -32,13 +32,14 @@ def as_csr(Y):
     return sparse.coo_array((Y[u, i], (u, i)), shape=Y.shape).tocsr()
 
 
-def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1):
+def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1, precision=np.float64):
     ratings = Ratings.of(as_csr(Y))
     with Pool(n_jobs) as pool:
         parts = find_parts(ratings, find_levels(ratings), n_places)
-        C = multiply_items(parts, pool)
+        C = multiply_items(parts, pool).astype(precision)
         group = Group.of(parts, np.arange(ratings.n_users))
-        stage = Stage(C, 1.0, 0.0, np.full(ratings.n_users, -1), np.zeros((0, len(C))))
+        rows = np.full(ratings.n_users, -1)
+        stage = Stage(C, 1.0, 0.0, rows, np.zeros((0, len(C)), precision))
         for _ in range(n_rounds):
             stage = next_stage(C, stage, parts, group, noise, pool)
     return parts, group, stage
@@ -47,6 +48,14 @@ def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1):
 def signs_of(parts, literal):
     """Singular vectors are known up to a sign."""
     return np.sign((parts.x * literal.x).sum(axis=0))
+
+
+@pytest.mark.parametrize("n_rounds", [0, 1, 3])
+def test_single_precision_has_six_digits(n_rounds):
+    Y = draw_table()
+    double, single = (run_rounds(Y, 6, 0.5, n_rounds, 2, p)[2] for p in (np.float64, np.float32))
+    assert single.K.dtype == single.F.dtype == np.float32
+    np.testing.assert_allclose(single.K, double.K, atol=3e-6 * np.abs(double.K).max())
 
 
 @pytest.mark.parametrize("n_places", [0, 1, 6])

@@ -14,7 +14,7 @@ from rankwise.pairwise import RankBoost
 from rankwise.recommend import RatingTable, TasteModel, TasteRanker, TasteRanking
 from rankwise.recommend._catalogue import Catalogue
 from rankwise.recommend._choice import weigh_by_rating
-from rankwise.recommend._person import _smallest, person_of
+from rankwise.recommend._person import person_of, smallest
 
 N, U, Q = 30, 40, 3
 
@@ -188,7 +188,7 @@ def test_ranking_options():
 def test_ties_stay_in_the_order_of_the_table(k):
     keys = np.random.default_rng(k).integers(0, 4, 30).astype(float)
     expected = np.argsort(keys, kind="stable")[:k]
-    np.testing.assert_array_equal(_smallest(keys, k), expected)
+    np.testing.assert_array_equal(smallest(keys, k), expected)
 
 
 @pytest.mark.parametrize("flip", [False, True])

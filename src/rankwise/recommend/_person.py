@@ -260,11 +260,11 @@ class TasteRanker:
             def deviations() -> Vector:
                 return fold_in(taste, said).deviations(order)
 
-        pool = np.arange(len(scores))
+        keys = scores.copy() if flip else -scores
         if not rated:
-            pool = np.delete(pool, said.items)
-        keys = scores[pool] if flip else -scores[pool]
-        order = pool[_smallest(keys, len(keys) if most is None else most + gap)]
+            keys[said.items] = np.inf  # behind all others, and cut off
+        ranked = len(keys) - (0 if rated else len(said.items))
+        order = smallest(keys, ranked if most is None else min(ranked, most + gap))
         if gap and len(order):
             shown = scores[order] if not flip else -scores[order]
             order = order[: cut_at_gap(shown, max_keep=most)]
@@ -381,13 +381,13 @@ def person_of(
     return TasteRanker(catalogue, Evidence.of(row.indices, row.data), personal)
 
 
-def _smallest(keys: Vector, k: int) -> Places:
+def smallest(keys: Vector, k: int) -> Places:
     """Return where the k smallest keys are, in their order, equal ones as they come."""
-    if k < len(keys):
+    if 2 * k < len(keys):
         near = np.flatnonzero(keys <= np.partition(keys, k - 1)[k - 1])
         return near[np.argsort(keys[near], kind="stable")][:k]
     order = np.argsort(keys)  # twice as quick as a stable sort
-    ordered = keys[order]
+    ordered = keys[order[: k + 1]]
     if (ordered[1:] == ordered[:-1]).any():
-        return np.argsort(keys, kind="stable")
-    return order
+        order = np.argsort(keys, kind="stable")
+    return order[:k]

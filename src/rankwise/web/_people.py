@@ -12,6 +12,7 @@ from rankwise.engine.solvers.fold_in import Evidence, Fold, fold_in
 from rankwise.magnitude import cut_at_gap
 from rankwise.recommend import TasteRanker
 from rankwise.recommend._catalogue import Catalogue
+from rankwise.recommend._person import smallest
 from rankwise.web._items import Items
 from rankwise.web._methods import METHODS, CannotLearnError, Line, learn_line, line_of_ratings
 from rankwise.web._store import ForgottenError, Said, Store, Visitor
@@ -110,7 +111,7 @@ class Person:
         own = self.evidence.items
         pool = own if rated else np.delete(np.arange(len(self.items)), own)
         keys = line.scores[pool] if flip else -line.scores[pool]
-        best = pool[_smallest(keys, k)]
+        best = pool[smallest(keys, k)]
         shown = -line.scores[best] if flip else line.scores[best]
         cut = None
         if len(best) > _BEFORE_CUT:
@@ -261,14 +262,6 @@ class People:
             while len(self._kept) > self._size:
                 self._kept.popitem(last=False)
         return person
-
-
-def _smallest(keys: Vector, k: int) -> Places:
-    """Return where the k smallest keys are, in their order, equal ones as they come."""
-    if k < len(keys):
-        near = np.flatnonzero(keys <= np.partition(keys, k - 1)[k - 1])
-        return near[np.argsort(keys[near], kind="stable")][:k]
-    return np.argsort(keys, kind="stable")
 
 
 def _sentence(title: str, score: float, mean: float, parts: list[Any], rest: float) -> str:

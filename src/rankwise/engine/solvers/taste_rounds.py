@@ -1,10 +1,12 @@
 """Rounds of the taste kernel, and how well it predicts people who have no part in it.
 
-`rankwise.engine.solvers.taste_parts` has the formulas.
+`rankwise.engine.solvers.taste_parts` has the formulas. All matrices have the type of C: float64, or
+float32 for large tables.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,7 +106,7 @@ class Group(NamedTuple):
         e[len(e) - self.n_places :] = 0.0
         return e
 
-    def gram(self, stage: Stage, g: int, shift: float, space: Vector) -> Matrix:
+    def gram(self, stage: Stage, g: int, shift: float, space: Any) -> Matrix:
         """Return the upper half of the kernel among a person's things, without own rows.
 
         It is made in ``space``, which is as large as the largest of them.
@@ -120,9 +122,9 @@ class Group(NamedTuple):
         gather(stage.K, things, own, shift, out)
         return out
 
-    def space(self) -> Vector:
+    def space(self, stage: Stage) -> Any:
         """Return room for the largest matrix of a person."""
-        return np.empty(int(np.diff(self.starts).max(initial=0)) ** 2)
+        return np.empty(int(np.diff(self.starts).max(initial=0)) ** 2, stage.K.dtype)
 
 
 def next_stage(
@@ -134,13 +136,13 @@ def next_stage(
     F = stage.F
     weights, along = solve_group(stage, group, noise, pool)
     if len(F) == 0:
-        F = np.zeros((len(group.people), len(C)))
-    keep = -stage.second * along[:, 2]
+        F = np.zeros((len(group.people), len(C)), C.dtype)
+    keep = (-stage.second * along[:, 2]).astype(C.dtype)
     edges = list(range(0, len(C), _COLUMNS))
 
     def columns(t: int) -> None:
         ends = np.array([edges[t], min(edges[t] + _COLUMNS, len(C))])
-        strip = np.empty((len(C), _COLUMNS))
+        strip = np.empty((len(C), _COLUMNS), C.dtype)
         combine_rows(group.starts, group.things, weights, (stage.K, strip), ends, keep, F)
 
     pool.run(columns, len(edges), work=float(len(group.things) * len(C)))
@@ -156,13 +158,13 @@ def next_stage(
 
 def solve_group(stage: Stage, group: Group, noise: float, pool: Pool) -> tuple[Vector, Matrix]:
     """Return the weights of everyone's things, and their products with the own rows."""
-    weights = np.empty(len(group.things))
+    weights = np.empty(len(group.things), stage.K.dtype)
     along = np.zeros((len(group.people), 3))
 
-    def person(g: int, space: Vector) -> None:
+    def person(g: int, space: Any) -> None:
         at, e = group.at(g), group.is_rating(g)
         gram = group.gram(stage, g, noise, space)
-        found = np.array([group.t[at], e])
+        found = np.array([group.t[at], e], gram.dtype)
         factor(gram)
         solve(gram, found)
         weights[at] = found[0] - (e @ found[0]) / (e @ found[1]) * found[1]
@@ -172,7 +174,7 @@ def solve_group(stage: Stage, group: Group, noise: float, pool: Pool) -> tuple[V
         if f >= 0:
             along[g, 2] = stage.F[f, group.things[at]] @ weights[at]
 
-    run_blocks(person, len(group.people), pool, group.space)
+    run_blocks(person, len(group.people), pool, partial(group.space, stage))
     return weights, along
 
 
@@ -239,13 +241,14 @@ def predict_held(
     errors, variances = np.empty((2, len(noises), len(held.items)))
     of_people = replace(stage, rows=np.full_like(stage.rows, -1))
 
-    def person(g: int, space: Vector) -> None:
+    def person(g: int, space: Any) -> None:
         at, wanted = group.at(g), slice(held.starts[g], held.starts[g + 1])
         items, things = held.items[wanted], group.things[at]
         if len(items) == 0:
             return
         e = group.is_rating(g)
         right = np.concatenate([[group.t[at], e], stage.K[np.ix_(items, things)]])
+        right = right.astype(stage.K.dtype)
         for k in range(len(noises)):
             gram = group.gram(of_people, g, noises[k], space)
             factor(gram)
@@ -262,5 +265,5 @@ def predict_held(
                 stage.K[items, items] - explained + free * free / (weight + priors[k]) + noises[k]
             )
 
-    run_blocks(person, len(group.people), pool, group.space)
+    run_blocks(person, len(group.people), pool, partial(group.space, stage))
     return errors, variances

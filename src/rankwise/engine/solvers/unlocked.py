@@ -1,7 +1,8 @@
 """Cholesky factors without the GIL, so that threads can factor small matrices side by side.
 
 These are LAPACK's routines as SciPy gives them to Cython. ``scipy.linalg.lapack`` has the same, but
-holds the GIL while they run. All of them work in place, and take right sides as rows.
+holds the GIL while they run. All of them work in place, and take right sides as rows. Arrays are of
+float64 or all of float32.
 """
 
 import ctypes
@@ -11,17 +12,21 @@ import numpy as np
 from numba.extending import get_cython_function_address
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+Matrix = NDArray[np.floating[Any]]
 
 
-def _routine(name: str, n_arguments: int) -> Any:
-    """Return a routine that takes only pointers."""
+def _routine(name: str, n_arguments: int) -> dict[np.dtype[Any], Any]:
+    """Return a routine that takes only pointers, for each type of numbers."""
     kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
-    return kind(get_cython_function_address("scipy.linalg.cython_lapack", name))
+    return {
+        np.dtype(numbers): kind(
+            get_cython_function_address("scipy.linalg.cython_lapack", letter + name)
+        )
+        for numbers, letter in ((np.float64, "d"), (np.float32, "s"))
+    }
 
 
-_potrf, _potrs, _trtrs = _routine("dpotrf", 5), _routine("dpotrs", 8), _routine("dtrtrs", 10)
+_potrf, _potrs, _trtrs = _routine("potrf", 5), _routine("potrs", 8), _routine("trtrs", 10)
 # The upper half of an array in C order is the lower half of one in Fortran order.
 _LOWER, _NO = ctypes.create_string_buffer(b"L"), ctypes.create_string_buffer(b"N")
 
@@ -32,8 +37,8 @@ def factor(A: Matrix) -> None:
     The lower half is neither read nor written.
     """
     n, info = ctypes.c_int(len(A)), ctypes.c_int()
-    where = ctypes.byref(n)
-    _potrf(_LOWER, where, _address(A), where, ctypes.byref(info))
+    where, left = ctypes.byref(n), _address(A)
+    _potrf[A.dtype](_LOWER, where, left, where, ctypes.byref(info))
     if info.value:
         raise np.linalg.LinAlgError(
             f"a matrix of {len(A)} rows is not positive definite, as its row {info.value} shows"
@@ -44,21 +49,26 @@ def solve(R: Matrix, rows: Matrix) -> None:
     """Replace each row b by the solution of ``R' R x = b``."""
     n, m, info = ctypes.c_int(len(R)), ctypes.c_int(len(rows)), ctypes.c_int()
     where = ctypes.byref(n)
-    right = _address(rows)
-    _potrs(_LOWER, where, ctypes.byref(m), _address(R), where, right, where, ctypes.byref(info))
+    left, right = _address(R), _address(rows, R.dtype)
+    _potrs[R.dtype](_LOWER, where, ctypes.byref(m), left, where, right, where, ctypes.byref(info))
 
 
 def half_solve(R: Matrix, rows: Matrix) -> None:
     """Replace each row b by the solution of ``R' x = b``: x'x is ``b' A^-1 b``."""
     n, m, info = ctypes.c_int(len(R)), ctypes.c_int(len(rows)), ctypes.c_int()
     where = ctypes.byref(n)
-    kind = _LOWER, _NO, _NO
-    right = _address(rows)
-    _trtrs(*kind, where, ctypes.byref(m), _address(R), where, right, where, ctypes.byref(info))
+    left, right = _address(R), _address(rows, R.dtype)
+    _trtrs[R.dtype](
+        _LOWER, _NO, _NO, where, ctypes.byref(m), left, where, right, where, ctypes.byref(info)
+    )
 
 
-def _address(A: Matrix) -> int:
+def _address(A: Matrix, wanted: Any = None) -> int:
     """Return where an array begins; it must be what the routines take it for."""
-    if A.dtype != np.float64 or not A.flags.c_contiguous or not A.flags.writeable:
-        raise ValueError(f"an array of {A.dtype} must be writeable, of float64 and in C order")
+    types = _potrf if wanted is None else (wanted,)
+    if A.dtype not in types or not A.flags.c_contiguous or not A.flags.writeable:
+        raise ValueError(
+            f"an array of {A.dtype} must be writeable, of {' or '.join(map(str, types))} and in C "
+            "order"
+        )
     return A.ctypes.data
