@@ -37,7 +37,7 @@ for ax, model in zip(axes, [RankSVM(), TopPush()], strict=True):
     ax.contour(u, v, surface, levels=[scores[y == 0].max()], colors="tab:red")
     above = positives_at_top_score(y, scores)
     ax.set_title(
-        f"{type(model).__name__}: AUC {auc_score(y, scores):.3f}, "
+        f"{type(model).__name__}: AUC {auc_score(y, scores):.3f}\n"
         f"{above:.0%} of the positives above all negatives"
     )
 axes[0].legend(loc="lower left")

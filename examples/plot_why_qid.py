@@ -8,7 +8,7 @@ rows may be compared.
 """
 
 # %%
-# The first column is the level of the query, the second tells the rows of a query apart.
+# The first column follows the level of the query, but inside a query less of it is better.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,7 +20,7 @@ random = np.random.default_rng(0)
 qid = np.repeat(np.arange(100), 10)
 level = random.normal(size=100)[qid]
 inside = random.normal(size=1_000)
-X = np.column_stack([level + 0.1 * random.normal(size=1_000), inside + random.normal(size=1_000)])
+X = np.column_stack([level - 0.5 * inside, inside + random.normal(size=1_000)])
 y = 3 * level + inside
 train, test = qid < 50, qid >= 50
 
