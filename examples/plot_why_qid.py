@@ -42,5 +42,5 @@ for shift, (name, values) in zip([-0.2, 0.2], bars.items(), strict=True):
     drawn = ax.bar(np.arange(2) + shift, values, 0.36, label=name)
     ax.bar_label(drawn, fmt="%.2f")
 ax.set_xticks([0, 1], ["measured over all rows", "measured inside queries"])
-ax.set(ylabel="misranked pairs of new rows", ylim=(0, 0.6))
+ax.set(ylabel="misranked pairs of new rows", ylim=(0, 1))
 ax.legend()
