@@ -104,6 +104,7 @@ html_sidebars = {
     "experiments": [],
     "benchmarks": [],
     "decisions": [],
+    "versions": [],
 }
 html_theme_options = {
     "logo": {"text": "rankwise"},
