@@ -15,6 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from rankwise.cli._doctor import _EXTRAS
+
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
@@ -130,6 +132,14 @@ def test_nothing_imports_what_its_extra_does_not_bring(extra):
         if not any(module.startswith(prefix) and needs - given for prefix, needs in NEEDS.items())
     }
     assert not wrong, f"these modules need more than rankwise[{extra or ''}] brings: {wrong}"
+
+
+def test_the_doctor_knows_every_extra():
+    for extra in ("cli", "plots", "data", "web", "dask"):
+        # uvloop is left out on Windows
+        wanted = [Requirement(text) for text in EXTRAS[extra] if ";" not in text]
+        modules = {requirement.name.replace("-", "_") for requirement in wanted}
+        assert modules <= set(_EXTRAS.get(extra, ())), f"_EXTRAS of cli/_doctor.py lacks {extra}"
 
 
 def test_every_extra_of_the_install_page_is_there():

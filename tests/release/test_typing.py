@@ -1,5 +1,6 @@
 """The types that a user's program sees."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,13 @@ def check(path, tmp_path):
 def test_a_strict_program_sees_the_types(tmp_path):
     done = check(HERE / "consumer.py", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_rooms_that_load_on_demand_are_imported_for_the_types():
+    tree = ast.parse((SOURCE / "rankwise" / "__init__.py").read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    named = {alias.name for node in imports for alias in node.names} - {"TYPE_CHECKING", "Any"}
+    assert named == set(rankwise.__all__), "import each name of __all__ under TYPE_CHECKING"
 
 
 def test_the_package_says_that_it_is_typed():
