@@ -1,12 +1,15 @@
 """Sphinx configuration: ``sphinx-build -W --keep-going -b html docs docs/_build/html``.
 
-The build needs no network. With RANKWISE_DOCS_INTERSPHINX=1 names of NumPy, scikit-learn and so on
-become links, for which their inventories are downloaded.
+Neither the build nor the pages need a network: MathJax is copied from a package. With
+RANKWISE_DOCS_INTERSPHINX=1 names of NumPy, scikit-learn and so on become links, for which their
+inventories are downloaded.
 """
 
 import inspect
 import os
 import re
+import shutil
+from importlib import metadata
 from pathlib import Path
 
 from sphinx.util import logging
@@ -35,6 +38,15 @@ toc_object_entries_show_parents = "hide"
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
+
+# -- Formulas ---------------------------------------------------------------------------------
+
+# One file that draws formulas as SVG: it needs no fonts, and nothing from another host.
+MATHJAX = metadata.distribution("sphinx-mathjax-offline").locate_file(
+    "sphinx-mathjax-offline/static/mathjax/tex-svg.js"
+)
+mathjax_path = "mathjax/tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}
 
 # -- API reference ----------------------------------------------------------------------------
 
@@ -104,6 +116,7 @@ html_sidebars = {
     "experiments": [],
     "benchmarks": [],
     "decisions": [],
+    "versions": [],
 }
 html_theme_options = {
     "logo": {"text": "rankwise"},
@@ -134,7 +147,16 @@ def close_blocks(_app, _docname, source):
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
 
 
+def copy_mathjax(app, exception):
+    """Put MathJax beside the other scripts."""
+    if exception is None and app.builder.format == "html":
+        folder = Path(app.outdir) / "_static" / "mathjax"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(MATHJAX, folder / "tex-svg.js")
+
+
 def setup(app):
     """Connect the hooks above."""
+    app.connect("build-finished", copy_mathjax)
     app.connect("builder-inited", check_reference)
     app.connect("source-read", close_blocks)

@@ -18,9 +18,32 @@ Rooms are loaded when first used, so that ``import rankwise`` stays light.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+if TYPE_CHECKING:
+    from rankwise import (
+        aggregation,
+        base,
+        bounds,
+        comparison,
+        datasets,
+        experiments,
+        magnitude,
+        metrics,
+        model_selection,
+        ordinal,
+        pairwise,
+        persistence,
+        plots,
+        preference,
+        recommend,
+        reports,
+        testing,
+        web,
+    )
+    from rankwise.persistence import load, save
+
+__version__ = "0.2.0"
 
 __all__ = [
     "aggregation",

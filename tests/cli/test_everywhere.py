@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import click
@@ -78,8 +79,17 @@ def test_the_list_of_commands_fits_the_terminal(width):
     assert all(f"  {name} " in shown for name in rankwise.commands)
 
 
-def test_an_older_name_still_works():
-    assert "which of two goes first" in CliRunner().invoke(rankwise, ["order", "--help"]).stdout
+def test_an_older_name_still_works_with_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = CliRunner().invoke(rankwise, ["order", "--help"])
+    assert result.exit_code == 0
+    assert "which of two goes first" in result.stdout
+    assert result.stderr == (
+        "Warning: 'rankwise order' is deprecated since rankwise 0.2 and goes in 0.4: use "
+        "'rankwise sort'\n"
+    )
+    assert not CliRunner().invoke(rankwise, ["sort", "--help"]).stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -50,7 +50,7 @@ class Person:
 
 
 def run(*arguments):
-    return CliRunner().invoke(rankwise, ["order", *map(str, arguments)])
+    return CliRunner().invoke(rankwise, ["sort", *map(str, arguments)])
 
 
 def answers(path):
@@ -163,19 +163,19 @@ def test_a_bad_log_is_refused_and_left(fruit, text):
 
 
 def test_real_keys(fruit):
-    result = CliRunner().invoke(rankwise, ["order", str(fruit)], input="1\nx\n2\nq\n")
+    result = CliRunner().invoke(rankwise, ["sort", str(fruit)], input="1\nx\n2\nq\n")
     assert result.exit_code == 0
     assert "Question 3" in result.stderr
     assert len(answers(fruit.with_name("fruit.txt.answers.json"))) == 2
 
 
-ORDER = [sys.executable, "-c", "from rankwise.cli import main; main()", "order"]
+SORT = [sys.executable, "-c", "from rankwise.cli import main; main()", "sort"]
 
 
 def real(*arguments, said="", **environment):
     """Run the command in a process of its own."""
     return subprocess.run(
-        [*ORDER, *arguments],
+        [*SORT, *arguments],
         input=said if isinstance(said, bytes) else said.encode(),
         capture_output=True,
         env=os.environ | environment,
@@ -225,7 +225,7 @@ def test_the_end_of_the_input_says_what_is_kept(fruit):
 def test_a_real_ctrl_c(fruit):
     log = fruit.with_name("log.json")
     process = subprocess.Popen(
-        [*ORDER, fruit, "--log", log],
+        [*SORT, fruit, "--log", log],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -246,7 +246,7 @@ def test_a_real_ctrl_c(fruit):
 @pytest.mark.parametrize("name", ["no/such/log.json", "fruit.txt/log.json", "x" * 250])
 def test_a_log_that_cannot_be_written_is_refused_before_the_first_question(fruit, name):
     result = CliRunner().invoke(
-        rankwise, ["order", str(fruit), "--log", str(fruit.parent / name)], input="1\n"
+        rankwise, ["sort", str(fruit), "--log", str(fruit.parent / name)], input="1\n"
     )
     assert result.exit_code == 1
     assert "answers can't be kept there" in result.stderr
@@ -258,7 +258,7 @@ def test_a_read_only_log_is_left(fruit, monkeypatch):
     log = fruit.with_name("log")
     log.write_text('[["pear", "fig", 1]]')
     monkeypatch.setattr(os, "access", lambda path, mode: not (path == log and mode == os.W_OK))
-    result = CliRunner().invoke(rankwise, ["order", str(fruit), "--log", str(log)], input="1\n")
+    result = CliRunner().invoke(rankwise, ["sort", str(fruit), "--log", str(log)], input="1\n")
     assert result.exit_code == 1
     assert "may not be written to" in result.stderr
     assert log.read_text() == '[["pear", "fig", 1]]'

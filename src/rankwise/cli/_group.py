@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from rankwise.engine.terminal import degrade_output, sentence
+from rankwise.engine.warn import warn_deprecated
 
 # What a person wants, and the commands for it; one that is not named here stands in the last part.
 SECTIONS = {
@@ -59,6 +60,15 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name or an older one."""
         return super().get_command(ctx, _ALIASES.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was asked for; an older name is answered with a warning."""
+        if args and args[0] in _ALIASES and not ctx.resilient_parsing:
+            new = _ALIASES[args[0]]
+            warn_deprecated(f"'rankwise {args[0]}'", f"'rankwise {new}'", since="0.2", gone="0.4")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, a part for each thing that a person wants."""
