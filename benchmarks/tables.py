@@ -27,7 +27,7 @@ from rankwise.pairwise import RankSVM
 
 Array = NDArray[Any]
 LOADED = ("balance_scale", "diabetes", "era", "esl", "lev", "swd")
-BASE, MEDIAN, ADVISED = "mord LogisticAT", "median", "PRank(update='pa', kernel='rbf')"
+BASE, MEDIAN, ADVISED = "mord LogisticAT", "median", "ThresholdRanker()"
 
 
 class Rounded:
@@ -63,7 +63,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "skordinal ORBoost": _peer("skordinal.classifiers.ORBoost"),
     "skordinal SVOR": _peer("skordinal.classifiers.SVOR"),
     "skordinal REDSVM": _peer("skordinal.classifiers.REDSVM"),
-    ADVISED: lambda: PRank(update="pa", kernel="rbf"),
+    ADVISED: ThresholdRanker,
+    "ThresholdRanker(costs='observed')": lambda: ThresholdRanker(costs="observed"),
+    "PRank(update='pa', kernel='rbf')": lambda: PRank(update="pa", kernel="rbf"),
     "PRank(kernel='rbf')": lambda: PRank(kernel="rbf"),
     "PRank()": PRank,
     "OAPRank()": lambda: OAPRank(random_state=0),
@@ -76,6 +78,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "ThresholdRanker(RankSVM(1, power=1))": lambda: ThresholdRanker(RankSVM(1.0, power=1)),
     "ThresholdRanker(HGBRegressor)": lambda: ThresholdRanker(
         load("sklearn.ensemble.HistGradientBoostingRegressor")()
+    ),
+    "ThresholdRanker(HGBRegressor, costs='observed')": lambda: ThresholdRanker(
+        load("sklearn.ensemble.HistGradientBoostingRegressor")(), costs="observed"
     ),
     "one pass: PRank": lambda: PRank(vote=None, **ONE_PASS),
     "one pass: PRank averaged": lambda: PRank(**ONE_PASS),

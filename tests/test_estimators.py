@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import issparse
+from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
@@ -37,7 +38,11 @@ VARIANTS = {
     ],
     "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")]
     + [{"kernel": "rbf"}, {"vote": None, "fit_intercept": False}],
-    "ThresholdRanker": [{}, {"loss": "squared", "cv": None}],
+    "ThresholdRanker": [
+        {},
+        {"estimator": Ridge(), "costs": "observed"},
+        {"estimator": Ridge(), "loss": "squared", "cv": None},
+    ],
     "MPRank": [
         {},
         {"C": 10.0, "solver": "dual"},

@@ -1,5 +1,7 @@
 """Thresholds on a score against all others, and what surrounds them."""
 
+from itertools import combinations_with_replacement, product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
+from rankwise.engine.cuts import chances
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank, ThresholdRanker
 from rankwise.ordinal._threshold import best_thresholds
@@ -59,6 +63,34 @@ def test_no_other_thresholds_cost_less(k, loss, ties, weighted):
             assert loss_of(thresholds, scores, ranks, weight, loss) == pytest.approx(least)
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_no_other_thresholds_are_expected_to_cost_less(k, loss, ties, weighted):
+    g = np.random.default_rng(k)
+    for n in [*range(1, 6), 9]:
+        scores = g.integers(0, 4, n).astype(float) if ties else g.normal(size=n)
+        ranks = np.clip(np.rint(scores + g.normal(size=n)), 0, k - 1).astype(int)
+        weight = g.integers(1, 4, n) / 4 if weighted else np.ones(n)
+        above = np.column_stack([np.ones(n), chances(scores, ranks, weight, k), np.zeros(n)])
+        share = above[:, :-1] - above[:, 1:]
+
+        def expected(said, weight=weight, share=share):
+            costs = LOSSES[loss](np.abs(np.arange(k) - said[:, None]))
+            return (weight * (share * costs).sum(axis=1)).sum()
+
+        thresholds = best_thresholds(scores, ranks, weight, k, loss, "expected")
+        values = np.unique(scores)
+        cuts = [*values, values[-1] + 1]
+        least = min(
+            expected(np.searchsorted(places, scores, side="right"))
+            for places in combinations_with_replacement(cuts, k - 1)
+        )
+        found = expected(np.searchsorted(thresholds, scores, side="right"))
+        assert found == pytest.approx(least, abs=1e-12)
+
+
 def test_the_losses_differ():
     scores, ranks = np.zeros(5), np.array([0, 0, 0, 2, 4])
     for loss, rank in (("zero-one", 0), ("absolute", 0), ("squared", 1)):
@@ -78,12 +110,13 @@ def test_neighbouring_floats_and_huge_scores_are_told_apart():
 def test_without_folds_the_training_scores_are_cut():
     g = np.random.default_rng(0)
     X, y = g.normal(size=(60, 3)), g.integers(1, 5, 60)
-    for loss in LOSSES:
-        model = ThresholdRanker(Ridge(), loss=loss, cv=None).fit(X, y)
+    for loss, costs in product(LOSSES, ["observed", "expected"]):
+        model = ThresholdRanker(Ridge(), loss=loss, costs=costs, cv=None).fit(X, y)
         expected = Ridge().fit(X, y)
         assert_array_equal(model.project(X), expected.predict(X))
         scores = expected.predict(X)
-        assert_array_equal(model.thresholds_, best_thresholds(scores, y - 1, np.ones(60), 4, loss))
+        wanted = best_thresholds(scores, y - 1, np.ones(60), 4, loss, costs)
+        assert_array_equal(model.thresholds_, wanted)
         assert_array_equal(model.predict(X), 1 + np.searchsorted(model.thresholds_, scores))
 
 
@@ -92,7 +125,7 @@ def test_out_of_fold_scores_are_cut():
     X, y = g.normal(size=(60, 3)), g.integers(1, 5, 60)
     folds = list(KFold(4).split(X))
     for cv in (KFold(4), folds):
-        model = ThresholdRanker(KNeighborsRegressor(1), cv=cv).fit(X, y)
+        model = ThresholdRanker(KNeighborsRegressor(1), costs="observed", cv=cv).fit(X, y)
         scores = np.empty(60)
         whole = KNeighborsRegressor(1).fit(X, y).predict(X)
         for train, test in folds:
@@ -103,7 +136,8 @@ def test_out_of_fold_scores_are_cut():
         assert_array_equal(model.thresholds_, best_thresholds(scores, y - 1, np.ones(60), 4))
         # the nearest row of the training scores is the row itself
         assert (model.predict(X) == y).mean() < 1
-    assert (ThresholdRanker(KNeighborsRegressor(1), cv=None).fit(X, y).predict(X) == y).all()
+    known = ThresholdRanker(KNeighborsRegressor(1), cv=None)
+    assert (known.fit(X, y).predict(X) == y).all()
     later = ThresholdRanker(Ridge(), cv=TimeSeriesSplit(3)).fit(X, y)
     assert later.thresholds_.shape == (3,)
 
@@ -148,6 +182,18 @@ def test_queries_and_weights_reach_the_estimator():
     assert ThresholdRanker(KNeighborsRegressor(2)).fit(X, y, qid=qid).thresholds_.shape == (2,)
     with pytest.raises(ValueError, match="sample_weight can't be given to KNeighborsRegressor"):
         ThresholdRanker(KNeighborsRegressor()).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("costs", ["expected", "observed"])
+def test_a_row_of_weight_two_is_there_twice(costs):
+    # without an estimator it is not: leave-one-out leaves out both
+    check_sample_weight_equivalence_on_dense_data("ThresholdRanker", ThresholdRanker(Ridge()))
+    g = np.random.default_rng(0)
+    scores, ranks, weight = g.normal(size=40), g.integers(0, 4, 40), g.integers(1, 4, 40)
+    one = best_thresholds(scores, ranks, weight / 4, 4, costs=costs)
+    rows = np.repeat(np.arange(40), weight)
+    other = best_thresholds(scores[rows], ranks[rows], np.ones(len(rows)), 4, costs=costs)
+    np.testing.assert_allclose(one, other)
 
 
 def test_a_heavy_row_decides():
@@ -218,6 +264,7 @@ class TestRefused:
         ("params", "words"),
         [
             ({"loss": "hinge"}, "loss"),
+            ({"costs": "guessed"}, "costs"),
             ({"cv": 1}, "cv"),
             ({"estimator": "Ridge"}, "estimator"),
             ({"estimator": LogisticRegression()}, "LogisticRegression.* is a classifier.*ranker"),
@@ -231,6 +278,12 @@ class TestRefused:
     def test_folds_that_leave_nothing_to_learn(self):
         with pytest.raises(ValueError, match=r"without a fold of 4 rows: .*cv=None"):
             ThresholdRanker(RankSVM(), cv=[([0, 3], [1, 2, 4, 5])]).fit(self.X, self.y)
+
+    def test_weights_that_leave_nothing_to_cut(self):
+        with pytest.raises(ValueError, match=r"zero for every row that cv=.* holds back"):
+            ThresholdRanker(Ridge(), cv=[([0, 1, 2, 3], [6, 7])]).fit(
+                self.X, self.y, sample_weight=[1] * 6 + [0, 0]
+            )
 
     def test_scores_that_are_none(self):
         class Two(Kept):

@@ -75,6 +75,7 @@ OPTIONS = {
         **LABELS,
         "estimator": [None, MPRank(kernel="rbf"), RankSVM(), RankBoost(5)],
         "loss": ["absolute", "zero-one", "squared"],
+        "costs": ["expected", "observed"],
         "cv": [None, 2, np.int64(3)],
     },
     "MPRank": {

@@ -8,14 +8,21 @@ level l for the score at place t, the least costs of the first i scores in level
     f_l(i) = \min_{j \le i} f_{l-1}(j) + \sum_{j < t \le i} c_l(t) ,
 
 where j may not part equal scores. Cost: O(n) time and numbers for each level.
+
+Costs may be those of the rows, or what they are to be expected for such scores: `chances`.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Vector = NDArray[np.float64]
+
+# The penalty of a slope, beside the mean loss of rows: small, but none is infinite.
+_PENALTY = 1e-3
+_STEPS, _HALVINGS = 50, 30
 
 
 def best_places(scores: Vector, cost: Callable[[int], Vector], n_levels: int) -> NDArray[np.int64]:
@@ -49,6 +56,63 @@ def best_places(scores: Vector, cost: Callable[[int], Vector], n_levels: int) ->
         end = int(np.argmin(gains[level - 1][: end + 1]))
         places[level - 1] = end
     return places
+
+
+def chances(scores: Vector, levels: NDArray[np.int64], weight: Vector, n_levels: int) -> Vector:
+    r"""Return how likely a level above each but the last is, given a score.
+
+    A logistic regression for each level l, :math:`P(y > l) = 1 / (1 + e^{-\alpha_l z - \beta_l})`,
+    with z the standardised score, minimises the weighted mean of the logarithmic loss and
+    :math:`0.0005\, \alpha_l^2`, by Newton's method. A level that all rows or none are above is
+    certain.
+
+    Parameters
+    ----------
+    scores, levels, weight : ndarrays of shape (n,)
+        Scores, levels from 0 and weights, not all zero, of rows.
+    n_levels : int
+        The number of levels.
+
+    Returns
+    -------
+    ndarray of shape (n, n_levels - 1)
+    """
+    a = weight / weight.sum()
+    z = scores / (np.abs(scores).max() or 1.0)
+    z = z - a @ z
+    z /= np.sqrt(a @ (z * z)) or 1.0
+    above = (levels[:, None] > np.arange(n_levels - 1)).astype(np.float64)
+    share = a @ above
+    open_ = (share > 0) & (share < 1)
+    T, slope = above[:, open_], np.zeros(int(open_.sum()))
+    level = np.log(share[open_] / (1.0 - share[open_]))
+
+    def loss(slope: Vector, level: Vector) -> Vector:
+        eta = z[:, None] * slope + level
+        return a @ (np.logaddexp(0.0, eta) - T * eta) + 0.5 * _PENALTY * slope**2
+
+    value = loss(slope, level)
+    for _ in range(_STEPS):
+        P = expit(z[:, None] * slope + level)
+        rest, bend = a[:, None] * (P - T), a[:, None] * P * (1.0 - P)
+        gradient = np.stack([z @ rest + _PENALTY * slope, rest.sum(axis=0)])
+        ss, sl, ll = (z * z) @ bend + _PENALTY, z @ bend, bend.sum(axis=0)
+        size = np.maximum(ss * ll - sl * sl, np.finfo(np.float64).tiny)
+        step = np.stack([ll * gradient[0] - sl * gradient[1], ss * gradient[1] - sl * gradient[0]])
+        step /= size
+        if not (np.abs(step).max(initial=0.0) > 1e-7):
+            break
+        for _ in range(_HALVINGS):
+            new = loss(slope - step[0], level - step[1])
+            worse = ~(new <= value)
+            if not worse.any():
+                break
+            step[:, worse] *= 0.5
+        step[:, worse] = 0.0
+        slope, level = slope - step[0], level - step[1]
+        value = loss(slope, level)
+    above[:, open_] = expit(z[:, None] * slope + level)
+    return above
 
 
 def _sums(costs: Vector) -> Vector:

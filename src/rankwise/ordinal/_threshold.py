@@ -7,24 +7,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.linear_model import Ridge
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.base import TOO_LARGE, OrdinalMixin, check_rows, unchanged_on_error
 from rankwise.engine._sklearn import HasMethods, StrOptions, check_sample_weight, safe_split
-from rankwise.engine.cuts import best_places
+from rankwise.engine.cuts import best_places, chances
 from rankwise.engine.inputs import as_floats, refuse_masked
 from rankwise.engine.queries import encode_queries
 from rankwise.model_selection._routing import fit_arguments
+from rankwise.ordinal._landmarks import LandmarkRidge
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 def best_thresholds(
-    scores: Floats, ranks: Indices, weight: Floats, n_ranks: int, loss: str = "absolute"
+    scores: Floats,
+    ranks: Indices,
+    weight: Floats,
+    n_ranks: int,
+    loss: str = "absolute",
+    costs: str = "observed",
 ) -> Floats:
     """Return the rising thresholds on a line of scores whose ranks cost least.
 
@@ -40,6 +45,8 @@ def best_thresholds(
         The number of ranks, k.
     loss : {"absolute", "zero-one", "squared"}
         What a distance in ranks costs.
+    costs : {"observed", "expected"}
+        Those of the rows, or what they are on average for such scores, by `chances`.
 
     Returns
     -------
@@ -47,12 +54,16 @@ def best_thresholds(
     """
     order = np.argsort(scores, kind="stable")
     s, truth, a = scores[order], ranks[order], weight[order]
+    # what[true rank, said rank]
+    distance = np.abs(np.subtract.outer(np.arange(n_ranks), np.arange(n_ranks))).astype(float)
+    what = {"absolute": distance, "zero-one": np.sign(distance), "squared": distance**2}[loss]
+    above = chances(s, truth, a, n_ranks) if costs == "expected" else None
 
     def cost(rank: int) -> Floats:
-        distance = np.abs(truth - rank)
-        if loss == "zero-one":
-            return a * (distance > 0)
-        return a * (distance * distance if loss == "squared" else distance)
+        if above is None:
+            return a * what[truth, rank]
+        # the cost of the lowest rank, and what each rank that the truth is above adds to it
+        return a * (what[0, rank] + above @ np.diff(what[:, rank]))
 
     places = best_places(s, cost, n_ranks)
     largest = np.finfo(np.float64).max
@@ -77,7 +88,14 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
 
     over all positions, by dynamic programming: the least cost of the i lowest scores in the first r
     ranks follows from those in the first r - 1. L(d) is d, 1[d > 0] or :math:`d^2`, and a are the
-    row weights.
+    row weights. A row's cost is what is to be expected for its score, by a logistic regression of
+    y > r on the score for each r: cuts that follow each row (``costs="observed"``) are less steady.
+
+    ``ThresholdRanker()`` is the model for a table with grades. Its score is a smooth function plus
+    a line: ridge with a Matern kernel on 300 landmarks, after columns were made alike (asinh in
+    units of quartiles, standardised), with the penalty of the least leave-one-out error. The rows'
+    leave-one-out scores, exact and without a refit, are what is cut. Nothing has to be scaled or
+    chosen; O(m) time and the same result each time.
 
     A score on rows that were learned from is better than it will be on others, and cuts fitted to
     it are too bold. So the thresholds are fitted to out-of-fold scores: each row is scored by a
@@ -93,13 +111,17 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
     ----------
     estimator : estimator, default=None
         A ranker, such as ``RankSVM``, or a regressor, or a pipeline that ends in one. It is cloned.
-        None is scikit-learn's ``Ridge()``.
+        None is the score above; sparse rows are made dense, a block at a time.
     loss : {"absolute", "zero-one", "squared"}, default="absolute"
         What the thresholds minimise: the mean distance in ranks, the share of wrong ranks, or the
         mean squared distance.
+    costs : {"expected", "observed"}, default="expected"
+        What a rank costs for a row: what it does on average for rows of its score, or what it does
+        for the row itself.
     cv : int, splitter, iterable or None, default=5
         A number of folds, each with about its share of every rank; with ``qid``, of whole queries.
-        Fewer rows or queries give as many folds. Or a splitter of scikit-learn, or pairs of
+        Fewer rows or queries give as many folds. Without an estimator and ``qid``, a number stands
+        for leave-one-out, which costs nothing. Or a splitter of scikit-learn, or pairs of
         (train, test) indices; rows that are in no test set do not count for the thresholds. None:
         the scores of the rows that ``estimator_`` learned from, at the cost of one fit. So is a
         single row scored.
@@ -124,7 +146,9 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
     References
     ----------
     Thresholds on a learned score: R. Herbrich, T. Graepel and K. Obermayer, Large margin rank
-    boundaries for ordinal regression, 2000.
+    boundaries for ordinal regression, 2000. Chances from a score: J. Platt, Probabilistic outputs
+    for support vector machines, 1999. Landmarks: C. Williams and M. Seeger, Using the Nystroem
+    method to speed up kernel machines, 2001.
 
     Examples
     --------
@@ -142,6 +166,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         **OrdinalMixin._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "loss": [StrOptions({"absolute", "zero-one", "squared"})],
+        "costs": [StrOptions({"expected", "observed"})],
         "cv": ["cv_object"],
     }
 
@@ -152,11 +177,13 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         estimator: Any = None,
         *,
         loss: str = "absolute",
+        costs: str = "expected",
         cv: Any = 5,
         label_order: ArrayLike | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
+        self.costs = costs
         self.cv = cv
         self.label_order = label_order
 
@@ -207,9 +234,12 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         weight = _check_weight(sample_weight, rows)
         given = fit_arguments(model, qid=qid, sample_weight=sample_weight)
         target = ranks.astype(np.float64) + 1.0
-        fitted = _fit(clone(model), rows, target, given)
-        places, scores = np.arange(len(ranks)), _score(fitted, rows)
-        folds = list(self._folds(rows, ranks, codes, n_queries))
+        places, folds = np.arange(len(ranks)), list[tuple[Indices, Indices]]()
+        if self.estimator is None and isinstance(self.cv, Integral) and n_queries == 1:
+            fitted, scores = model, _leave_one_out(model, rows, target, sample_weight)
+        else:
+            fitted = _fit(clone(model), rows, target, given)
+            scores, folds = _score(fitted, rows), list(self._folds(rows, ranks, codes, n_queries))
         if folds:
             parts = [
                 _align(
@@ -220,8 +250,15 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
                 for fold in folds
             ]
             places, scores = np.concatenate([fold[1] for fold in folds]), np.concatenate(parts)
+        if not weight[places].any():
+            raise ValueError(
+                f"sample_weight is zero for every row that cv={self.cv!r} holds back: nothing is "
+                "left to cut"
+            )
+        seen = weight[places] > 0
+        places = places[seen]
         self.thresholds_ = best_thresholds(
-            scores, ranks[places], weight[places], len(classes), self.loss
+            scores[seen], ranks[places], weight[places], len(classes), self.loss, self.costs
         )
         self.estimator_, self.classes_ = fitted, classes
         return self
@@ -247,7 +284,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         return _score(self.estimator_, self._check_rows(X, reset=False))
 
     def _scorer(self) -> Any:
-        return Ridge() if self.estimator is None else self.estimator
+        return LandmarkRidge() if self.estimator is None else self.estimator
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Any:
         """Return a frame as it is, since a pipeline may want its columns, and all else as floats.
@@ -322,9 +359,19 @@ def _fit(model: Any, rows: Any, target: Floats, given: dict[str, Any]) -> Any:
         return model.fit(rows, target, **given)
 
 
+def _leave_one_out(
+    model: LandmarkRidge, rows: Any, target: Floats, sample_weight: ArrayLike | None
+) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _checked(model, model.fit_left_out(rows, target, sample_weight))
+
+
 def _score(model: Any, rows: Any) -> Floats:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scores = as_floats(model.predict(rows), "a score")
+        return _checked(model, as_floats(model.predict(rows), "a score"))
+
+
+def _checked(model: Any, scores: Floats) -> Floats:
     if scores.ndim != 1:
         raise ValueError(
             f"{type(model).__name__}.predict returned an array of shape {scores.shape}, where a "

@@ -22,6 +22,10 @@ EXEMPTIONS: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_sparse_data": _BOTH_COPIES,
         "check_weight_is_repetition": _BOTH_COPIES,
     },
+    "ThresholdRanker": {
+        "check_sample_weight_equivalence_on_dense_data": _BOTH_COPIES,
+        "check_sample_weight_equivalence_on_sparse_data": _BOTH_COPIES,
+    },
 }
 
 # Estimators that do not learn from rows X and y, so that no check of either kind can be asked of
