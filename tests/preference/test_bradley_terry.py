@@ -253,6 +253,25 @@ def test_a_right_model_fits():
     assert np.abs(expected - got).max() < 0.25
 
 
+@pytest.mark.parametrize(("n", "times", "spread"), [(40, 1, 0), (40, 1, 1), (20, 2, 0), (10, 9, 1)])
+def test_the_statistic_is_on_average_what_it_should_be(n, times, spread):
+    """Pairs that met but once can't contradict a model, nor may chance among equals."""
+    left, right = (np.repeat(column, times) for column in np.triu_indices(n, 1))
+    random, ratios, sure = np.random.default_rng(0), [], 0
+    for _ in range(30):
+        s = spread * random.normal(size=n)
+        won = random.random(len(left)) < 1 / (1 + np.exp(s[right] - s[left]))
+        with warnings.catch_warnings():
+            # one may never have lost
+            warnings.filterwarnings("ignore", message=".*rests on the prior")
+            fit = BradleyTerry().fit(left, right, won).goodness_of_fit()
+        ratios.append(fit.statistic / fit.dof)
+        sure += fit.pvalue < 0.05
+        assert not fit.is_bad
+    assert np.mean(ratios) == pytest.approx(1, abs=0.06)
+    assert sure <= 5
+
+
 def test_raters():
     random = np.random.default_rng(0)
     first, second, outcome, _ = contests(3000, seed=7, tie_share=0.1, truth=2 * TRUTH)

@@ -136,6 +136,7 @@ class ContestReadings(StrengthsMixin):
         """
         check_is_fitted(self)
         check_whole(n_samples, "n_samples")
+        check_whole(random_state, "random_state", 0)
         if len(self.raters_) or len(self.effects_) > self.order_effect:
             raise ValueError(
                 "bootstrap is for contests without covariates and raters: use interval"

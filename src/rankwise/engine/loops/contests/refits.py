@@ -13,7 +13,7 @@ from rankwise.engine.loops.compiled import compiled
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER
 from rankwise.engine.loops.shapes import EACH, check_shape
 
-_MAX_PASSES = 30
+_MAX_PASSES = 60
 # The squared standard errors that a sample's fit may be off by: they differ by whole ones.
 _ENOUGH = 1e-7
 
@@ -24,7 +24,7 @@ def refit(cells: Any, n: int, kind: int, precision: float, inverse: Any, params:
     A step of Newton's method with the inverse information of all contests in place of the sample's
     leaves a share of the distance that is small if the sample is large, so that four or five passes
     do; each costs the cells and O(p^2). It ends when what the shares of the last two steps leave is
-    less than a thousandth of a standard error, or fails if the steps don't halve.
+    less than a thousandth of a standard error, or fails if steps hardly shrink.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _refit(cells, n, kind, precision, inverse, params):
             decrement += step[j] * gradient[j]
             params[j] += step[j]
         # also if it is not a number
-        if not (0.0 <= decrement < np.inf) or decrement > 0.25 * before:
+        if not (0.0 <= decrement < np.inf) or decrement > 0.6 * before:
             return False
         if kind == RAO_KUPPER and params[p - 1] <= 0.0:
             return False
