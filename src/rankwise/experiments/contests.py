@@ -174,11 +174,11 @@ def _findings(budgets: tuple[int, ...], errors: Floats, sorts: Floats, stops: Fl
         last = dict(zip(METHODS, mean[:, -1], strict=True))
         best = min(last, key=lambda method: last[method])
         near = int(np.argmin(np.abs(np.array(budgets) - sorts[c, :, 0].mean())))
+        others = "" if best == METHODS[0] else f" ({METHODS[0]} {last[METHODS[0]]:.3f})"
         found.append(
-            f"{kind}: after {budgets[-1]:,} questions {best} err least, {last[best]:.3f}, the most "
-            f"telling pairs {last[METHODS[0]]:.3f}; QuickSort once errs "
-            f"{sorts[c, :, 1].mean():.3f} with {sorts[c, :, 0].mean():.0f} questions, they "
-            f"{mean[0, near]:.3f} with {budgets[near]:,}."
+            f"{kind}: after {budgets[-1]:,} questions {best} err least, {last[best]:.3f}{others}; "
+            f"QuickSort once errs {sorts[c, :, 1].mean():.3f} with {sorts[c, :, 0].mean():.0f} "
+            f"questions, the {METHODS[0]} {mean[0, near]:.3f} with {budgets[near]:,}."
         )
     right = ", ".join(f"{stops[c, :, 1].mean():.0%}" for c in range(len(COMPARATORS)))
     found.append(

@@ -342,6 +342,8 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         errors = np.sqrt(np.diag(self._inverse)[n : n + z.shape[1]])
         without_end = np.flatnonzero(errors * np.abs(z).max(axis=0, initial=0.0) > _NOTHING_KNOWN)
         if len(without_end):
+            # where residuals vanish, squares of them would make it look sure
+            self._sandwich = self._inverse
             warn_user(
                 f"{listed_ids([self.effect_names_[k] for k in without_end])} can tell who wins "
                 "without fail, so that no effect is large enough: effects_ is where the search "

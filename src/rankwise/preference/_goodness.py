@@ -141,7 +141,9 @@ def goodness_of(met: Met, items: NDArray[Any]) -> GoodnessOfFit:
     if dof > 0.01 * pairs:
         spread = float((2.0 + cumulant / variance**2).clip(min=0.05).sum()) * dof / pairs
         scale = spread / (2 * dof)
-        pvalue = float(chi2.sf(statistic / scale, dof / scale))
+        # less than one pair's worth of surprise can't be tested
+        if scale < dof:
+            pvalue = float(chi2.sf(statistic / scale, dof / scale))
     # How far the shares are from 1/2, in the same units, less what chance adds.
     apart = float(((got - n / 2) ** 2 / variance).sum()) - pairs
     left_over = max(statistic - dof, 0.0)
