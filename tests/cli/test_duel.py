@@ -53,6 +53,14 @@ def test_the_report_is_written(table, tmp_path):
     assert "dot | eel" in (out / "report.html").read_text()
 
 
+def test_the_first_one_always_won(tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("left,right,winner\na,b,left\nb,c,left\nc,a,left\n")
+    said = " ".join(run(path).output.split())
+    assert "Whether it matters who is named first can't be told" in said
+    assert "'order' can tell who wins without fail" in said
+
+
 def test_refusals(table, tmp_path):
     said = run(table, "--rater", "nobody")
     assert said.exit_code == 1

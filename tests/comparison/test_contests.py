@@ -35,6 +35,33 @@ def test_two_sides_and_who_won():
 
 
 @pytest.mark.parametrize(
+    ("sides", "column", "told"),
+    [
+        (("model_a", "model_b"), "winner", ["model_a", "model_b", "tie (bothbad)"]),
+        (("left", "right"), "winner", ["a", "c", "draw"]),
+        (("first", "second"), "outcome", ["first", "second", "tie"]),
+        (("first", "second"), "outcome", [1, 0, 0.5]),
+        (("A", "B"), "won", ["a", "c", "tie"]),
+    ],
+)
+def test_layouts(sides, column, told):
+    frame = pd.DataFrame(
+        {"question": [5, 6, 7], sides[0]: ["a", "b", "d"], sides[1]: ["b", "c", "e"]}
+    )
+    frame[column], frame["judge"] = told, ["x", "y", "x"]
+    found = contests(frame)
+    assert list(found.first) == ["a", "b", "d"]
+    np.testing.assert_array_equal(found.outcome, [1.0, 0.0, 0.5])
+
+
+def test_columns_of_these_names_that_are_no_contests():
+    frame = pd.DataFrame(
+        {"left": [1.5, 2, 3] * 9, "right": [4, 5.5, 6] * 9, "winner": [1, 2, 3] * 9}
+    )
+    assert recognise(frame).kind == "grades"
+
+
+@pytest.mark.parametrize(
     ("row", "reason"),
     [(["a", "a"], "'a' meets itself"), (["a", None], "an item has no name")],
 )

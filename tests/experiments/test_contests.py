@@ -13,8 +13,8 @@ from rankwise.experiments.contests import make_comparator
 
 def test_questions():
     report = contests(n_items=6, budgets=(12, 24), n_trials=2)
-    assert [len(table.rows) for table in report.tables] == [5, 5, 5, 3]
-    assert len(report.findings) == 4
+    assert [len(table.rows) for table in report.tables] == [5, 5, 5, 5, 4]
+    assert len(report.findings) == 5
     again = contests(n_items=6, budgets=(12, 24), n_trials=2)
     assert [t.rows for t in again.tables] == [t.rows for t in report.tables]
     with pytest.raises(ValueError, match="n_items=3"):
@@ -25,7 +25,7 @@ def test_questions():
 
 def test_comparators():
     strengths = np.array([1.0, 0.0])
-    for kind, expected in (("noisy", 0.731), ("favours the first", 0.881)):
+    for kind, expected in (("always right", 1.0), ("noisy", 0.731), ("favours the first", 0.881)):
         prefer = make_comparator(kind, strengths, np.random.default_rng(0))
         assert np.mean([prefer(0, 1) for _ in range(20_000)]) == pytest.approx(expected, abs=0.01)
 

@@ -1,6 +1,7 @@
 """Strengths from contests, against a general optimiser and literal sums."""
 
 import json
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from rankwise import load, save
+from rankwise.engine.solvers.contests import draw_counts
 from rankwise.preference import BradleyTerry, quicksort
 from rankwise.testing.oracles import (
     best_strengths,
@@ -251,6 +253,25 @@ def test_a_right_model_fits():
     assert np.abs(expected - got).max() < 0.25
 
 
+@pytest.mark.parametrize(("n", "times", "spread"), [(40, 1, 0), (40, 1, 1), (20, 2, 0), (10, 9, 1)])
+def test_the_statistic_is_on_average_what_it_should_be(n, times, spread):
+    """Pairs that met but once can't contradict a model, nor may chance among equals."""
+    left, right = (np.repeat(column, times) for column in np.triu_indices(n, 1))
+    random, ratios, sure = np.random.default_rng(0), [], 0
+    for _ in range(30):
+        s = spread * random.normal(size=n)
+        won = random.random(len(left)) < 1 / (1 + np.exp(s[right] - s[left]))
+        with warnings.catch_warnings():
+            # one may never have lost
+            warnings.filterwarnings("ignore", message=".*rests on the prior")
+            fit = BradleyTerry().fit(left, right, won).goodness_of_fit()
+        ratios.append(fit.statistic / fit.dof)
+        sure += fit.pvalue < 0.05
+        assert not fit.is_bad
+    assert np.mean(ratios) == pytest.approx(1, abs=0.06)
+    assert sure <= 5
+
+
 def test_raters():
     random = np.random.default_rng(0)
     first, second, outcome, _ = contests(3000, seed=7, tie_share=0.1, truth=2 * TRUTH)
@@ -383,6 +404,44 @@ def test_samples_of_the_contests():
     assert_allclose(samples.sum(axis=1), 0, atol=1e-9)
     assert_allclose(samples.mean(axis=0), model.strengths_, atol=0.02)
     assert_allclose(samples.std(axis=0), np.sqrt(np.diag(model.covariance())), rtol=0.15)
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper", "half"])
+@pytest.mark.parametrize("order_effect", [False, True])
+@pytest.mark.parametrize("prior", [5.0, 0.5, None])
+@pytest.mark.parametrize("m", [60, 4000])
+def test_a_sample_is_fitted_as_if_it_were_all(ties, order_effect, prior, m):
+    first, second, outcome, _ = contests(m, seed=3)
+    model = BradleyTerry(ties=ties, order_effect=order_effect, prior=prior)
+    model.fit(first, second, outcome)
+    left, right, counts = model._cells[:3]
+    errors = np.sqrt(np.diag(model.covariance("model")))
+    drawn = draw_counts(counts, 12, 7)
+    for strengths, sample in zip(model.bootstrap(12, random_state=7), drawn, strict=True):
+        assert sample.sum() == m
+        rows = [np.tile(left, 3), np.tile(right, 3), np.repeat([1.0, 0.0, 0.5], len(left))]
+        literal = BradleyTerry(ties=ties, order_effect=order_effect, prior=prior or 100.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            literal.fit(*rows, sample_weight=sample[:, :3].T.ravel())
+        assert_allclose(strengths, literal.strengths_, atol=2e-3 * errors.min())
+
+
+def test_samples_in_which_refits_fail():
+    # A ladder whose ends are too far apart for a ratio, and weights below one.
+    n = 300
+    low = np.arange(n - 1)
+    rows = np.r_[low, low + 1], np.r_[low + 1, low], np.r_[np.ones(n - 1), np.zeros(n - 1)]
+    model = BradleyTerry(prior=None)
+    model.fit(
+        *rows[:2],
+        np.r_[np.ones(n - 1), np.ones(n - 1)],
+        sample_weight=np.r_[np.full(n - 1, 150), np.ones(n - 1)],
+    )
+    assert np.ptp(model.strengths_) > 710
+    assert np.isfinite(model.bootstrap(3)).all()
+    few = BradleyTerry().fit([0, 1], [1, 0], [1, 1], sample_weight=[0.1, 0.1])
+    assert np.isfinite(few.bootstrap(5)).all()
 
 
 def test_a_table_and_its_csv(tmp_path):

@@ -13,6 +13,8 @@ from rankwise.reports._terminal import show
 
 # Rows of the table that the terminal shows; the report has all.
 _SHOWN = 25
+# An interval of an advantage so long holds all odds that there are.
+_UNKNOWN = 50.0
 
 
 @click.command(
@@ -172,11 +174,7 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
     findings = [first]
     if model.order_effect:
         low, high = model.effect_interval()[0]
-        sure = "is no matter" if low <= 0 <= high else "matters"
-        findings.append(
-            f"Who is named first {sure}: it adds {model.order_effect_:.2f} to the first one's "
-            f"advantage ({low:.2f} to {high:.2f})."
-        )
+        findings.append(_order_finding(model.order_effect_, low, high))
     if len(model.raters_):
         coins = [str(rater) for rater in model.random_raters_]
         findings.append(
@@ -189,6 +187,16 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
         f"(p = {fit.pvalue:.2g})."
     )
     return findings + [f"{word[:1].upper()}{word[1:]}." for word in said]
+
+
+def _order_finding(effect: float, low: float, high: float) -> str:
+    if high - low > _UNKNOWN:
+        return "Whether it matters who is named first can't be told from these contests."
+    sure = "is not known to matter" if low <= 0 <= high else "matters"
+    return (
+        f"Who is named first {sure}: it adds {effect:.2f} to the first one's advantage "
+        f"({low:.2f} to {high:.2f})."
+    )
 
 
 def _figures(model: Any) -> dict[str, Any]:

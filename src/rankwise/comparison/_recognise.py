@@ -9,6 +9,7 @@ import numpy as np
 
 from rankwise.comparison._columns import Columns, as_frame, look_at_columns
 from rankwise.datasets._files import pandas
+from rankwise.datasets._readers_contests import contest_score
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -28,6 +29,8 @@ _NAMES = {
     "winner": "winner won",
     "loser": "loser lost",
 }
+# Rows that are tried on whether they are contests.
+_LOOKED_AT = 100
 _SIDES = (("left", "right"), ("first", "second"), ("modela", "modelb"), ("a", "b"))
 
 
@@ -177,14 +180,19 @@ def _contests(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Tas
         return Task(
             "contests", f"a row has a winner, {winner!r}, and a loser, {loser!r}: {how}", roles
         )
-    if winner is None or given.keys() - {"winner"}:
+    if given.keys() - {"winner"}:
         return None
-    outcomes = {str(value).lower() for value in frame[winner].dropna().unique()[:20]}
     bare = {re.sub(r"[^a-z]", "", str(name).lower()): name for name in seen}
+    outcome = winner or bare.get("outcome")
     for first, second in _SIDES:
-        if {first, second} <= bare.keys() and outcomes & {first, second}:
-            roles = {"first": bare[first], "second": bare[second], "outcome": winner}
-            why = f"{winner!r} says which of {bare[first]!r} and {bare[second]!r} won"
+        if outcome is None or not {first, second} <= bare.keys():
+            continue
+        columns = [bare[first], bare[second], outcome]
+        rows = frame[columns].dropna().head(_LOOKED_AT).astype(str).to_numpy()
+        told = sum(isinstance(contest_score(*row), float) for row in rows)
+        if 2 * told > len(rows):
+            roles = dict(zip(("first", "second", "outcome"), columns, strict=True))
+            why = f"{outcome!r} says which of {bare[first]!r} and {bare[second]!r} won"
             return Task("contests", why, roles)
     return None
 

@@ -34,7 +34,7 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     contest_coverage: {"n_trials": 1_000},
-    contests: {"n_trials": 100},
+    contests: {"n_trials": 100, "budgets": (32, 48, 64, 120, 240, 480)},
     drift: {"n_rounds": 48_000, "window": 1_000},
     elections: {"n_elections": 50, "n_candidates": 80, "time_limit": 60.0},
     ensembles: {"n_rounds": (5_000, 50_000)},

@@ -22,8 +22,9 @@ def axes_or_new(ax: "Axes | None", *, size: tuple[float, float]) -> "Axes":
 
 
 def new_grid(n: int, *, size: tuple[float, float]) -> NDArray[Any]:
-    """Return n axes of ``size`` inches each, at most three in a row of a new figure."""
-    n_columns, n_rows = min(n, 3), -(-n // 3)
+    """Return n axes of ``size`` inches each, three in a row of a new figure, or two of four."""
+    n_columns = 2 if n == 4 else min(n, 3)
+    n_rows = -(-n // n_columns)
     inches = n_columns * size[0], n_rows * size[1]
     _, grid = _pyplot().subplots(
         n_rows, n_columns, figsize=inches, layout="constrained", squeeze=False

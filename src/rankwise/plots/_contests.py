@@ -249,7 +249,13 @@ class RaterDisplay:
         if many:
             self.ax_.set_ylabel(f"{n} raters")
         self.ax_.set_xlabel("reliability: 1 as everyone, 0 at random")
-        self.ax_.legend(frameon=False, loc="lower right")
+        if many:
+            self.ax_.legend(frameon=False, loc="lower right")
+        else:
+            # the lines of few raters leave no room
+            self.ax_.legend(
+                frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0
+            )
         return self
 
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.base import unchanged_on_error
 from rankwise.engine._sklearn import StrOptions
 from rankwise.engine.arguments import shortened
-from rankwise.engine.ids import encode_columns, encode_ids, objects
+from rankwise.engine.ids import as_column, encode_columns, encode_ids, listed_ids, objects
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
 from rankwise.engine.solvers.contests import (
     Groups,
@@ -33,11 +33,13 @@ from rankwise.preference._columns import (
 )
 from rankwise.preference._goodness import met_of
 from rankwise.preference._readings import ContestReadings
-from rankwise.preference._strengths import PRIOR
+from rankwise.preference._strengths import PRIOR, check_size
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+# A standard error of an advantage past which contests say nothing about it.
+_NOTHING_KNOWN = 100.0
 _KINDS = {"davidson": DAVIDSON, "rao-kupper": RAO_KUPPER, "half": PLAIN}
 
 
@@ -215,10 +217,13 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         values, ties = check_outcome(outcome, m)
         weight = check_weight(sample_weight, m)
         z, names = check_covariates(covariates, m)
+        judges = None if rater is None else _check_rater(rater, m)
+        if weight is not None and not weight.all():
+            kept = weight > 0
+            columns = tuple(_take(column, kept) for column in columns)
+            judges = None if judges is None else _take(judges, kept)
+            values, weight, z = values[kept], weight[kept], z[kept]
         if covariates is None and rater is None:
-            if weight is not None and not weight.all():
-                columns = tuple(_take(column, weight > 0) for column in columns)
-                values, weight = values[weight > 0], weight[weight > 0]
             items, left, right, counts = count_pairs(
                 *columns, values, weight, ties=ties, fold=not self.order_effect
             )
@@ -228,7 +233,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         if len(same):
             raise ValueError(f"row {same[0]}: {items[left[same[0]]]!r} meets itself: drop the row")
         counts = _rows(values, np.ones(m) if weight is None else weight, ties)
-        return self._learn(items, left, right, counts, z, names, rater)
+        return self._learn(items, left, right, counts, z, names, judges)
 
     @unchanged_on_error
     def fit_pairs(
@@ -283,12 +288,16 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         rater: Any = None,
     ) -> Self:
         n, (_, _, ties, _) = len(items), counts.sum(axis=0)
+        check_size(n)
         drawn = counts
         if self.ties == "half" and ties:
             counts, ties = halved(counts), 0.0
         kind = _KINDS[self.ties] if ties else PLAIN
         if ties and not counts[:, :2].any():
-            raise ValueError("every contest is a tie: no item can be told from another")
+            raise ValueError(
+                "every contest is a tie: no item can be told from another; add contests that "
+                "somebody won, or set ties='half'"
+            )
         if self.order_effect:
             z, names = np.column_stack([np.ones(len(left)), z]), ["order", *names]
         cells = Cells(left, right, counts, np.ascontiguousarray(z), np.ones(len(left)))
@@ -308,16 +317,13 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             steady = True
         else:
             self.raters_, (codes,) = encode_ids([rater], ["rater"])
-            if len(codes) != len(left):
-                raise ValueError(
-                    f"rater has {len(codes)} rows for {len(left)} contests: give one a row"
-                )
             rated = fit_raters(cells, n, kind, precision, start, codes)
             solved, cells, steady = rated.solved, rated.cells, rated.steady
             self.reliabilities_, self._rater_errors = rated.scales, rated.errors
         self._set(solved, n, kind, steady)
+        self._answer_separation(z)
         self._cells = cells._replace(counts=drawn)
-        self._met = met_of(cells, n, solved.params, kind, self._n_free(groups))
+        self._met = met_of(cells, n, solved.params, kind, solved.inverse)
         fit = self.goodness_of_fit()
         if fit.is_bad:
             worst = int(np.abs(fit.residuals.z).argmax())
@@ -330,8 +336,19 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             )
         return self
 
-    def _n_free(self, groups: Groups) -> int:
-        return len(self._inverse) - int(groups.connected.max()) - 1
+    def _answer_separation(self, z: Floats) -> None:
+        """Warn of effects that tell who wins without fail, so that none is large enough."""
+        n = len(self.items_)
+        errors = np.sqrt(np.diag(self._inverse)[n : n + z.shape[1]])
+        without_end = np.flatnonzero(errors * np.abs(z).max(axis=0, initial=0.0) > _NOTHING_KNOWN)
+        if len(without_end):
+            # where residuals vanish, squares of them would make it look sure
+            self._sandwich = self._inverse
+            warn_user(
+                f"{listed_ids([self.effect_names_[k] for k in without_end])} can tell who wins "
+                "without fail, so that no effect is large enough: effects_ is where the search "
+                "ended; leave it out, or add contests that went the other way"
+            )
 
     def _set(self, solved: Solved, n: int, kind: int, steady: bool) -> None:
         params = solved.params
@@ -356,6 +373,13 @@ def _take(column: Any, kept: NDArray[np.bool_]) -> Any:
     if isinstance(column, np.ndarray):
         return column[kept]
     return [value for value, good in zip(column, kept.tolist(), strict=True) if good]
+
+
+def _check_rater(rater: Any, m: int) -> Any:
+    judges = as_column(rater, "rater")
+    if len(judges) != m:
+        raise ValueError(f"rater has {len(judges)} rows for {m} contests: give one a row")
+    return judges
 
 
 def _rows(values: Floats, weight: Floats, ties: bool) -> Floats:

@@ -12,6 +12,9 @@ from rankwise.engine.loops.contests.counts import GOOD, look
 
 Floats = NDArray[np.float64]
 
+MOST_CONTESTS = 1e15
+"""Past so many, one more is lost in rounding."""
+_LARGEST = 1e100
 WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
@@ -72,9 +75,19 @@ def check_weight(weight: Any, m: int) -> Floats | None:
     if (values < 0).any():
         row = int(np.flatnonzero(values < 0)[0])
         raise ValueError(f"sample_weight is {values[row]} in row {row}: a weight can't be negative")
+    check_total(float(np.minimum(values, 2 * MOST_CONTESTS).sum()))
     if not values.any():
         raise ValueError("sample_weight is zero for every contest: nothing is left to learn from")
     return values
+
+
+def check_total(total: float) -> None:
+    """Refuse weights that add up to more than can be counted."""
+    if total > MOST_CONTESTS:
+        raise ValueError(
+            f"sample_weight adds up to more than {MOST_CONTESTS:.0e}, too many to be counted: "
+            "divide all weights by the same number"
+        )
 
 
 def check_covariates(
@@ -94,6 +107,9 @@ def check_covariates(
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise ValueError(f"covariates is not finite in row {row}: drop the row or correct it")
+    if (np.abs(values) > _LARGEST).any():
+        row = int(np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))[0])
+        raise ValueError(f"covariates is beyond {_LARGEST:.0e} in row {row}: choose a larger unit")
     columns = getattr(covariates, "columns", None)
     found = (
         [f"z{k}" for k in range(values.shape[1])] if columns is None else list(map(str, columns))

@@ -46,7 +46,7 @@ class GoodnessOfFit(NamedTuple):
     statistic : float
         Pearson's: the sum of z^2 over the pairs that have met.
     dof : float
-        What it is on average if the model holds: pairs less parameters.
+        What it is on average if the model holds: pairs less parameters, if pairs met often.
     pvalue : float
         The probability of as much, if the model holds. The distribution is a scaled chi-squared of
         the mean and the variance that the counts imply, so that pairs may have met but once.
@@ -78,18 +78,22 @@ class Met(NamedTuple):
         Codes of the items.
     sums : ndarray of shape (p, 5)
         Contests, what i got, what was expected, its variance, and its fourth cumulant.
-    n_free : int
-        Parameters that were learned.
+    n_free : float
+        How much less the sum of z^2 is on average, since strengths were learned from the same
+        contests.
     """
 
     left: Indices
     right: Indices
     sums: Floats
-    n_free: int
+    n_free: float
 
 
-def met_of(cells: Cells, n: int, params: Floats, kind: int, n_free: int) -> Met:
-    """Compare cells with what a model expects of them, and add them up by pair."""
+def met_of(cells: Cells, n: int, params: Floats, kind: int, inverse: Floats) -> Met:
+    """Compare cells with what a model expects of them, and add them up by pair.
+
+    ``inverse`` is that of the information, strengths first.
+    """
     values = np.empty((len(cells.left), 5))
     moments(cells, n, params, kind, values)
     wins, losses, ties, soft = cells.counts.T
@@ -104,12 +108,26 @@ def met_of(cells: Cells, n: int, params: Floats, kind: int, n_free: int) -> Met:
         values[swapped, 1:3] = values[swapped, :1] - values[swapped, 1:3]
     low, high = np.minimum(cells.left, cells.right), np.maximum(cells.left, cells.right)
     keys = low * n + high
-    if (keys[1:] > keys[:-1]).all():
-        return Met(low, high, values, n_free)
-    keys, inverse = np.unique(keys, return_inverse=True)
-    sums = np.zeros((len(keys), 5))
-    np.add.at(sums, inverse, values)
-    return Met(keys // n, keys % n, sums, n_free)
+    if not (keys[1:] > keys[:-1]).all():
+        keys, place = np.unique(keys, return_inverse=True)
+        sums = np.zeros((len(keys), 5))
+        np.add.at(sums, place, values)
+        low, high, values = keys // n, keys % n, sums
+    variance = np.diag(inverse)[low] + np.diag(inverse)[high] - 2 * inverse[low, high]
+    return Met(low, high, values, _taken_off(values[:, 0], values[:, 3] * variance))
+
+
+def _taken_off(n: Floats, leverage: Floats) -> float:
+    r"""Return how much less Pearson's statistic is on average than the number of pairs.
+
+    With the leverage h of a pair that met n times, the square of its residual is on average
+    V (1 - h), where V is its true variance. The estimated one is too small as well: p (1 - p) of an
+    estimate p is on average less by the variance of p, a share h / n. A square divided by it is
+    therefore (1 - h) / (1 - h / n) on average: as many parameters are lost as were learned if pairs
+    met often, and none if they met once.
+    """
+    h, often = np.clip(leverage, 0.0, 0.99), np.maximum(n, 1.0)
+    return float((h * (1 - 1 / often) / (1 - h / often)).sum())
 
 
 def goodness_of(met: Met, items: NDArray[Any]) -> GoodnessOfFit:
@@ -118,18 +136,20 @@ def goodness_of(met: Met, items: NDArray[Any]) -> GoodnessOfFit:
     variance = np.maximum(variance, 1e-12)
     z = (got - hoped) / np.sqrt(variance)
     statistic, pairs = float((z**2).sum()), len(n)
-    dof = max(pairs - met.n_free, 0)
+    dof = max(pairs - met.n_free, 0.0)
     pvalue = 1.0
-    if dof:
+    if dof > 0.01 * pairs:
         spread = float((2.0 + cumulant / variance**2).clip(min=0.05).sum()) * dof / pairs
         scale = spread / (2 * dof)
-        pvalue = float(chi2.sf(statistic / scale, dof / scale))
+        # less than one pair's worth of surprise can't be tested
+        if scale < dof:
+            pvalue = float(chi2.sf(statistic / scale, dof / scale))
     # How far the shares are from 1/2, in the same units, less what chance adds.
     apart = float(((got - n / 2) ** 2 / variance).sum()) - pairs
     left_over = max(statistic - dof, 0.0)
-    unexplained = min(left_over / max(apart, left_over, 1e-12), 1.0) if dof else 0.0
+    unexplained = min(left_over / max(apart, left_over, 1e-12), 1.0) if pvalue < 1 else 0.0
     residuals = Residuals(items[met.left], items[met.right], n, got / n, hoped / n, z)
-    return GoodnessOfFit(statistic, float(dof), pvalue, unexplained, residuals)
+    return GoodnessOfFit(statistic, dof, pvalue, unexplained, residuals)
 
 
 def calibration_of(met: Met, n_bins: int) -> tuple[Floats, Floats, Floats]:

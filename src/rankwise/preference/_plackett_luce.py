@@ -15,7 +15,8 @@ from rankwise.engine.ids import objects
 from rankwise.engine.loops.contests.rankings import rankings_derivatives, rankings_value
 from rankwise.engine.solvers.contests import Groups, groups_of, maximise
 from rankwise.engine.votes import Votes, read_votes
-from rankwise.preference._strengths import PRIOR, StrengthsMixin
+from rankwise.preference._columns import check_total
+from rankwise.preference._strengths import PRIOR, StrengthsMixin, check_size
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -186,6 +187,8 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         n = len(votes.candidates)
         if n < 2:
             raise ValueError(f"rankings has one item only, {votes.candidates[0]!r}: give two")
+        check_size(n)
+        check_total(float(votes.weight.sum()))
         self.items_ = objects(votes.candidates)
         groups, alone = _groups(votes, n)
         self._answer_groups(groups, alone)

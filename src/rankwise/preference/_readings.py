@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.ids import find_ids
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells, expected
-from rankwise.engine.solvers.contests import PairLikelihood, bootstrap_fits
+from rankwise.engine.solvers.contests import PairLikelihood, bootstrap_fits, draw_counts
 from rankwise.preference._columns import check_contests, check_covariates
 from rankwise.preference._goodness import GoodnessOfFit, Met, calibration_of, goodness_of
 from rankwise.preference._strengths import StrengthsMixin, ends_of
@@ -122,8 +122,10 @@ class ContestReadings(StrengthsMixin):
     def bootstrap(self, n_samples: int = 1000, *, random_state: int = 0) -> Floats:
         """Return strengths learned from samples of the contests, of shape (n_samples, n).
 
-        A sample draws as many contests as there were, by their counts (multinomial); the fit starts
-        from the model's own and takes two or three steps.
+        A sample draws as many contests as there were, by their counts (multinomial). Its fit starts
+        from the model's own and takes four or five steps with the model's information, each a pass
+        over the pairs; it is off by less than a thousandth of a standard error. Where these do not
+        settle it, as for few contests, steps of Newton's method do.
 
         Parameters
         ----------
@@ -134,6 +136,7 @@ class ContestReadings(StrengthsMixin):
         """
         check_is_fitted(self)
         check_whole(n_samples, "n_samples")
+        check_whole(random_state, "random_state", 0)
         if len(self.raters_) or len(self.effects_) > self.order_effect:
             raise ValueError(
                 "bootstrap is for contests without covariates and raters: use interval"
@@ -142,8 +145,8 @@ class ContestReadings(StrengthsMixin):
         start = np.concatenate([self.strengths_, self.effects_, tie])
         precision = 0.0 if self.prior is None else self.prior**-2.0
         of = PairLikelihood(self._cells, len(self.items_), self._kind)
-        halve = self.ties == "half"
-        return bootstrap_fits(of, precision, start, n_samples, random_state, halve)
+        samples = draw_counts(self._cells.counts, n_samples, random_state)
+        return bootstrap_fits(of, precision, start, self._inverse, samples)
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

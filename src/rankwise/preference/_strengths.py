@@ -27,6 +27,10 @@ PRIOR = 5.0
 """Standard deviation of the default prior: strengths are hardly ever further than 15 from 0."""
 
 
+MOST_ITEMS = 20_000
+"""A table of all pairs of these takes 3.2 GB, and a fit holds some."""
+
+
 class StrengthsMixin:
     """Items on a line, each with its strength, and how sure that is.
 
@@ -36,7 +40,7 @@ class StrengthsMixin:
     """
 
     _strength_constraints: ClassVar[dict[str, Any]] = {
-        "prior": [Interval(Real, 0, None, closed="neither"), None],
+        "prior": [Interval(Real, 1e-6, 1e6, closed="both"), None],
         "level": [Interval(Real, 0, 1, closed="neither")],
         "n_draws": [Interval(Integral, 100, None, closed="left")],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
@@ -219,6 +223,16 @@ class StrengthsMixin:
         shapes = self.strengths_.shape, self._inverse.shape, self._sandwich.shape
         if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
             raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
+
+
+def check_size(n: int) -> None:
+    """Refuse items whose covariances don't fit into memory."""
+    if n > MOST_ITEMS:
+        raise ValueError(
+            f"there are {n:,} items, and a table of all pairs of them would take "
+            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
+            "of them by EloRating"
+        )
 
 
 def check_level(level: Any) -> float:

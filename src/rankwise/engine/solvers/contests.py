@@ -6,6 +6,7 @@ Cholesky factor of as many rows as there are items, whatever the number of conte
 differences of strengths occur in the likelihood, so that the best ones add to 0.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -35,6 +36,7 @@ from rankwise.engine.loops.contests.likelihood import (
     plain_value,
     score_spread,
 )
+from rankwise.engine.loops.contests.refits import refit
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -43,8 +45,6 @@ Indices = NDArray[np.int64]
 _DENSE = 2048
 # Newton's decrement, in squared standard errors, below which nothing is left to gain.
 _ENOUGH = 1e-9
-# The same for samples of a bootstrap, which differ by whole standard errors.
-_ENOUGH_SAMPLED = 1e-5
 _MAX_ITER = 100
 _UNKNOWN = (
     "the contests can't tell the effects apart: a covariate repeats others, is the same in all "
@@ -379,51 +379,51 @@ def solve_upper(matrix: Floats, right: Floats) -> Floats:
         raise ValueError(_UNKNOWN) from error
 
 
-def bootstrap_fits(
-    of: PairLikelihood, precision: float, start: Floats, n_samples: int, seed: int, halve: bool
-) -> Floats:
-    """Return the strengths of samples of the counts, of shape (n_samples, n).
+def draw_counts(counts: Floats, n_samples: int, seed: int) -> Iterator[Floats]:
+    """Yield the counts of samples of as many contests, drawn by their counts.
 
-    A sample has as many contests, drawn by their counts; an item that it left without a finite
-    strength stays where a prior of the standard deviation 100 puts it.
+    All of them are one array, which is filled anew.
     """
-    random, cells = np.random.default_rng(seed), of.cells
-    counts = cells.counts.copy()
-    counts[:, 3] = 0.0
-    total = round(counts.sum())
-    softness = cells.counts[:, 3] / np.maximum(counts.sum(axis=1), 1e-300)
+    random = np.random.default_rng(seed)
+    often = counts.copy()
+    often[:, 3] = 0.0
+    total = max(round(float(often.sum())), 1)
     # For some contests a pair it is quicker to draw them one by one.
-    single = total <= 20 * counts.size and bool((counts == np.floor(counts)).all())
-    often = counts.ravel().astype(np.int64) * single
-    rows = np.repeat(np.arange(counts.size, dtype=np.int32), often)
-    found = np.empty((n_samples, of.n))
-    for sample in range(n_samples):
-        drawn = np.empty(counts.shape)
+    single = total <= 20 * counts.size and bool((often == np.floor(often)).all())
+    times = often.ravel().astype(np.int64) * single
+    rows = np.repeat(np.arange(counts.size, dtype=np.int32), times)
+    drawn = np.empty(counts.shape)
+    for _ in range(n_samples):
         if single:
             resample(rows, random.integers(2**63), drawn.reshape(-1))
         else:
-            drawn[:] = random.multinomial(total, counts.ravel() / counts.sum()).reshape(-1, 4)
-        if softness.any():
-            drawn[:, 3] = softness * drawn[:, :3].sum(axis=1)
-        again = of._replace(cells=cells._replace(counts=halved(drawn) if halve else drawn))
-        params = _near(again, max(precision, 1e-4), start)
-        found[sample] = params[: of.n] - params[: of.n].mean()
-    return found
+            drawn[:] = random.multinomial(total, often.ravel() / often.sum()).reshape(-1, 4)
+        yield drawn
 
 
-def _near(of: PairLikelihood, precision: float, start: Floats) -> Floats:
-    """Return the best parameters, from a start so near that steps of Newton need not be watched."""
-    params, before = start, np.inf
-    for _ in range(10):
-        step, decrement, _ = _newton_step(of, precision, params)
-        params = params + step
-        if decrement > before or not of.allows(params):
-            break
-        # steps shrink quadratically: this is what a further one would gain
-        if decrement < _ENOUGH or decrement**3 < _ENOUGH_SAMPLED * before**2 < np.inf:
-            return params
-        before = decrement
-    return maximise(of, precision, start, spread=False).params
+def bootstrap_fits(
+    of: PairLikelihood,
+    precision: float,
+    start: Floats,
+    inverse: Floats,
+    samples: Iterable[Floats],
+) -> Floats:
+    """Return the strengths of samples of the counts, of shape (samples, n).
+
+    ``start`` is the fit to all counts and ``inverse`` that of its information. An item that a
+    sample left without a finite strength stays where a prior of the standard deviation 100 puts it.
+    For `PLAIN` a tie is half a win of each.
+    """
+    precision, found = max(precision, 1e-4), []
+    for drawn in samples:
+        params = start.copy()
+        cells = of.cells._replace(counts=drawn)
+        if not refit(cells, of.n, of.kind, precision, inverse, params):
+            split = halved(drawn) if of.kind == PLAIN else drawn
+            again = of._replace(cells=cells._replace(counts=split))
+            params = maximise(again, precision, start, spread=False).params
+        found.append(params[: of.n] - params[: of.n].mean())
+    return np.array(found)
 
 
 def halved(counts: Floats) -> Floats:
