@@ -50,11 +50,12 @@ def test_leave_one_out_scores_are_cut():
 
 def test_left_out_scores_are_those_of_the_solver():
     X, y = sample(60)
-    score = LandmarkRidge()
-    left_out = score.fit_left_out(X, y)
-    Z = score.landmarks_
-    found = fit_landmarks(lambda: iter([(slice(None), Z)]), Z, y * 1.0, np.ones(60), CS)
-    assert_allclose(left_out, found.left_out)
+    for weight in (np.ones(60), np.random.default_rng(0).random(60)):
+        score = LandmarkRidge()
+        left_out = score.fit_left_out(X, y, weight)
+        Z = score.landmarks_
+        found = fit_landmarks(lambda Z=Z: iter([(slice(None), Z)]), Z, y * 1.0, weight, CS)
+        assert_allclose(left_out, found.left_out, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n", [100, 400])

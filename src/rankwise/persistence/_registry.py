@@ -35,8 +35,8 @@ from rankwise.persistence._steps import (
 # Rooms whose exported estimators can be saved.
 _ROOMS = ("ordinal", "magnitude", "pairwise", "preference", "recommend")
 
-# Classes of scikit-learn: the steps before a model, the default classifier of pairs, the default
-# score of thresholds, and what these make for themselves when they are fitted.
+# Classes of scikit-learn: the steps before a model, the default classifier of pairs, a score of
+# thresholds, and what these make for themselves when they are fitted.
 _SKLEARN = {
     "sklearn.compose.ColumnTransformer": "",
     "sklearn.impute.SimpleImputer": "",
