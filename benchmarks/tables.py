@@ -71,8 +71,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "OAPRank()": lambda: OAPRank(random_state=0),
     "WidrowHoff()": WidrowHoff,
     "MulticlassPerceptron()": MulticlassPerceptron,
-    "ThresholdRanker(MPRank(1000, kernel='rbf'), cv=None)": lambda: ThresholdRanker(
-        MPRank(1000.0, kernel="rbf"), cv=None
+    "ThresholdRanker(MPRank(1000, kernel='rbf'), costs='expected', cv=None)": lambda: (
+        ThresholdRanker(MPRank(1000.0, kernel="rbf"), costs="expected", cv=None)
     ),
     "ThresholdRanker(RankSVM())": lambda: ThresholdRanker(RankSVM()),
     "ThresholdRanker(RankSVM(1, power=1))": lambda: ThresholdRanker(RankSVM(1.0, power=1)),

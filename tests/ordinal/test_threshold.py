@@ -112,6 +112,9 @@ def test_without_folds_the_training_scores_are_cut():
     X, y = g.normal(size=(60, 3)), g.integers(1, 5, 60)
     for loss, costs in product(LOSSES, ["observed", "expected"]):
         model = ThresholdRanker(Ridge(), loss=loss, costs=costs, cv=None).fit(X, y)
+        if costs == "observed":
+            auto = ThresholdRanker(Ridge(), loss=loss, cv=None).fit(X, y)
+            np.testing.assert_array_equal(auto.thresholds_, model.thresholds_)
         expected = Ridge().fit(X, y)
         assert_array_equal(model.project(X), expected.predict(X))
         scores = expected.predict(X)

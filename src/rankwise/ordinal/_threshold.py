@@ -115,9 +115,10 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
     loss : {"absolute", "zero-one", "squared"}, default="absolute"
         What the thresholds minimise: the mean distance in ranks, the share of wrong ranks, or the
         mean squared distance.
-    costs : {"expected", "observed"}, default="expected"
+    costs : {"auto", "expected", "observed"}, default="auto"
         What a rank costs for a row: what it does on average for rows of its score, or what it does
-        for the row itself.
+        for the row itself. "auto" is "expected", but for ``cv=None`` "observed": the thresholds are
+        then the best of all for the training scores.
     cv : int, splitter, iterable or None, default=5
         A number of folds, each with about its share of every rank; with ``qid``, of whole queries.
         Fewer rows or queries give as many folds. Without an estimator and ``qid``, a number stands
@@ -166,7 +167,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         **OrdinalMixin._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "loss": [StrOptions({"absolute", "zero-one", "squared"})],
-        "costs": [StrOptions({"expected", "observed"})],
+        "costs": [StrOptions({"auto", "expected", "observed"})],
         "cv": ["cv_object"],
     }
 
@@ -177,7 +178,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         estimator: Any = None,
         *,
         loss: str = "absolute",
-        costs: str = "expected",
+        costs: str = "auto",
         cv: Any = 5,
         label_order: ArrayLike | None = None,
     ) -> None:
@@ -257,8 +258,11 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
             )
         seen = weight[places] > 0
         places = places[seen]
+        costs = self.costs
+        if costs == "auto":
+            costs = "observed" if self.cv is None else "expected"
         self.thresholds_ = best_thresholds(
-            scores[seen], ranks[places], weight[places], len(classes), self.loss, self.costs
+            scores[seen], ranks[places], weight[places], len(classes), self.loss, costs
         )
         self.estimator_, self.classes_ = fitted, classes
         return self
