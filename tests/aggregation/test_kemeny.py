@@ -257,7 +257,7 @@ class Unknown:
     [
         ({"method": "best"}, "method is 'best'"),
         ({"method": ["auto"]}, r"method is \['auto'\]"),
-        ({"unlisted": ["last"]}, r"unlisted is \['last'\]"),
+        ({"unlisted": ["last"]}, r"unlisted=\['last'\] must be"),
         *(
             ({"weights": weights}, "weights is .*: give a number for each ranking")
             for weights in (
@@ -277,7 +277,7 @@ class Unknown:
             ({"time_limit": limit}, escape(f"time_limit is {limit!r}: give a number of seconds"))
             for limit in (-1, -1e-9, np.nan, np.inf, "1", True, [1.0], 1j)
         ),
-        ({"unlisted": "first"}, "unlisted is 'first'"),
+        ({"unlisted": "first"}, "unlisted='first' must be"),
         ({"weights": [1]}, r"weights has the shape \(1,\) for 2 rankings"),
         ({"weights": [1, -1]}, r"weights\[1\] is -1"),
         ({"weights": [np.nan, 1]}, r"weights\[0\] is nan"),

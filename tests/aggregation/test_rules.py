@@ -236,7 +236,7 @@ def test_kwiksort_is_at_most_twice_the_best_on_average():
         (markov_chain, {"teleport": 0}, "teleport is 0"),
         (markov_chain, {"teleport": 1e-300}, "teleport is 1e-300"),
         (markov_chain, {"teleport": "a"}, "teleport is 'a'"),
-        *((rule, {"unlisted": "x"}, "unlisted is 'x'") for rule in RULES),
+        *((rule, {"unlisted": "x"}, "unlisted='x' must be 'ignored' or 'last'") for rule in RULES),
         *((rule, {"weights": [1, 2]}, "weights has the shape") for rule in RULES),
         *((rule, {"candidates": [1]}, "not in candidates") for rule in RULES),
     ],

@@ -7,7 +7,6 @@ change by at most :math:`\sigma` times what two scores change by: :math:`\sigma 
 """
 
 import math
-from numbers import Integral
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -21,7 +20,7 @@ from rankwise.bounds._inputs import (
     product,
 )
 from rankwise.bounds._result import Bound
-from rankwise.engine.arguments import check_word, is_finite_number
+from rankwise.engine.arguments import check_power, check_word, is_finite_number
 
 _COVERED = ("magnitude", "epsilon_insensitive", "hinge_rank")
 
@@ -73,8 +72,7 @@ def stability_beta(
             f"{', '.join(_COVERED)}"
         )
     check_word(cost, "cost", _COVERED)
-    if not (isinstance(power, Integral) and power in (1, 2)):
-        raise ValueError(f"power={power!r} must be 1 or 2")
+    check_power(power)
     check_count(m, "m")
     factors = () if power == 1 else (4.0, M, 4.0, M)
     value = product(4.0, C, *factors, kappa, kappa, 1 / int(m))

@@ -68,6 +68,19 @@ def check_whole(value: Any, name: str, low: int = 1) -> int:
     return int(value)
 
 
+def check_power(value: Any) -> int:
+    """Return the power of the cost of a pair, 1 or 2.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if not (isinstance(value, Integral) and value in (1, 2)):
+        raise ValueError(f"power={shortened(value)} must be 1 or 2")
+    return int(value)
+
+
 def is_finite_number(value: Any) -> bool:
     """Whether a value is a real number that a float can hold, other than NaN and infinity."""
     if not isinstance(value, Real):

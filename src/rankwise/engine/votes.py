@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.ordering.majority import count_wins
 from rankwise.engine.loops.pairs.inversions import count_inversions
 
@@ -105,8 +106,7 @@ def read_votes(
     name: str = "candidates",
 ) -> Votes:
     """Check rankings and turn them into arrays."""
-    if not isinstance(unlisted, str) or unlisted not in {"ignored", "last"}:
-        raise ValueError(f"unlisted is {unlisted!r}: choose 'ignored' or 'last'")
+    check_word(unlisted, "unlisted", ("ignored", "last"))
     if isinstance(rankings, str | bytes | dict | set | frozenset) or not _iterable(rankings):
         raise ValueError(f"rankings must be a list of orders, not {_short(rankings)}")
     orders = [list(_places(ranking, f"ranking {v}")) for v, ranking in enumerate(rankings)]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwise.engine.arguments import check_power, check_word
 from rankwise.engine.pairs import (
     EpsilonInsensitiveLoss,
     MagnitudeLoss,
@@ -24,7 +25,6 @@ from rankwise.engine.pairs import (
 )
 from rankwise.metrics._scale import (
     Scored,
-    check_power,
     check_scored,
     far_apart,
     homogeneous,
@@ -274,8 +274,7 @@ def pairwise_misranking_loss(
     >>> pairwise_misranking_loss([1, 2, 4], [1, 5, 3], pair_weight="magnitude")
     0.3333333333333333
     """
-    if not (isinstance(ties, str) and ties in _TIES):
-        raise ValueError(f"ties={ties!r} must be 'wrong', 'half' or 'right'")
+    check_word(ties, "ties", list(_TIES))
     rows, pairs = one_sided(check_scored(y_true, y_score, qid, sample_weight), pair_weight)
     counts = count_pairs(pairs, rows.s)
     if not counts.comparable > 0:

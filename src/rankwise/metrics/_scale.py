@@ -6,7 +6,6 @@ power of 2, which is exact, have a loss that is multiplied back.
 
 import math
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,13 +82,6 @@ def check_scored(y_true: Any, y_score: Any, qid: Any, sample_weight: Any) -> Sco
         return Scored(y, s, qid, weight)
     codes = None if qid is None else encode_queries(qid, len(y))[0]
     return Scored(y, s, codes, weight).some(weight > 0)
-
-
-def check_power(power: Any) -> int:
-    """Return the power of a cost, 1 or 2."""
-    if not (isinstance(power, Integral) and power in (1, 2)):
-        raise ValueError(f"power={power!r} must be 1 or 2")
-    return int(power)
 
 
 def two_sided(pairs: Pairs) -> Pairs:

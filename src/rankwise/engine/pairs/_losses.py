@@ -15,6 +15,7 @@ time and O(m) memory, that of `MagnitudeLoss` with n = 2 O(m) time.
 
 import numpy as np
 
+from rankwise.engine.arguments import check_power
 from rankwise.engine.loops.pairs.spreads import squared_spread
 from rankwise.engine.loops.pairs.windows import window_sums
 from rankwise.engine.pairs._costs import PairCosts
@@ -42,9 +43,7 @@ class PairLoss:
     """
 
     def __init__(self, pairs: Pairs, *, power: int = 1) -> None:
-        if power not in (1, 2):
-            raise ValueError(f"power={power!r} must be 1 or 2")
-        self.pairs, self.power = pairs, power
+        self.pairs, self.power = pairs, check_power(power)
 
     def value(self, s: Floats) -> float:
         """Return the mean cost of the scores."""

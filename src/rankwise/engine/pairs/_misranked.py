@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine.arguments import check_power
 from rankwise.engine.loops.keys import deal_runs, sort_equal_keys
 from rankwise.engine.loops.pairs.dominance import exponential_sum
 from rankwise.engine.loops.pairs.misranked import misranked_sum
@@ -76,8 +77,7 @@ def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> f
 
     With ``magnitude`` of (s_i - s_j + y_j - y_i)^n. Pairs weigh by their rows alone.
     """
-    if power not in (1, 2):
-        raise ValueError(f"power={power!r} must be 1 or 2")
+    check_power(power)
     pairs.check_comparable()
     rows = by_score(pairs, s)
     total = misranked_total(pairs, rows, scores=True, magnitude=magnitude, power=power)
