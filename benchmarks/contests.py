@@ -138,6 +138,8 @@ def evalica_bootstrap(first: Array, second: Array, outcome: Array) -> Callable[[
     return run
 
 
+_BOOTSTRAP = Target("evalica.bootstrap", over="BradleyTerry.bootstrap", at_least=50)
+
 RACES = {
     "codes": Race(
         data=contests,
@@ -166,23 +168,22 @@ RACES = {
             Target("BradleyTerry, intervals, places", over="pandas.factorize, both", at_most=3),
         ),
     ),
-    "bootstrap": Race(
-        data=partial(contests, m=200_000, n=100),
-        measure="1 - correlation",
-        judge=off,
-        limit=Entrant("one fit", one_fit),
-        ours=(Entrant("BradleyTerry.bootstrap", our_bootstrap),),
-        peers=(Entrant("evalica.bootstrap", evalica_bootstrap, needs="evalica", repeats=1),),
-        targets=(Target("evalica.bootstrap", over="BradleyTerry.bootstrap", at_least=50),),
-    ),
-    "bootstrap_few": Race(
-        data=partial(contests, m=20_000, n=100),
-        measure="1 - correlation",
-        judge=off,
-        limit=Entrant("one fit", one_fit),
-        ours=(Entrant("BradleyTerry.bootstrap", our_bootstrap),),
-        peers=(Entrant("evalica.bootstrap", evalica_bootstrap, needs="evalica", repeats=1),),
-    ),
+    **{
+        f"bootstrap_{name}": Race(
+            data=partial(contests, m=m, n=100),
+            measure="1 - correlation",
+            judge=off,
+            limit=Entrant("one fit", one_fit),
+            ours=(Entrant("BradleyTerry.bootstrap", our_bootstrap),),
+            peers=(Entrant("evalica.bootstrap", evalica_bootstrap, needs="evalica", repeats=1),),
+            targets=targets,
+        )
+        for name, m, targets in (
+            ("many", 200_000, (_BOOTSTRAP,)),
+            ("some", 20_000, (_BOOTSTRAP,)),
+            ("few", 2_000, ()),
+        )
+    },
 }
 
 

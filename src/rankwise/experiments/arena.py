@@ -75,6 +75,7 @@ def _models(
     fit = model.goodness_of_fit()
     tables += [_table("Language models", model), _table("The same, raters weighed", rated)]
     best = int(rated.p_best_.argmax())
+    contrary = int((rated.reliability_interval()[:, 1] < 0).sum())
     order = (
         f"The order matters: the answer on the left gains {model.order_effect_:.2f} ({low:.2f} to "
         f"{high:.2f}), which wins {_share(model.order_effect_):.1%} of contests of equals that are "
@@ -82,7 +83,7 @@ def _models(
     )
     raters = (
         f"{len(rated.random_raters_)} of {len(rated.raters_)} raters answer at random or worse: "
-        f"{', '.join(map(str, rated.random_raters_))}. They gave "
+        f"{', '.join(map(str, rated.random_raters_))}; {contrary} are surely worse. They gave "
         f"{np.isin(data.others['worker'], rated.random_raters_).sum():,} of the answers. With "
         f"raters weighed, {rated.items_[best]} is the best with the probability "
         f"{rated.p_best_[best]:.0%}, place 1 to {rated.rank_interval()[best, 1]}."

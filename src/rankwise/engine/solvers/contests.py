@@ -46,6 +46,8 @@ _DENSE = 2048
 # Newton's decrement, in squared standard errors, below which nothing is left to gain.
 _ENOUGH = 1e-9
 _MAX_ITER = 100
+# So many rows are drawn equally often to a thousandth.
+_MOST_DRAWN = 2**22
 _UNKNOWN = (
     "the contests can't tell the effects apart: a covariate repeats others, is the same in all "
     "contests beside order_effect=True, or follows from who meets whom; leave it out"
@@ -389,9 +391,11 @@ def draw_counts(counts: Floats, n_samples: int, seed: int) -> Iterator[Floats]:
     often[:, 3] = 0.0
     total = max(round(float(often.sum())), 1)
     # For some contests a pair it is quicker to draw them one by one.
-    single = total <= 20 * counts.size and bool((often == np.floor(often)).all())
+    few = total <= min(20 * counts.size, _MOST_DRAWN)
+    single = few and bool((often == np.floor(often)).all())
     times = often.ravel().astype(np.int64) * single
-    rows = np.repeat(np.arange(counts.size, dtype=np.int32), times)
+    places = np.arange(counts.size, dtype=np.uint16 if counts.size <= 2**16 else np.int32)
+    rows = np.repeat(places, times)
     drawn = np.empty(counts.shape)
     for _ in range(n_samples):
         if single:
@@ -422,8 +426,9 @@ def bootstrap_fits(
             split = halved(drawn) if of.kind == PLAIN else drawn
             again = of._replace(cells=cells._replace(counts=split))
             params = maximise(again, precision, start, spread=False).params
-        found.append(params[: of.n] - params[: of.n].mean())
-    return np.array(found)
+        found.append(params)
+    strengths = np.array(found)[:, : of.n]
+    return strengths - strengths.mean(axis=1, keepdims=True)
 
 
 def halved(counts: Floats) -> Floats:

@@ -91,18 +91,24 @@ def unpack(table: Any) -> tuple[Any, Any, Any]:
 
 @compiled
 def resample(rows, seed, out):
-    """Count as many draws of rows as there are, in the place of ``out`` that each row names."""
+    """Count as many draws of rows as there are, in the place of ``out`` that each row names.
+
+    A draw has 32 random bits, so that m rows are equally likely but for a share of m / 2^32.
+    """
     for place in range(out.shape[0]):
         out[place] = 0.0
-    n = np.float64(rows.shape[0])
-    state = np.uint64(seed)
-    for _ in range(rows.shape[0]):
-        # splitmix64
-        state += np.uint64(0x9E3779B97F4A7C15)
-        word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        word ^= word >> np.uint64(31)
-        out[rows[np.int64(np.float64(word >> np.uint64(11)) * 2.0**-53 * n)]] += 1.0
+    m, half = rows.shape[0], np.uint64(32)
+    state, word = np.uint64(seed), np.uint64(0)
+    for r in range(m):
+        if r % 2 == 0:
+            # splitmix64
+            state += np.uint64(0x9E3779B97F4A7C15)
+            word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            word ^= word >> np.uint64(31)
+        else:
+            word <<= half
+        out[rows[((word >> half) * np.uint64(m)) >> half]] += 1.0
 
 
 def count_sorted(

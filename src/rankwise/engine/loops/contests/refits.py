@@ -52,10 +52,15 @@ def refit(cells: Any, n: int, kind: int, precision: float, inverse: Any, params:
 @compiled
 def _refit(cells, n, kind, precision, inverse, params):
     p = params.shape[0]
-    odds, gradient, step = np.empty(n), np.empty(p), np.empty(p)
+    fixed, gradient, step = np.zeros(p), np.empty(p), np.empty(p)
+    totals, odds = np.empty(cells.left.shape[0]), np.empty(n)
+    _add_up(cells, n, kind, totals, fixed)
     before = np.inf
     for _ in range(_MAX_PASSES):
-        _slopes(cells, n, kind, params, odds, gradient)
+        if kind == RAO_KUPPER:
+            _slopes_rao_kupper(cells, n, params, odds, gradient)
+        else:
+            _slopes(cells, totals, fixed, n, kind, params, odds, gradient)
         for i in range(n):
             gradient[i] -= precision * params[i]
         for j in range(p):
@@ -83,49 +88,75 @@ def _refit(cells, n, kind, precision, inverse, params):
 
 
 @compiled
-def _slopes(cells, n, kind, params, odds, gradient):
-    """Fill in the slopes of the log likelihood; ``odds`` is room for a number an item."""
-    left, right, counts = cells.left, cells.right, cells.counts
-    p = params.shape[0]
-    ordered = cells.z.shape[1] == 1
+def _add_up(cells, n, kind, totals, fixed):
+    """Fill in the contests of each cell, and add to ``fixed`` what slopes have of the outcomes."""
+    counts, p = cells.counts, fixed.shape[0]
+    for c in range(counts.shape[0]):
+        got = counts[c, 0] + 0.5 * counts[c, 2]
+        totals[c] = counts[c, 0] + counts[c, 1] + counts[c, 2]
+        fixed[cells.left[c]] += got
+        fixed[cells.right[c]] -= got
+        if cells.z.shape[1] == 1:
+            fixed[n] += got
+        if kind != PLAIN:
+            fixed[p - 1] += counts[c, 2]
+
+
+@compiled
+def _slopes(cells, totals, fixed, n, kind, params, odds, gradient):
+    """Fill in the slopes: what left ones got less what they were to get, a tie being half."""
+    left, right = cells.left, cells.right
+    p, ordered = params.shape[0], cells.z.shape[1] == 1
     # of Davidson's model square roots are wanted
     power = 0.5 if kind == DAVIDSON else 1.0
     ahead = np.exp(power * params[n]) if ordered else 1.0
-    tie = np.exp(params[p - 1]) if kind != PLAIN else 0.0
-    between = -2.0 / np.expm1(-2.0 * params[p - 1]) if kind == RAO_KUPPER else 0.0
+    tie = np.exp(params[p - 1]) if kind == DAVIDSON else 0.0
     for i in range(n):
         odds[i] = np.exp(power * params[i])
     for j in range(p):
-        gradient[j] = 0.0
-    every, tied = 0.0, 0.0
-    # cells of one left item follow each other: their sum is kept
-    last, held, up = -1, 0.0, 0.0
+        gradient[j] = fixed[j]
+    tied, last, held, up = 0.0, 0, 0.0, ahead * odds[0]
     for c in range(left.shape[0]):
-        i, j = left[c], right[c]
-        if i != last:
-            if last >= 0:
-                gradient[last] += held
-            every += held
-            last, held, up = i, 0.0, ahead * odds[i]
-        down = odds[j]
-        wins, losses, ties = counts[c, 0], counts[c, 1], counts[c, 2]
-        if kind == PLAIN:
-            slope = wins + 0.5 * ties - (wins + losses + ties) * (up / (up + down))
-        elif kind == DAVIDSON:
-            a, b, middle = up * up, down * down, tie * up * down
-            share = (wins + losses + ties) / (a + b + middle)
-            slope = 0.5 * (wins - losses - share * (a - b))
-            tied += ties - share * middle
+        if left[c] != last:
+            # cells of one left item follow each other: their sum is kept
+            gradient[last] -= held
+            if ordered:
+                gradient[n] -= held
+            last, held, up = left[c], 0.0, ahead * odds[left[c]]
+        down = odds[right[c]]
+        if kind == DAVIDSON:
+            middle = tie * up * down
+            share = totals[c] / (up * up + down * down + middle)
+            hoped = share * (up * up + 0.5 * middle)
+            tied += share * middle
         else:
-            upper = (wins + ties) * tie * down / (up + tie * down)
-            lower = (losses + ties) * tie * up / (down + tie * up)
-            slope = upper - lower
-            tied += ties * between - upper - lower
-        held += slope
-        gradient[j] -= slope
-    gradient[last] += held
-    every += held
+            hoped = totals[c] * up / (up + down)
+        held += hoped
+        gradient[right[c]] += hoped
+    gradient[last] -= held
     if ordered:
-        gradient[n] = every
-    if kind != PLAIN:
-        gradient[p - 1] = tied
+        gradient[n] -= held
+    if kind == DAVIDSON:
+        gradient[p - 1] -= tied
+
+
+@compiled
+def _slopes_rao_kupper(cells, n, params, odds, gradient):
+    """Fill in the slopes of a model that is no exponential family."""
+    counts, p, ordered = cells.counts, params.shape[0], cells.z.shape[1] == 1
+    ahead = np.exp(params[n]) if ordered else 1.0
+    tie, between = np.exp(params[p - 1]), -2.0 / np.expm1(-2.0 * params[p - 1])
+    for i in range(n):
+        odds[i] = np.exp(params[i])
+    for j in range(p):
+        gradient[j] = 0.0
+    for c in range(counts.shape[0]):
+        i, j, ties = cells.left[c], cells.right[c], counts[c, 2]
+        up, down = ahead * odds[i], odds[j]
+        upper = (counts[c, 0] + ties) * tie * down / (up + tie * down)
+        lower = (counts[c, 1] + ties) * tie * up / (down + tie * up)
+        gradient[i] += upper - lower
+        gradient[j] -= upper - lower
+        if ordered:
+            gradient[n] += upper - lower
+        gradient[p - 1] += ties * between - upper - lower
