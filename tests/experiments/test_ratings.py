@@ -68,7 +68,12 @@ def test_the_tables(report):
     assert len(constant.rows) == len(errors.rows) - 2
     assert [row[0] for row in ridge.rows] == [FEW, TASTE]
     assert len(chosen.rows) == 2 * len(METHODS)
-    assert len(by_c.rows) == 4
+    assert [row[0] for row in by_c.rows] == [
+        *["MPRank, MSD, best width"] * 2, *["MPRank, MSD, width 3"] * 2,
+        *["SVRank, M1D, best width"] * 2
+    ]  # fmt: skip
+    for best, one in zip(by_c.rows[:2], by_c.rows[2:4], strict=True):
+        assert all(float(b) <= float(o) for b, o in zip(best[2:], one[2:], strict=True))
     assert [row[:2] for row in by_rounds.rows[:2]] == [["MSD", FEW], ["MSD", TASTE]]
     # The rounds that are chosen are those with the least misranking.
     least = [min(map(float, row[2:])) for row in by_rounds.rows[2:4]]
@@ -78,6 +83,8 @@ def test_the_tables(report):
         assert float(by[column]) == best
     assert len(report.results) == len(errors.rows) * 2 * 5
     assert report.findings[0].startswith("Paper 4: ")
+    (figure,) = report.figures.values()
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [FEW, TASTE]
 
 
 def test_the_paper_has_every_group_but_those_with_taste():
