@@ -210,9 +210,18 @@ def test_an_experiment_without_its_data(tmp_path, monkeypatch, data):
     out = tmp_path / "out"
     result = CliRunner().invoke(rankwise, ["experiment", "letor", "--out", str(out)])
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: folder: ")
+    assert result.stderr.startswith("Error: letor-mq2008 is absent: put it as letor-mq2008 into ")
     assert len(result.stderr.splitlines()) == 1
     assert not out.exists()
+
+
+def test_an_experiment_with_half_of_its_data(tmp_path):
+    (tmp_path / "data" / "arena").mkdir(parents=True)
+    (tmp_path / "data" / "arena" / "llmfao.csv").write_text("")
+    arguments = ["experiment", "arena", "--data", str(tmp_path / "data"), "--out", str(tmp_path)]
+    result = CliRunner().invoke(rankwise, arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: preflib is absent: put it as preflib into ")
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no folder that even root can't write")  # noqa: PTH112

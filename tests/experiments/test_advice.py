@@ -68,6 +68,12 @@ def test_the_report_names_the_tables(tmp_path):
         advice(folder=tmp_path, tables=("other",))
 
 
+def test_an_empty_folder_leaves_the_tables_of_packages(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="are not among diabetes, balance_scale"):
+        advice(tables=("other",))
+
+
 @pytest.mark.slow
 def test_the_advice_costs_little():
     """At most 2 % of the measure on average, and on no table more than two paired errors."""

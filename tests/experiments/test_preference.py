@@ -56,6 +56,13 @@ def test_questions(report):
     assert set(report.figures) == {"losses", "calls"}
 
 
+def test_the_lecture_is_said_to_agree_where_the_tables_do(report):
+    claims = [finding for finding in report.findings if finding.startswith("Paper 5: ")]
+    assert [finding.partition(" So: ")[2].split(":")[0].rstrip(".") for finding in claims] == [
+        "agrees", "agrees", "agrees", "agrees"
+    ]  # fmt: skip
+
+
 def test_simulated_shares_are_those_of_all_pivots():
     random = np.random.default_rng(0)
     P = tournament("random", 5, random)

@@ -14,6 +14,7 @@ from rankwise.experiments import _reviewers, ratings
 from rankwise.experiments._ratings_report import PAPER
 from rankwise.experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
 from rankwise.experiments.ratings import Source, sources
+from rankwise.pairwise import RankBoost
 from rankwise.recommend import RatingTable
 from rankwise.reports import FORMATS
 
@@ -67,7 +68,12 @@ def test_the_tables(report):
     assert len(constant.rows) == len(errors.rows) - 2
     assert [row[0] for row in ridge.rows] == [FEW, TASTE]
     assert len(chosen.rows) == 2 * len(METHODS)
-    assert len(by_c.rows) == 4
+    assert [row[0] for row in by_c.rows] == [
+        *["MPRank, MSD, best width"] * 2, *["MPRank, MSD, width 3"] * 2,
+        *["SVRank, M1D, best width"] * 2
+    ]  # fmt: skip
+    for best, one in zip(by_c.rows[:2], by_c.rows[2:4], strict=True):
+        assert all(float(b) <= float(o) for b, o in zip(best[2:], one[2:], strict=True))
     assert [row[:2] for row in by_rounds.rows[:2]] == [["MSD", FEW], ["MSD", TASTE]]
     # The rounds that are chosen are those with the least misranking.
     least = [min(map(float, row[2:])) for row in by_rounds.rows[2:4]]
@@ -77,6 +83,8 @@ def test_the_tables(report):
         assert float(by[column]) == best
     assert len(report.results) == len(errors.rows) * 2 * 5
     assert report.findings[0].startswith("Paper 4: ")
+    (figure,) = report.figures.values()
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [FEW, TASTE]
 
 
 def test_the_paper_has_every_group_but_those_with_taste():
@@ -144,6 +152,28 @@ def test_a_reviewer_by_the_papers_formulas():
         np.testing.assert_allclose(
             errors["a constant"][k][:3], literal_costs(y[test], 0 * scores), rtol=1e-9
         )
+
+
+def test_methods_score_as_their_estimators_do():
+    drawn = table(2)
+    people = people_of(drawn, GROUPS[FEW])
+    ((problem, said),) = _reviewers.problems(people, GROUPS[FEW], people.pool[:1], 12, 3)
+    assert said is None
+    X, y = problem.X[problem.train], problem.y[problem.train]
+    for name, weight in (("RankBoost", "uniform"), ("RankBoost by size", "magnitude")):
+        grid = [{"rounds": 5.0}, {"rounds": 30.0}]
+        found = METHODS[name].scores(problem, grid, 1.0)
+        for at, scores in zip(grid, found, strict=True):
+            literal = RankBoost(int(at["rounds"]), criterion="edge", pair_weight=weight).fit(X, y)
+            expected = literal.predict(problem.X[problem.test])
+            np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
+    scale = problem.distances.mean()
+    for name in ("MPRank", "SVRank", "kernel ridge", "RankSVM by size"):
+        method = METHODS[name]
+        at_once = method.scores(problem, method.grid, scale)
+        for at, scores in zip(method.grid, at_once, strict=True):
+            (alone,) = method.scores(problem, [at], scale)
+            np.testing.assert_array_equal(scores, alone)
 
 
 def test_taste_does_not_know_the_tested():

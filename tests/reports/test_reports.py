@@ -52,6 +52,22 @@ def test_html_is_one_file_that_asks_for_nothing(report):
         assert word in FORMATS["html"](report)
 
 
+def test_html_links_the_rows_that_begin_with_a_name():
+    long = "a sentence that is so long that it may be broken into lines"
+    table = Table("All", ["name", "kind", "n", "ours", "why"], [
+        ["x<", "word", "1", long, long], ["y", "-", "2", "short", long]
+    ])  # fmt: skip
+    links = {"x<": "x/report.html", "z": "z/report.html"}
+    text = FORMATS["html"](Report("T", "S", [table], [], {}, links=links))
+    page = Page(text)
+    assert page.addresses == ["z/report.html", "x/report.html"]
+    assert '<td class="word"><a href="x/report.html">x&lt;</a></td>' in text
+    assert f'<td class="text" data-name="ours">{long}</td>' in text
+    assert '<th scope="col" class="word">kind</th><th scope="col">n</th>' in text
+    assert '<table class="said">' in text
+    assert "<ul>" not in FORMATS["html"](Report("T", "S", [table], [], {}))
+
+
 def test_csv_and_json_hold_the_numbers(report):
     rows = list(csv.reader(StringIO(FORMATS["csv"](report))))
     assert rows[:3] == [

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _TRIALS = "trials"
 # Experiments that do nothing without a data set that can't come with rankwise.
-_DATA_OF = {"arena": "llmfao", "letor": "letor-mq2008"}
+_DATA_OF = {"arena": ("llmfao", "preflib"), "letor": ("letor-mq2008",)}
 
 
 class _Experiment(click.ParamType):  # type: ignore[type-arg]
@@ -96,6 +96,8 @@ def experiment(names: list[str], full: bool, data: str, jobs: int, seed: int, ou
     options = {"seed": seed, "jobs": jobs}
     with _data_in(data):
         if len(names) == 1:
+            if missing := _missing(names[0]):
+                raise click.ClickException(missing)
             _run(names[0], full, options, out, console)
             return
         _run_list(names, full, options, out, console)
@@ -105,16 +107,14 @@ def _run_list(
     names: list[str], full: bool, options: dict[str, Any], out: Path, console: Console
 ) -> None:
     """Run many experiments and write the page that lists what the papers printed beside ours."""
-    from rankwise.experiments._data import absent, find  # noqa: PLC0415
     from rankwise.experiments._index import index  # noqa: PLC0415
 
     reports: dict[str, Report | str] = {}
     failed = []
     for name in names:
-        data = _DATA_OF.get(name)
-        if data is not None and find(data) is None:
-            reports[name] = absent(data)
-            console.print(f"{name} is left out: {reports[name]}", soft_wrap=True)
+        if missing := _missing(name):
+            reports[name] = missing
+            console.print(f"{name} is left out: {missing}", soft_wrap=True)
             continue
         try:
             reports[name] = _run(name, full, options, out / name, console)
@@ -129,6 +129,13 @@ def _run_list(
     console.print(f"Wrote {paths[-1]}", soft_wrap=True)
     if failed:
         raise click.ClickException("; ".join(failed))
+
+
+def _missing(name: str) -> str | None:
+    """Say how to get the data without which an experiment does nothing; None if it is there."""
+    from rankwise.experiments._data import absent, find  # noqa: PLC0415
+
+    return next((absent(data) for data in _DATA_OF.get(name, ()) if find(data) is None), None)
 
 
 def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Console) -> "Report":

@@ -63,7 +63,7 @@ def advice(
     ----------
     folder : path, default=None
         Where ``ordinal/*.csv`` and ``letor-mq2008`` are; None: the folder that the environment
-        variable RANKWISE_DATA names, or without it the tables that installed packages carry.
+        variable RANKWISE_DATA names. If it has none, the tables that installed packages carry.
     quick : bool, default=True
         Whether methods are compared by five folds, or by two times five.
     tables : tuple of str, default=None
@@ -160,14 +160,12 @@ def unit_losses(model: Any, held: Problem) -> Floats:
 def _sources(folder: str | Path | None) -> dict[str, Any]:
     """Return a function for each table that reads it: the frame and the parts of its columns."""
     place = folder or os.environ.get("RANKWISE_DATA")
-    if not place:
-        return {name: partial(_carried, name) for name in _CARRIED}
-    found: dict[str, Any] = {
-        path.stem: (lambda path=path: _read(path))
-        for path in sorted(Path(place).glob("ordinal/*.csv"))
-    }
-    letor = sorted(Path(place).glob("letor-mq2008/S?.txt"))
-    return found | ({"MQ2008": partial(_joined, letor)} if letor else {})
+    found: dict[str, Any] = {}
+    for path in sorted(Path(place).glob("ordinal/*.csv")) if place else ():
+        found[path.stem] = partial(_read, path)
+    if place and (letor := sorted(Path(place).glob("letor-mq2008/S?.txt"))):
+        found["MQ2008"] = partial(_joined, letor)
+    return found or {name: partial(_carried, name) for name in _CARRIED}
 
 
 def _read(path: Path) -> tuple[Any, dict[str, str]]:

@@ -121,7 +121,11 @@ def _claims(trials: Trials) -> list[str]:
         "Paper 2",
         "voted OAP is lowest in the first 1,000 rounds online, BPM in the end.",
         f"{first}, and {last}, of the paper's models.",
-        ("differs.", "agrees in one of the two.", "agrees.")[order],
+        (
+            "differs: what the paper compares is lost with its figure.",
+            "agrees in one of the two.",
+            "agrees.",
+        )[order],
     )
     on_test = claim(
         "Paper 2",
@@ -145,7 +149,7 @@ def _claims(trials: Trials) -> list[str]:
         f"PRank {PRINTED['PRank']}, voted PRank {PRINTED['PRank, voted']} on test rows.",
         f"{test['PRank']:.3f}, {voted:.3f}; averaged PRank, which the paper doesn't try, has "
         f"{averaged:.3f}, the best combination {test[best]:.3f}.",
-        "why voting gained so little there can't be told from the text.",
+        "differs for voting: why it gained so little there can't be told from the text.",
     )
     beyond = (
         "Beyond the paper, on test rows: members with passive-aggressive steps "

@@ -19,6 +19,7 @@ from rankwise.experiments._ratings_report import (
     against_constant,
     against_ridge,
     by_c,
+    draw,
     errors_table,
     findings,
     rows,
@@ -91,6 +92,7 @@ def ratings(
         ),
         tables=tables,
         findings=findings(found),
+        figures={"ratings": draw(found)} if found else {},
         results=rows(found),
     )
 

@@ -3,7 +3,7 @@
 import csv
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html import escape
@@ -44,10 +44,20 @@ th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(-
   vertical-align: top; white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child, .text, .facts td { text-align: left; }
-td.text { white-space: normal; min-width: 11rem; }
+td.text { white-space: normal; min-width: 11rem; overflow-wrap: anywhere; }
+.word { text-align: left; }
 .facts td { white-space: normal; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
 img { max-width: min(100%, 46rem); height: auto; border-radius: 4px; }
+a { color: inherit; }
+@media (max-width: 40rem) {
+  figure { overflow-x: auto; } img { max-width: none; width: 40rem; }
+  .said thead { display: none; } .said tr { display: block; padding: .6rem 0;
+    border-bottom: 1px solid var(--line); }
+  .said td { display: block; text-align: left; border: 0; padding: .1rem 0; }
+  .said td:first-child { font-weight: bold; }
+  .said td.text::before { content: attr(data-name); display: block; color: var(--quiet); }
+}
 pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-size: .85rem; }
 @media print { body { max-width: none; margin: 0; font-size: 11px; } figure, table {
   break-inside: avoid; } .scroll { overflow: visible; } th, td { padding: .15rem .4rem; } }
@@ -122,12 +132,15 @@ def to_latex(report: "Report") -> str:
 
 def to_html(report: "Report") -> str:
     """Return one file that needs nothing else: style and figures are inside, no script."""
-    tables = "".join(_html_table(table) for table in report.tables)
+    tables = "".join(_html_table(table, report.links) for table in report.tables)
+    # A link whose name begins a row is there.
+    named = {row[0] for table in report.tables for row in table.rows if row}
     findings = "".join(f"<li>{escape(finding)}</li>\n" for finding in report.findings)
     figures = "".join(_html_figure(name, figure) for name, figure in report.figures.items())
     links = "".join(
         f'<li><a href="{escape(address)}">{escape(name)}</a></li>\n'
         for name, address in report.links.items()
+        if name not in named
     )
     sections = "".join(map(_html_section, report.sections))
     return (
@@ -135,7 +148,8 @@ def to_html(report: "Report") -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{escape(report.title)}</h1>\n<p class="setting">{escape(report.setting)}</p>\n'
-        f"<ul>\n{findings}{links}</ul>\n{figures}{tables}{sections}</body>\n</html>\n"
+        + (f"<ul>\n{findings}{links}</ul>\n" if findings or links else "")
+        + f"{figures}{tables}{sections}</body>\n</html>\n"
     )
 
 
@@ -185,28 +199,53 @@ def _latex_table(table: "Table") -> str:
     )
 
 
-def _html_table(table: "Table") -> str:
-    """Return a table; one without heads is of facts, a name and a text in each row."""
-    kinds = [
-        ' class="text"' if max(map(len, cells), default=0) > _LONG else ""
-        for cells in zip(*table.rows, strict=True)
-    ] or [""] * len(table.columns)
+def _html_table(table: "Table", links: Mapping[str, str] | None = None) -> str:
+    """Return a table; one without heads is of facts, a name and a text in each row.
+
+    A row that begins with the name of a link is linked. On a narrow screen the cells of a table of
+    sentences are below each other.
+    """
+    kinds = [_kind(cells) for cells in zip(*table.rows, strict=True)]
+    kinds = kinds or [""] * len(table.columns)
     head = "".join(
-        f'<th scope="col"{kind}>{escape(column)}</th>'
+        f'<th scope="col"{_class(kind)}>{escape(column)}</th>'
         for column, kind in zip(table.columns, kinds, strict=True)
     )
     head = f"<thead><tr>{head}</tr></thead>\n" if any(table.columns) else ""
-    facts = "" if head else ' class="facts"'
+    form = "facts" if not head else "said" if kinds.count("text") > 1 else ""
     rows = "".join(
-        "<tr>"
-        + "".join(f"<td{kind}>{escape(c)}</td>" for c, kind in zip(row, kinds, strict=True))
-        + "</tr>\n"
-        for row in table.rows
+        f"<tr>{''.join(map(_html_cell, row, kinds, table.columns))}</tr>\n"
+        for row in _linked(table.rows, links or {})
     )
     return (
-        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{facts}>\n{head}'
+        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{_class(form)}>\n{head}'
         f"<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """Say whether a column holds sentences, words or numbers."""
+    if max(map(len, cells)) > _LONG:
+        return "text"
+    return "word" if all(cell[:1].isalpha() or cell in {"", "-"} for cell in cells) else ""
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
+
+
+def _linked(rows: list[list[str]], links: Mapping[str, str]) -> Iterator[list[str]]:
+    """Yield the rows, escaped, the first cell a link if it is the name of one."""
+    for row in rows:
+        cells = [escape(cell) for cell in row]
+        if row and (address := links.get(row[0])):
+            cells[0] = f'<a href="{escape(address)}">{cells[0]}</a>'
+        yield cells
+
+
+def _html_cell(cell: str, kind: str, column: str) -> str:
+    name = f' data-name="{escape(column)}"' if kind == "text" else ""
+    return f"<td{_class(kind)}{name}>{cell}</td>"
 
 
 def _html_section(section: "Section") -> str:
