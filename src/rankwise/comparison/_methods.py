@@ -16,8 +16,8 @@ from sklearn.linear_model import Ridge
 
 from rankwise.comparison._baselines import BestColumn, Constant, GradeProbabilities, LightGBMRanker
 from rankwise.comparison._problem import Problem
-from rankwise.magnitude import MPRankCV, SVRank
-from rankwise.ordinal import OAPRank, PRank
+from rankwise.magnitude import MPRank, MPRankCV, SVRank
+from rankwise.ordinal import OAPRank, PRank, ThresholdRanker
 from rankwise.pairwise import RankBoost, RankSVM
 
 # What a problem is, in a word.
@@ -25,6 +25,8 @@ GRADES, LISTS, SIZES, SIZED_LISTS = "grades", "lists", "sizes", "sized lists"
 _ALL = (GRADES, LISTS, SIZES, SIZED_LISTS)
 _KERNEL_ROWS, _QUICK_KERNEL_ROWS = 3000, 1500
 _CS = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 1000.0})
+
+_TREES: dict[str, Any] = {"max_leaf_nodes": 31, "learning_rate": 0.1}
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,27 @@ METHODS = (
         lambda _: OAPRank(epochs=10, shuffle=True),
         (GRADES,),
     ),
+    Method(
+        "PRank, Gaussian kernel",
+        "online, in passive-aggressive steps; smooth",
+        lambda _: PRank(update="pa", kernel="rbf", epochs=10, shuffle=True),
+        (GRADES,),
+        most_rows=10_000,
+    ),
+    Method(
+        "thresholds, Gaussian kernel",
+        "MPRank's smooth score, cut into grades where it costs least",
+        lambda _: ThresholdRanker(MPRank(kernel="rbf"), cv=3),
+        (GRADES,),
+        _grid(estimator__C=(30.0, 300.0, 3000.0)),
+        most_rows=_KERNEL_ROWS,
+    ),
+    Method(
+        "thresholds, trees",
+        "RankBoost's trees, cut into grades where it costs least",
+        lambda _: ThresholdRanker(RankBoost(**_TREES), cv=3),
+        (GRADES,),
+    ),
     Method("MPRank", "keeps the size of differences, linear", lambda _: MPRankCV()),
     Method(
         "MPRank, Gaussian kernel",
@@ -143,6 +166,13 @@ METHODS = (
         lambda p: RankBoost(criterion="loss" if p.kind == "grades" else "edge"),
         _ALL[1:],
         _grid(n_estimators=(100, 300)),
+        on_scale=False,
+    ),
+    Method(
+        "RankBoost, trees",
+        "puts pairs in order, by trees",
+        lambda p: RankBoost(**_TREES, pair_weight="ndcg" if p.kind == "grades" else "uniform"),
+        _ALL[1:],
         on_scale=False,
     ),
 )
