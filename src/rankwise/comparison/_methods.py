@@ -131,7 +131,7 @@ METHODS = (
     Method(
         "PRank, Gaussian kernel",
         "online, in passive-aggressive steps; smooth",
-        lambda _: PRank(update="pa", kernel="rbf", epochs=10, shuffle=True),
+        lambda _: PRank(update="pa", kernel="rbf"),
         (GRADES,),
         most_rows=10_000,
     ),

@@ -137,7 +137,8 @@ def recognise(
     if not len(frame):
         raise ValueError("the table has no rows")
     if len(frame) < 3:
-        raise ValueError(f"the table has {len(frame)} rows; a comparison needs some dozens")
+        rows = "one row" if len(frame) == 1 else f"{len(frame)} rows"
+        raise ValueError(f"the table has {rows}; a comparison needs some dozens")
     if target is None and (task := _contests(frame, seen, given)) is not None:
         return task
     if target is None and query is None and (task := _ratings(frame, seen, given)) is not None:
