@@ -91,7 +91,7 @@ def test_the_report_names_the_tables(tmp_path):
     frame = pd.DataFrame({"response": np.arange(90) % 3 + 1, "a": RNG.normal(size=90)})
     frame["a"] += frame["response"]
     frame.to_csv(folder / "small.csv", index=False)
-    report = advice(folder=tmp_path, splits=2, keep=tmp_path / "trials")
+    report = advice(folder=tmp_path, rows=54, keep=tmp_path / "trials")
     assert [row[0] for row in report.tables[0].rows] == ["small"]
     assert [row[2] for row in report.tables[1].rows] in (["1 of 2"], ["2 of 2"])
     assert len(list((tmp_path / "trials").glob("*.json"))) == 2
@@ -105,7 +105,7 @@ def test_the_advice_costs_little():
     """At most 2 % of the measure on average, and on no table more than two paired errors."""
     if not os.environ.get("RANKWISE_DATA"):
         pytest.skip("RANKWISE_DATA names no folder with ordinal tables and MQ2008")
-    rows = advice(splits=3).tables[0].rows
+    rows = advice().tables[0].rows
     worse = [float(row[6].rstrip("%")) for row in rows]
     errors = [float(row[7].rstrip("%")) for row in rows]
     assert len(rows) >= 8

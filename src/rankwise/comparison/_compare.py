@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 SURE = 0.05
+# Folds are dealt out until so many rows were tested.
+_TESTED = 4000
 
 
 @dataclass(frozen=True)
@@ -225,9 +227,8 @@ def compare(
     methods : sequence of str, default=None
         Only these; by default all that fit.
     quick : bool, default=False
-        Once five folds instead of twice, fewer rows, and kernels on small tables only. On few rows
-        folds are dealt out anew up to ten times, or three if quick: there chance in the folds would
-        decide otherwise.
+        Five folds once, fewer rows, and kernels on small tables only. Else folds are dealt out
+        twice, and on few rows up to ten times: there chance in the folds would decide otherwise.
     max_rows : int, default=None
         Of more rows a sample is compared; by default 50,000, or 20,000 if quick. The model that is
         kept learns from the same sample.
@@ -312,8 +313,7 @@ def compare(
 
 def _repeats(n_rows: int, *, quick: bool) -> int:
     """Return how often folds are dealt out: some thousand rows are tested in all."""
-    least, most, tested = (1, 3, 1000) if quick else (2, 10, 4000)
-    return min(max(tested // n_rows, least), most)
+    return 1 if quick else min(max(_TESTED // n_rows, 2), 10)
 
 
 def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:

@@ -23,7 +23,7 @@ from rankwise.pairwise import RankBoost, RankSVM
 # What a problem is, in a word.
 GRADES, LISTS, SIZES, SIZED_LISTS = "grades", "lists", "sizes", "sized lists"
 _ALL = (GRADES, LISTS, SIZES, SIZED_LISTS)
-_KERNEL_ROWS, _QUICK_KERNEL_ROWS = 3000, 1500
+_KERNEL_ROWS = 3000
 _CS = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 1000.0})
 
 _TREES: dict[str, Any] = {"max_leaf_nodes": 31, "learning_rate": 0.1}
@@ -46,7 +46,7 @@ class Method:
     baseline : bool
         Whether it is not one of ours.
     most_rows : int or None
-        The rows that it can learn from in good time.
+        The rows that it can learn from in good time; half as many if it has to be quick.
     needs : str
         A package that must be there.
     on_scale : bool
@@ -197,7 +197,7 @@ def methods_for(problem: Problem, *, quick: bool = False) -> list[Method]:
     for method in METHODS:
         most = method.most_rows
         if quick and most is not None:
-            most = min(most, _QUICK_KERNEL_ROWS)
+            most //= 2
         fits = form_of(problem) in method.forms and (most is None or n <= most)
         if fits and (not method.needs or find_spec(method.needs) is not None):
             chosen.append(method)

@@ -174,7 +174,7 @@ def _contests(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Tas
         roles = {"winner": winner, "loser": loser}
         if "tie" in given:
             roles["tie"] = given["tie"]
-        how = "told" if "winner" in given else "found by their names"
+        how = "the columns were named" if "winner" in given else "found by the names of columns"
         return Task(
             "contests", f"a row has a winner, {winner!r}, and a loser, {loser!r}: {how}", roles
         )
@@ -198,7 +198,7 @@ def _ratings(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Task
     values = frame[found["rating"]]
     if not pandas().api.types.is_numeric_dtype(values):
         raise ValueError(f"rating={found['rating']!r} holds texts, where numbers are wanted")
-    how = "told" if given.keys() & found.keys() else "found by their names"
+    how = "the columns were named" if given.keys() & found.keys() else "found by the names of columns"
     return Task(
         "ratings",
         f"a row is a rating, {found['rating']!r}, of {found['item']!r} by {found['user']!r}: {how}",

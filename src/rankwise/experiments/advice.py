@@ -2,7 +2,8 @@
 
 Of each table three tenths are set aside. On the rest the methods are compared, and the advice is
 taken. Then every method is fitted to the rest, and measured on what was set aside. This is done for
-several splits: how much worse are the advised methods than the one that is best over all of them?
+several splits, more of them if a table is small: how much worse are the advised methods than the
+one that is best over all of them?
 
 On a single split the best of a dozen methods is partly the luckiest on its rows: a method that is
 best in the long run would lose to it too. How much is shown beside.
@@ -20,6 +21,7 @@ from rankwise.reports import Report, Table, Track
 
 # Rows tested for each row learned from.
 _SHARE = 3 / 7
+_MOST_SPLITS = 20
 
 
 class Cost(NamedTuple):
@@ -66,7 +68,7 @@ def advice(
     *,
     folder: str | Path | None = None,
     quick: bool = True,
-    splits: int = 1,
+    rows: int = 300,
     tables: tuple[str, ...] | None = None,
     seed: int = 0,
     track: Track[Any] = iter,
@@ -82,8 +84,8 @@ def advice(
         variable RANKWISE_DATA names, or without it the tables that installed packages carry.
     quick : bool, default=True
         Whether methods are compared as by ``compare --quick``.
-    splits : int, default=1
-        How often rows are set aside anew.
+    rows : int, default=300
+        Rows of each table to be tested on, in all: small tables are split more often.
     tables : tuple of str, default=None
         Only these tables.
     seed : int, default=0
@@ -103,14 +105,22 @@ def advice(
     names = [name for name in known if tables is None or name in tables]
     if not names:
         raise ValueError(f"tables={tables} are not among {', '.join(known)}")
+    splits = {name: _n_splits(*known[name](), rows) for name in names}
     settings = [
         {"table": name, "seed": seed + split, "quick": quick}
-        for split in range(splits)
+        for split in range(max(splits.values()))
         for name in names
+        if split < splits[name]
     ]
     place = None if folder is None else str(folder)
     found = run_all(trial, settings, shared=(place,), keep=keep, jobs=jobs, track=track)
-    costs = [cost_of_advice(name, found[i :: len(names)]) for i, name in enumerate(names)]
+    costs = [
+        cost_of_advice(
+            name,
+            [one for one, of in zip(found, settings, strict=True) if of["table"] == name],
+        )
+        for name in names
+    ]
     beyond = [cost.table for cost in costs if cost.regret > 2 * cost.error]
     how = "as by --quick" if quick else "in full"
     means = {
@@ -127,8 +137,8 @@ def advice(
     )
     return Report(
         "What following the advice costs",
-        f"{len(costs)} tables, three tenths of each set aside; compared {how}; {splits} splits; "
-        f"seed {seed}",
+        f"{len(costs)} tables, three tenths of each set aside until {rows:,} rows or more were "
+        f"tested; compared {how}; seed {seed}",
         [_means(costs), _single(costs)],
         [
             first,
@@ -139,6 +149,11 @@ def advice(
         ],
         results=tidy(settings, found),
     )
+
+
+def _n_splits(frame: Any, roles: dict[str, str], rows: int) -> int:
+    n_rows = int(frame[roles["target"]].notna().sum())
+    return min(max(round(rows / (0.3 * n_rows)), 1), _MOST_SPLITS)
 
 
 def cost_of_advice(table: str, found: list[dict[str, Any]]) -> Cost:
@@ -180,7 +195,7 @@ def _means(costs: list[Cost]) -> Table:
         )
     return Table(
         "On rows that the comparison has not seen, in the mean of the splits",
-        ["table", "units", "advised", "best", "value of advised", "of best", "worse by", "2 s.e."],
+        ["table", "tested", "advised", "best", "value of advised", "of best", "worse by", "2 s.e."],
         rows,
     )
 
