@@ -230,7 +230,7 @@ def compare(
         Five folds once, fewer rows, and kernels on small tables only. Else folds are dealt out
         twice, and on few rows up to ten times: there chance in the folds would decide otherwise.
     max_rows : int, default=None
-        Of more rows a sample is compared; by default 50,000, or 20,000 if quick. The model that is
+        Of more rows a sample is compared; by default 50,000, or 10,000 if quick. The model that is
         kept learns from the same sample.
     timeout : float, default=None
         Seconds that a method may take in all. Methods then run in a process of their own.
@@ -281,7 +281,7 @@ def compare(
             "name the column as target"
         )
     whole = make_problem(frame, task, name=name)
-    problem = whole.sample(max_rows or (20_000 if quick else 50_000), random_state)
+    problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
     facts, odd = describe(frame, task, whole, problem)
     n_repeats = _repeats(len(problem.y), quick=quick)
     folds = make_folds(problem, 5, n_repeats, random_state)

@@ -163,7 +163,7 @@ METHODS = (
     Method(
         "RankBoost",
         "puts pairs in order, by cuts of columns",
-        lambda p: RankBoost(criterion="loss" if p.kind == "grades" else "edge"),
+        lambda _: RankBoost(),
         _ALL[1:],
         _grid(n_estimators=(100, 300)),
         on_scale=False,

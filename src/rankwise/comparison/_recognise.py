@@ -198,7 +198,9 @@ def _ratings(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Task
     values = frame[found["rating"]]
     if not pandas().api.types.is_numeric_dtype(values):
         raise ValueError(f"rating={found['rating']!r} holds texts, where numbers are wanted")
-    how = "the columns were named" if given.keys() & found.keys() else "found by the names of columns"
+    how = (
+        "the columns were named" if given.keys() & found.keys() else "found by the names of columns"
+    )
     return Task(
         "ratings",
         f"a row is a rating, {found['rating']!r}, of {found['item']!r} by {found['user']!r}: {how}",

@@ -33,9 +33,10 @@ def advised_and_losses(
     Returns
     -------
     dict
-        ``advised``, ``losses`` (by method: the mean of `unit_losses`), ``errors`` (by method: the
-        standard error of the mean of their differences to those of the advised one), ``lists``
-        (whether there are lists) and ``units``, how many rows or lists were set aside.
+        ``advised``, ``folds`` (by method: the measure on each fold of the comparison), ``losses``
+        (by method: the mean of `unit_losses`), ``errors`` (by method: the standard error of the
+        mean of their differences to those of the advised one), ``lists`` (whether there are lists)
+        and ``units``, how many rows or lists were set aside.
     """
     whole = make_problem(frame, recognise(frame, **roles))
     parts = make_folds(whole, 10, 1, seed)
@@ -51,6 +52,7 @@ def advised_and_losses(
     mine = losses[found.best]
     return {
         "advised": found.best,
+        "folds": {name: found.trials[name].values[:, 0] for name in losses},
         "losses": {name: float(values.mean()) for name, values in losses.items()},
         "errors": {
             name: float((values - mine).std(ddof=1) / np.sqrt(len(mine)))
