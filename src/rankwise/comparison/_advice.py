@@ -34,7 +34,8 @@ def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
             f"The next, {others[0].name}, is worse by {gap:.3f}, more than chance explains "
             f"({_p(others[0].pvalue)}{_corrected(len(others))})."
         )
-    named = ", ".join(row.name for row in equal[:3]) + (" and more" if len(equal) > 3 else "")
+    # a semicolon: some names have a comma
+    named = "; ".join(row.name for row in equal[:3]) + ("; and more" if len(equal) > 3 else "")
     return f"These may be as good, the difference could be chance: {named}."
 
 

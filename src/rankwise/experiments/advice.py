@@ -69,6 +69,7 @@ def advice(
     folder: str | Path | None = None,
     quick: bool = True,
     rows: int = 300,
+    splits: int = 1,
     tables: tuple[str, ...] | None = None,
     seed: int = 0,
     track: Track[Any] = iter,
@@ -86,6 +87,8 @@ def advice(
         Whether methods are compared as by ``compare --quick``.
     rows : int, default=300
         Rows of each table to be tested on, in all: small tables are split more often.
+    splits : int, default=1
+        At least so many splits of each table.
     tables : tuple of str, default=None
         Only these tables.
     seed : int, default=0
@@ -105,12 +108,12 @@ def advice(
     names = [name for name in known if tables is None or name in tables]
     if not names:
         raise ValueError(f"tables={tables} are not among {', '.join(known)}")
-    splits = {name: _n_splits(*known[name](), rows) for name in names}
+    n_splits = {name: max(splits, _n_splits(*known[name](), rows)) for name in names}
     settings = [
         {"table": name, "seed": seed + split, "quick": quick}
-        for split in range(max(splits.values()))
+        for split in range(max(n_splits.values()))
         for name in names
-        if split < splits[name]
+        if split < n_splits[name]
     ]
     place = None if folder is None else str(folder)
     found = run_all(trial, settings, shared=(place,), keep=keep, jobs=jobs, track=track)
@@ -153,7 +156,7 @@ def advice(
 
 def _n_splits(frame: Any, roles: dict[str, str], rows: int) -> int:
     n_rows = int(frame[roles["target"]].notna().sum())
-    return min(max(round(rows / (0.3 * n_rows)), 1), _MOST_SPLITS)
+    return min(round(rows / (0.3 * n_rows)), _MOST_SPLITS)
 
 
 def cost_of_advice(table: str, found: list[dict[str, Any]]) -> Cost:
