@@ -102,12 +102,19 @@ def test_the_report_names_the_tables(tmp_path):
 
 @pytest.mark.slow
 def test_the_advice_costs_little():
-    """At most 2 % of the measure on average, and on no table more than two paired errors."""
+    """In the mean of the splits 2 % of the measure, and on no table two paired errors.
+
+    Against the winner of each single split 2 % can't be asked for: the method that is best in the
+    mean costs more than that there.
+    """
     if not os.environ.get("RANKWISE_DATA"):
         pytest.skip("RANKWISE_DATA names no folder with ordinal tables and MQ2008")
-    rows = advice().tables[0].rows
+    report = advice(rows=500, splits=3, jobs=2)
+    rows = report.tables[0].rows
     worse = [float(row[6].rstrip("%")) for row in rows]
     errors = [float(row[7].rstrip("%")) for row in rows]
     assert len(rows) >= 8
     assert all(w <= e for w, e in zip(worse, errors, strict=True))
     assert np.mean(worse) <= 2
+    hindsight = [float(row[4].rstrip("%")) for row in report.tables[1].rows]
+    assert np.mean(hindsight) > 2
