@@ -109,7 +109,7 @@ def test_the_advice_costs_little():
     """
     if not os.environ.get("RANKWISE_DATA"):
         pytest.skip("RANKWISE_DATA names no folder with ordinal tables and MQ2008")
-    report = advice(rows=500, splits=3, jobs=2)
+    report = advice(splits=3, jobs=2)
     rows = report.tables[0].rows
     worse = [float(row[6].rstrip("%")) for row in rows]
     errors = [float(row[7].rstrip("%")) for row in rows]

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 SURE = 0.05
-# Folds are dealt out until so many rows were tested.
-_TESTED = 4000
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,8 @@ def compare(
         Only these; by default all that fit.
     quick : bool, default=False
         Five folds once, fewer rows, and kernels on small tables only. Else folds are dealt out
-        twice, and on few rows up to ten times: there chance in the folds would decide otherwise.
+        twice. On few rows they are dealt out up to ten times, or three if quick: there chance in
+        the folds would decide otherwise.
     max_rows : int, default=None
         Of more rows a sample is compared; by default 50,000, or 10,000 if quick. The model that is
         kept learns from the same sample.
@@ -312,8 +311,9 @@ def compare(
 
 
 def _repeats(n_rows: int, *, quick: bool) -> int:
-    """Return how often folds are dealt out: some thousand rows are tested in all."""
-    return 1 if quick else min(max(_TESTED // n_rows, 2), 10)
+    """Return how often folds are dealt out, until enough rows were tested."""
+    least, most, tested = (1, 3, 600) if quick else (2, 10, 4000)
+    return min(max(tested // n_rows, least), most)
 
 
 def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:

@@ -68,7 +68,7 @@ def advice(
     *,
     folder: str | Path | None = None,
     quick: bool = True,
-    rows: int = 300,
+    rows: int = 200,
     splits: int = 1,
     tables: tuple[str, ...] | None = None,
     seed: int = 0,
@@ -85,7 +85,7 @@ def advice(
         variable RANKWISE_DATA names, or without it the tables that installed packages carry.
     quick : bool, default=True
         Whether methods are compared as by ``compare --quick``.
-    rows : int, default=300
+    rows : int, default=200
         Rows of each table to be tested on, in all: small tables are split more often.
     splits : int, default=1
         At least so many splits of each table.
