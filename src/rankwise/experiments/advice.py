@@ -108,7 +108,7 @@ def advice(
     names = [name for name in known if tables is None or name in tables]
     if not names:
         raise ValueError(f"tables={tables} are not among {', '.join(known)}")
-    n_splits = {name: max(splits, _n_splits(*known[name](), rows)) for name in names}
+    n_splits = {name: max(splits, _n_splits(known[name](), rows)) for name in names}
     settings = [
         {"table": name, "seed": seed + split, "quick": quick}
         for split in range(max(n_splits.values()))
@@ -154,7 +154,8 @@ def advice(
     )
 
 
-def _n_splits(frame: Any, roles: dict[str, str], rows: int) -> int:
+def _n_splits(source: tuple[Any, dict[str, str]], rows: int) -> int:
+    frame, roles = source
     n_rows = int(frame[roles["target"]].notna().sum())
     return min(round(rows / (0.3 * n_rows)), _MOST_SPLITS)
 
@@ -170,19 +171,20 @@ def cost_of_advice(table: str, found: list[dict[str, Any]]) -> Cost:
     error = standard_error(apart, _SHARE)
     if len(found) == 1:  # no splits to tell by: the rows do
         error = found[0]["errors"][methods[best]]
-    lists = found[0]["lists"]
-    shown = (lambda loss: 1.0 - loss) if lists else (lambda loss: loss)
-    scale, scales = shown(losses[:, best].mean()), shown(winning)
+    # of lists the measure is a gain, of which more is better
+    sign, start = (-1.0, 1.0) if found[0]["lists"] else (1.0, 0.0)
+    best_value = start + sign * float(losses[:, best].mean())
+    scales = start + sign * winning
     return Cost(
         table,
         found[0]["units"],
         [one["advised"] for one in found],
         methods[best],
         [methods[place] for place in losses.argmin(axis=1)],
-        float(shown(mine.mean())),
-        float(scale),
-        float(apart.mean() / scale),
-        float(error / scale),
+        start + sign * float(mine.mean()),
+        best_value,
+        float(apart.mean()) / best_value,
+        error / best_value,
         float(np.mean((mine - winning) / scales)),
         float(np.mean((losses[:, best] - winning) / scales)),
     )
