@@ -1,4 +1,4 @@
-"""`rankwise stream` end to end: a million lines of twenty columns and a grade.
+"""`rankwise stream` end to end: a million lines of twenty columns and a grade, CSV and JSON.
 
 ``python -m benchmarks stream [ROWS]``. A process of its own reads the text, predicts and learns
 every row, writes the predictions and saves the model each 100,000 rows. Seconds are of the
@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,15 @@ def write_table(path: Path, n: int, d: int = 20) -> None:
         file.write(",".join([*(f"x{i}" for i in range(d)), "grade"]) + "\n")
         for row, grade in zip(X.tolist(), y.tolist(), strict=True):
             file.write(",".join(map(repr, row)) + f",{grade}\n")
+
+
+def write_json(table: Path, path: Path) -> None:
+    """Write the rows of such a csv as JSON lines."""
+    with table.open(encoding="ascii") as file, path.open("w", encoding="ascii") as out:
+        names = [f'"{name}": ' for name in file.readline().strip().split(",")]
+        for line in file:
+            fields = zip(names, line.strip().split(","), strict=True)
+            out.write("{" + ", ".join(name + value for name, value in fields) + "}\n")
 
 
 def seconds_of(path: Path, folder: Path, *, pipe: bool) -> float:
@@ -57,8 +67,10 @@ def main(arguments: list[str]) -> int:
         write_table(folder / "few.csv", 1_000)
         write_table(folder / "table.csv", rows)
         seconds_of(folder / "few.csv", folder, pipe=False)
-        for pipe in (False, True):
-            spent = min(seconds_of(folder / "table.csv", folder, pipe=pipe) for _ in range(3))
-            what = "standard input" if pipe else "a file"
-            print(f"{what:14} {spent:6.1f} s of processor, {rows / spent:,.0f} rows a second")
+        write_json(folder / "table.csv", folder / "table.jsonl")
+        for form, pipe in product(("csv", "jsonl"), (False, True)):
+            path = folder / f"table.{form}"
+            spent = min(seconds_of(path, folder, pipe=pipe) for _ in range(3))
+            what = f"{form}, {'standard input' if pipe else 'a file'}"
+            print(f"{what:21} {spent:6.1f} s of processor, {rows / spent:,.0f} rows a second")
     return 0

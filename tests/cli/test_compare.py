@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -103,8 +106,12 @@ def test_tables_for_papers(form, table, capsys):
         (["{votes}"], 1, "holds 1 rankings, which are not compared"),
         (["{binary}"], 1, "a binary file of no known format"),
         (["{locked}"], 1, "Permission denied"),
-        (["{one}"], 1, "has 1 rows; a comparison needs some dozens"),
+        (["{one}"], 1, "the table has one row; a comparison needs some dozens"),
         (["{text}"], 1, "free text in 'review'"),
+        (["{empty}"], 1, "the file is empty"),
+        (["{header}"], 1, "a header and no rows"),
+        (["{unknown}", "--target", "grade"], 1, "the target 'grade' has no values"),
+        (["{list}", "--query", "list"], 1, "all rows are of one list: name another query"),
         ([], 2, "Missing argument 'TABLE'"),
     ],
 )
@@ -115,6 +122,10 @@ def test_mistakes_are_told_in_a_line(arguments, code, message, table, tmp_path):
         "binary": b"\x00\x01\x02" * 9,
         "locked": b"a,b\n1,2\n",
         "one": b"a,grade\n1,2\n",
+        "empty": b"",
+        "header": b"a,grade\n",
+        "unknown": b"a,grade\n" + b"1,\n2,\n" * 20,
+        "list": b"a,list,grade\n" + b"1,7,1\n3,7,2\n2,7,3\n" * 20,
         "text": b"review,grade\n" + b"".join(b"word %d x,%d\n" % (i, i % 2) for i in range(40)),
     }.items():
         files[name] = tmp_path / f"{name}.txt"
@@ -127,6 +138,53 @@ def test_mistakes_are_told_in_a_line(arguments, code, message, table, tmp_path):
     assert done.exit_code == code
     assert message in " ".join(done.output.split())
     assert "Traceback" not in done.output
+
+
+def test_of_a_large_file_a_part_is_compared_and_that_is_said(table, tmp_path, monkeypatch):
+    frame = pd.concat([pd.read_csv(table)] * 20)
+    frame.to_csv(table, index=False)
+    monkeypatch.setattr("rankwise.comparison._tables.LARGE", 10_000)
+    monkeypatch.setattr("rankwise.comparison._large._N_BLOCKS", 10)
+    monkeypatch.setattr("rankwise.comparison._large._BLOCK", 1000)
+    done = _run(table, *FEW, "--out", tmp_path / "out", "--format", "json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)["warnings"][0]
+    assert re.fullmatch(r"The file is large: [0-9]+ of its about 1,[56][0-9]{2} rows were .*", said)
+
+
+def test_words_and_numbers_of_the_advice_are_right(table, tmp_path):
+    """No share above one, no negative distance, no correction for a single test."""
+    done = _run(table, *FEW, "--out", tmp_path / "out")
+    text = " ".join(done.output.split())
+    assert done.exit_code == 0, text
+    assert "(-" not in text
+    assert "for 1 tests" not in text
+
+
+def test_an_interrupt_leaves_nothing(table, tmp_path):
+    out = tmp_path / "out"
+    script = [sys.executable, "-c", "from rankwise.cli import main; main()"]
+    process = subprocess.Popen(
+        [*script, "compare", str(table), "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)
+    shown, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert b"Traceback" not in told
+    assert shown == b""
+    assert not out.exists()
+
+
+def test_a_reader_that_has_seen_enough_is_no_mistake(table, tmp_path):
+    command = f"'{sys.executable}' -c 'from rankwise.cli import main; main()' compare '{table}' "
+    command += f"--method constant --quick --out '{tmp_path / 'out'}' --format md | head -1"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True)
+    assert done.stdout.count(b"\n") == 1
+    assert done.stderr == b""
 
 
 def test_help_has_two_examples():

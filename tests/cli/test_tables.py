@@ -240,7 +240,7 @@ def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
         assert "bad.csv" in refused("fit", bad, "--model", tmp_path / "x.rankwise")
     one = tmp_path / "one.csv"
     one.write_text("a,grade\n1,2\n")
-    assert "1 rows" in refused("fit", one, "--target", "grade", "--model", tmp_path / "x")
+    assert "one row" in refused("fit", one, "--target", "grade", "--model", tmp_path / "x")
     votes = tmp_path / "votes.toc"
     votes.write_text("1: a")
     assert run("fit", votes, "--model", tmp_path / "x").exit_code == 1

@@ -42,7 +42,8 @@ KINDS = {
 @pytest.mark.parametrize(
     "kind", [*list(KINDS)[:3], pytest.param("sized lists", marks=pytest.mark.slow)]
 )
-def test_every_method_of_a_kind_is_ranked_and_the_best_is_kept(kind, tmp_path):
+def test_every_method_of_a_kind_is_ranked_and_the_best_is_kept(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(_compare, "_repeats", lambda *_, **__: 1)
     problem = make_problem(TABLE, recognise(TABLE, **KINDS[kind]))
     # scikit-learn's trees take longer than all others
     slow = "HistGradientBoosting"
@@ -66,12 +67,20 @@ def test_every_method_of_a_kind_is_ranked_and_the_best_is_kept(kind, tmp_path):
         assert np.corrcoef(said, TABLE["grade"])[0, 1] > 0.8
 
 
-@pytest.mark.parametrize("kind", ["grades", pytest.param("lists", marks=pytest.mark.slow)])
-def test_the_lines_of_code_fit_the_same_model(kind, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        ("grades", "thresholds, trees"),
+        pytest.param("grades", "MPRank", marks=pytest.mark.slow),
+        pytest.param("lists", "MPRank", marks=pytest.mark.slow),
+        pytest.param("lists", "RankBoost, trees", marks=pytest.mark.slow),
+    ],
+)
+def test_the_lines_of_code_fit_the_same_model(kind, method, tmp_path):
     path = tmp_path / "table.csv"
     TABLE.to_csv(path, index=False)
     frame = pd.read_csv(path)
-    found = compare(frame, **KINDS[kind], methods=["MPRank"], quick=True).from_source(str(path))
+    found = compare(frame, **KINDS[kind], methods=[method], quick=True).from_source(str(path))
     done = subprocess.run(
         [sys.executable, "-c", found.code],
         cwd=tmp_path,
@@ -85,12 +94,13 @@ def test_the_lines_of_code_fit_the_same_model(kind, tmp_path):
     np.testing.assert_allclose(again.predict(rows), found.model.predict(rows), rtol=1e-10)
 
 
-def test_grades_that_are_texts_come_back_as_texts():
+@pytest.mark.parametrize("method", ["PRank, averaged", "thresholds, Gaussian kernel"])
+def test_grades_that_are_texts_come_back_as_texts(method):
     words = np.array(["bad", "fair", "good", "best"])
     frame = TABLE.assign(grade=words[TABLE["grade"] - 1])
     found = compare(
         frame, target="grade", ignore=["worth", "list"], order=list(words), quick=True,
-        methods=["constant", "PRank, averaged"],
+        methods=["constant", method],
     )  # fmt: skip
     said = found.model.predict(prepare_like(frame, found.model))
     assert set(said) <= set(words)
@@ -98,7 +108,7 @@ def test_grades_that_are_texts_come_back_as_texts():
     assert "order=['bad', 'fair', 'good', 'best']" in found.code
 
 
-@pytest.mark.parametrize("method", ["PRank, averaged", "MPRank"])
+@pytest.mark.parametrize("method", ["PRank, averaged", "MPRank", "thresholds, trees"])
 def test_half_stars_come_back_as_half_stars(method):
     frame = TABLE.assign(grade=TABLE["grade"] / 2)
     found = compare(frame, **KINDS["grades"], quick=True, methods=[method])
@@ -120,6 +130,14 @@ def test_folds_keep_lists_whole_and_share_out_the_grades():
     for grade in (1, 2, 3, 4):
         shares = [np.mean(problem.y[test] == grade) for _, test in folds]
         assert max(shares) - min(shares) < 0.1
+
+
+def test_few_rows_are_dealt_out_more_often():
+    assert [_compare._repeats(n, quick=False) for n in (100, 400, 1000, 3000)] == [10, 10, 4, 2]
+    assert [_compare._repeats(n, quick=True) for n in (100, 250, 400)] == [3, 2, 1]
+    found = compare(TABLE, **KINDS["grades"], methods=["constant"])
+    assert len(found.trials["constant"].values) == 50
+    assert found.setting == "10 times 5 folds of rows; seed 0"
 
 
 def test_one_list_is_said():

@@ -108,7 +108,7 @@ def test_grades_that_are_texts_need_an_order():
         (_frame(y=np.where(np.arange(N), np.inf, 1)), {}, "infinite"),
         (_frame(y=_cycle(1, 2)), {"ignore": ["x"]}, "no column is left beside 'y'"),
         (_frame(y=_cycle(1, 2)), {"user": "x"}, "fits no kind of evidence"),
-        (_frame(y=_cycle(1, 2)).iloc[:1], {}, "has 1 rows"),
+        (_frame(y=_cycle(1, 2)).iloc[:1], {}, "has one row"),
         (_frame(y=_cycle(1, 2)).iloc[:0], {}, "no rows"),
         (
             _frame(title=[f"film {i}" for i in range(N)], y=_cycle(1, 2)),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise.comparison import _tables, read_table
+from rankwise.comparison import _large, _tables, read_table
 
 FRAME = pd.DataFrame({"grade": [1, 2, 3, 2], "acid": [0.5, np.nan, 2.5, 1.0], "town": list("aabc")})
 PREFLIB = """# DATA TYPE: soc
@@ -170,11 +170,75 @@ def test_paths_that_are_no_files(tmp_path):
 def test_a_table_too_large_for_the_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1,2\n" * 1000)
-    monkeypatch.setattr(_tables, "_free_memory", lambda: 1000)
+    monkeypatch.setattr(_tables, "free_memory", lambda: 1000)
     with pytest.raises(ValueError, match=r"GB of memory.*rankwise stream"):
         read_table(path)
-    monkeypatch.setattr(_tables, "_free_memory", lambda: None)
+    monkeypatch.setattr(_tables, "free_memory", lambda: None)
     assert len(read_table(path).frame) == 1000
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr(_tables, "LARGE", 10_000)
+    monkeypatch.setattr(_large, "_N_BLOCKS", 8)
+    monkeypatch.setattr(_large, "_BLOCK", 500)
+
+
+LINES = {
+    "table.csv": lambda i: f"{i},{i % 5},town {i % 3}",
+    "table.jsonl": lambda i: f'{{"row": {i}, "grade": {i % 5}, "town": "t{i % 3}"}}',
+    "table.txt": lambda i: f"{i % 3} qid:{i // 10} 1:{i} 2:0.5",
+    "ratings.dat": lambda i: f"{i}::{i % 7}::{i % 5 + 1}::0",
+}
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("name", LINES)
+def test_of_a_large_file_whole_lines_are_read_from_all_over_it(name, tmp_path):
+    path = tmp_path / name
+    header = ["row,grade,town"] if name.endswith("csv") else []
+    path.write_text("\n".join([*header, *map(LINES[name], range(5000)), ""]))
+    part = read_table(path, sample=True)
+    assert part.whole == pytest.approx(5000, rel=0.05)
+    assert len(part.frame) < 400
+    column = {"table.txt": "f1", "ratings.dat": "user"}.get(name, "row")
+    column = column if column in part.frame else part.frame.columns[2]
+    rows = part.frame[column].astype(int).to_numpy()
+    assert len(np.unique(rows)) == len(rows)
+    assert np.bincount(rows // 625, minlength=8)[:8].min() > 5
+    again = read_table(path, sample=True, seed=1).frame[column].astype(int).to_numpy()
+    assert not np.array_equal(rows, again)
+    whole = read_table(path)
+    assert (len(whole.frame), whole.whole) == (5000, None)
+    kept = whole.frame.set_index(column).loc[rows].reset_index()[part.frame.columns]
+    pd.testing.assert_frame_equal(kept, part.frame, check_dtype=False)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_of_which_no_part_can_be_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + '1,"two\nlines"\n' * 1000)
+    with pytest.raises(ValueError, match="too large to be read whole, and a text in quotes goes"):
+        read_table(path, sample=True)
+    path.write_text("a,b\n" + "1" * 20_000 + ",2\n")
+    with pytest.raises(ValueError, match="lines of more than 500 bytes"):
+        read_table(path, sample=True)
+    path.write_text("a,b\n" + "1,2\n1,2,3\n" * 2000)
+    with pytest.raises(ValueError, match=r"lines from all over .*table.csv:[0-9]+: 3 fields"):
+        read_table(path, sample=True)
+    path.write_bytes(gzip.compress(os.urandom(20_000)))
+    monkeypatch.setattr(_tables, "free_memory", lambda: 1000)
+    with pytest.raises(ValueError, match=r"binary|GB of memory"):
+        read_table(path, sample=True)
+
+
+def test_the_memory_of_a_container_counts(tmp_path):
+    assert _large._of_group(str(tmp_path)) is None
+    (tmp_path / "memory.current").write_text("300\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert _large._of_group(str(tmp_path)) is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert _large._of_group(str(tmp_path)) == 700
 
 
 @pytest.mark.parametrize("name", [*WRITERS, "letor", "preflib"])

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from rankwise.datasets._json_lines import read_lines
 from rankwise.datasets._rows import Rows
 
 
@@ -91,3 +92,71 @@ def test_csv_is_read_as_the_definition_says():
     _, block = read(text)
     assert (X[:, :4] == block.columns.T).all()
     assert (block.target == X[:, 4]).all()
+
+
+ODD_JSON = {
+    "nothing": '{"a": null, "y": 1}',
+    "a truth": '{"a": true, "y": 1}',
+    "no column": '{"y": 1}',
+    "a text": '{"a": "1", "y": 1}',
+    "twice": '{"a": 1, "y": 1, "a": 2}',
+    "two on a line": '{"a": 1, "y": 1}{"a": 2, "y": 2}',
+    "half": '{"a": 1,',
+    "other columns": '{"b": [1, {"a": 7}], "a": 1, "y": 1, "c": "x"}',
+    "a long number": '{"a": 0.1234567890123456789e-3, "y": 1}',
+    "a large whole number": '{"a": 12345678901234567890123, "y": 1}',
+    "not a number": '{"a": NaN, "y": 1}',
+    "no double": '{"a": 1e999, "y": 1}',
+    "no double, whole": '{"a": 1' + "0" * 400 + ', "y": 1}',
+    "a sign": '{"a": -0, "y": 1}',
+    "blanks": '  {"a": 1, "y": 1} \r',
+    "blank line": " ",
+    "a nested line end": '{"a": 1, "y": 1, "b": "}\\n{"}',
+    "escaped name": '{"\\u0061": 1, "y": 1}',
+    "target is text": '{"a": 1, "y": "b"}',
+    "target is null": '{"a": 1, "y": null}',
+    "surrogate": '{"a": 1, "y": "\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("odd", ODD_JSON)
+@pytest.mark.parametrize("place", [0, 2])
+def test_json_is_read_alike_at_once_and_line_by_line(odd, as_text, place, monkeypatch):
+    """What pyarrow makes of lines is what the json of the standard library makes of them."""
+    value = '"b"' if as_text else "2"
+    lines = [f'{{"a": {i}.5, "y": {value}}}' for i in range(4)]
+    rows = Rows((lines[0] + "\n").encode(), "y")
+    lines[place] = ODD_JSON[odd].replace('"y": 1', f'"y": {value}')
+    piece = ("\n".join(lines) + "\n").encode()
+    once = rows.read(piece)
+    monkeypatch.setattr("rankwise.datasets._rows.read_lines", lambda *_, **__: None)
+    slow = rows.read(piece)
+    assert once.columns.tobytes() == slow.columns.tobytes()
+    assert once.target.tolist() == slow.target.tolist()
+    assert (once.size, once.lines.tolist()) == (slow.size, slow.lines.tolist())
+    assert once.problem[0] == slow.problem[0]
+    if odd != "no double, whole":  # shown as inf, or by its first digits
+        assert once.problem == slow.problem
+
+
+def test_plain_json_is_read_at_once_and_exactly():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 5)) * 10.0 ** random.integers(-30, 30, size=(300, 5))
+    names = ["a", "b", "c", "d", "y"]
+    lines = [json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in X.tolist()]
+    columns, target = read_lines("".join(lines).encode(), names[:4], "y", as_text=False)
+    assert (X[:, :4] == columns.T).all()
+    assert (target == X[:, 4]).all()
+    words = b'{"a": 1, "y": "gr\xc3\xbcn"}\n{"y": "", "a": 2}\n'
+    assert read_lines(words, ["a"], "y", as_text=True)[1].tolist() == ["grün", ""]
+    assert read_lines(words.replace(b"\xbc", b""), ["a"], "y", as_text=True) is None
+
+
+def test_objects_that_are_not_one_a_line_are_not_taken_for_such():
+    """As many objects as lines, but two on one line, and one on two."""
+    whole = b'{"a": 1, "y": 2}\n'
+    piece = whole + b'{"a": 3,\n"y": 4}\n' + 2 * whole[:-1] + b"\n"
+    block = Rows(whole, "y").read(piece)
+    assert block.columns.tolist() == [[1.0]]
+    assert block.problem[0] == 2

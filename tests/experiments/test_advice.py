@@ -8,7 +8,8 @@ import pytest
 
 from rankwise.comparison._methods import METHODS
 from rankwise.experiments import advice
-from rankwise.experiments.advice import cost_of_advice, unit_losses
+from rankwise.experiments._advised import advised_and_losses, unit_losses
+from rankwise.experiments.advice import cost_of_advice
 from rankwise.metrics import mean_rank_loss, ndcg_score
 
 RNG = np.random.default_rng(0)
@@ -22,14 +23,43 @@ def few(monkeypatch):
 
 
 @pytest.mark.usefixtures("few")
-def test_regret_is_that_of_the_advised_method():
+def test_the_methods_are_measured_on_rows_that_were_not_compared_on():
     frame = pd.DataFrame(RNG.normal(size=(200, 3)), columns=["a", "b", "c"])
     frame["grade"] = np.digitize(frame["a"] - frame["b"] + RNG.normal(size=200) / 2, [-1, 0, 1])
-    cost = cost_of_advice("made up", frame, {"target": "grade"}, quick=True, seed=0)
-    assert cost.advised in {"ridge", "MPRank"}
+    found = advised_and_losses(frame, {"target": "grade"}, quick=True, seed=0)
+    assert found["advised"] in {"ridge", "MPRank"}
+    assert found["units"] == 60
+    assert set(found["losses"]) == {"constant", "best column", "ridge", "MPRank"}
+    assert found["errors"][found["advised"]] == 0 < found["errors"]["constant"]
+    cost = cost_of_advice("made up", [found])
     assert cost.regret == pytest.approx((cost.advised_value - cost.best_value) / cost.best_value)
-    assert 0 <= cost.regret < 0.2
-    assert (cost.error > 0) == (cost.advised != cost.best)
+    assert 0 <= cost.regret == cost.single < 0.2
+    assert cost.hindsight == 0
+    assert (cost.error > 0) == (cost.advised != [cost.best])
+
+
+def test_costs_are_those_of_the_definition():
+    """Three splits by hand: b is best in the mean, but wins one split only."""
+    losses = [{"a": 1.0, "b": 1.1, "c": 3.0}, {"a": 2.0, "b": 1.0, "c": 1.6}]
+    losses.append({"a": 1.4, "b": 1.2, "c": 0.9})
+    found = [
+        {"advised": name, "losses": one, "errors": {}, "lists": False, "units": 9}
+        for name, one in zip("aba", losses, strict=True)
+    ]
+    cost = cost_of_advice("t", found)
+    assert (cost.best, cost.winners, cost.advised) == ("b", ["a", "b", "c"], ["a", "b", "a"])
+    assert cost.advised_value == pytest.approx((1.0 + 1.0 + 1.4) / 3)
+    assert cost.best_value == pytest.approx(1.1)
+    assert cost.regret == pytest.approx((1.0 + 1.0 + 1.4) / 3.3 - 1)
+    apart = np.array([-0.1, 0.0, 0.2])
+    assert cost.error == pytest.approx(np.sqrt((1 / 3 + 3 / 7) * apart.var(ddof=1)) / 1.1)
+    assert cost.single == pytest.approx((0 + 0 + 0.5 / 0.9) / 3)
+    assert cost.hindsight == pytest.approx((0.1 + 0 + 0.3 / 0.9) / 3)
+    small = [{name: loss / 10 for name, loss in one.items()} for one in losses]
+    found = [{**one, "losses": less, "lists": True} for one, less in zip(found, small, strict=True)]
+    lists = cost_of_advice("t", found)
+    assert lists.best_value == pytest.approx(1 - 0.11)
+    assert lists.regret == pytest.approx((0.34 / 3 - 0.11) / 0.89)
 
 
 def test_losses_of_units_add_up_to_the_measures():
@@ -61,8 +91,10 @@ def test_the_report_names_the_tables(tmp_path):
     frame = pd.DataFrame({"response": np.arange(90) % 3 + 1, "a": RNG.normal(size=90)})
     frame["a"] += frame["response"]
     frame.to_csv(folder / "small.csv", index=False)
-    report = advice(folder=tmp_path)
+    report = advice(folder=tmp_path, rows=54, keep=tmp_path / "trials")
     assert [row[0] for row in report.tables[0].rows] == ["small"]
+    assert [row[2] for row in report.tables[1].rows] in (["1 of 2"], ["2 of 2"])
+    assert len(list((tmp_path / "trials").glob("*.json"))) == 2
     assert report.findings[0].startswith("On average the advice costs")
     with pytest.raises(ValueError, match="tables=\\('other',\\) are not among small"):
         advice(folder=tmp_path, tables=("other",))
@@ -76,14 +108,19 @@ def test_an_empty_folder_leaves_the_tables_of_packages(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_advice_costs_little():
-    """At most 2 % of the measure on average, and on no table more than two paired errors."""
+    """In the mean of the splits 2 % of the measure, and on no table two paired errors.
+
+    Against the winner of each single split 2 % can't be asked for: the method that is best in the
+    mean costs more than that there.
+    """
     if not os.environ.get("RANKWISE_DATA"):
         pytest.skip("RANKWISE_DATA names no folder with ordinal tables and MQ2008")
-    report = advice()
+    report = advice(splits=3, jobs=2)
     rows = report.tables[0].rows
-    worse = [float(row[5].rstrip("%")) for row in rows]
-    errors = [float(row[6].rstrip("%")) for row in rows]
+    worse = [float(row[6].rstrip("%")) for row in rows]
+    errors = [float(row[7].rstrip("%")) for row in rows]
     assert len(rows) >= 8
     assert all(w <= e for w, e in zip(worse, errors, strict=True))
-    if np.mean(worse) > 2:
-        pytest.xfail(f"{np.mean(worse):.0f} % on average, mostly on tables of few rows")
+    assert np.mean(worse) <= 2
+    hindsight = [float(row[4].rstrip("%")) for row in report.tables[1].rows]
+    assert np.mean(hindsight) > 2

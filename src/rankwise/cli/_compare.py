@@ -84,7 +84,7 @@ def compare(
         def progress(what: str) -> None:
             status.update(what)
 
-        read = _embedded(table) or read_table(table)
+        read = _embedded(table) or read_table(table, sample=True, seed=seed)
         if read.frame is None:
             raise click.ClickException(
                 f"{table} holds {len(read.rankings or ())} rankings, which are not compared but "
@@ -116,6 +116,8 @@ def compare(
         )
         if table != "-":
             found = found.from_source(table)
+        if read.whole is not None:
+            found.warnings.insert(0, _part(read))
         report = found.report(title, progress=progress)
         paths = report.save(out, ["html"])
         if found.model is not None:
@@ -134,6 +136,13 @@ def _embedded(table: str) -> Any:
     from rankwise.datasets import load_films  # noqa: PLC0415
 
     return TableFile("films", load_films())
+
+
+def _part(read: Any) -> str:
+    return (
+        f"The file is large: {len(read.frame):,} of its about {read.whole:,} rows were looked at, "
+        "in blocks from all over it."
+    )
 
 
 def _as_in(frame: Any, order: list[str]) -> list[Any]:

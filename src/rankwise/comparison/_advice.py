@@ -11,7 +11,7 @@ _SURE = 0.05
 def advise(found: "Comparison") -> list[str]:
     """Return plain advice: which method and how good it is, how sure that is, what is kept."""
     best, measure = found.rows[0], found.measures[0]
-    low, high = best.means[0] - best.halves[0], best.means[0] + best.halves[0]
+    low, high = measure.within(best.means[0] - best.halves[0], best.means[0] + best.halves[0])
     said = measure.meaning.format(f"{best.means[0]:.3f} ({low:.3f} to {high:.3f})")
     what = "ratings" if found.task.kind == "ratings" else "rows"
     first = f"Use {best.name} ({best.about}): on {what} it has not seen, {said}"
@@ -32,9 +32,10 @@ def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
         gap = abs(others[0].means[0] - best.means[0])
         return (
             f"The next, {others[0].name}, is worse by {gap:.3f}, more than chance explains "
-            f"({_p(others[0].pvalue)} after correction for {len(others)} tests)."
+            f"({_p(others[0].pvalue)}{_corrected(len(others))})."
         )
-    named = ", ".join(row.name for row in equal[:3]) + (" and more" if len(equal) > 3 else "")
+    # a semicolon: some names have a comma
+    named = "; ".join(row.name for row in equal[:3]) + ("; and more" if len(equal) > 3 else "")
     return f"These may be as good, the difference could be chance: {named}."
 
 
@@ -46,6 +47,10 @@ def _kept(found: "Comparison") -> list[str]:
     row = found.row(found.kept)
     text = f"The model that is kept is {row.name}, the best of ours, at {row.means[0]:.3f}"
     return [f"{text}; rankwise does not save {found.best}."]
+
+
+def _corrected(n_tests: int) -> str:
+    return f" after correction for {n_tests} tests" if n_tests > 1 else ""
 
 
 def _p(value: float) -> str:

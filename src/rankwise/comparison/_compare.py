@@ -225,9 +225,11 @@ def compare(
     methods : sequence of str, default=None
         Only these; by default all that fit.
     quick : bool, default=False
-        Five folds instead of two times five, fewer rows, and kernels on small tables only.
+        Five folds once, fewer rows, and kernels on small tables only. Else folds are dealt out
+        twice. On few rows they are dealt out up to ten times, or three if quick: there chance in
+        the folds would decide otherwise.
     max_rows : int, default=None
-        Of more rows a sample is compared; by default 50,000, or 20,000 if quick. The model that is
+        Of more rows a sample is compared; by default 50,000, or 10,000 if quick. The model that is
         kept learns from the same sample.
     timeout : float, default=None
         Seconds that a method may take in all. Methods then run in a process of their own.
@@ -278,9 +280,9 @@ def compare(
             "name the column as target"
         )
     whole = make_problem(frame, task, name=name)
-    problem = whole.sample(max_rows or (20_000 if quick else 50_000), random_state)
+    problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
     facts, odd = describe(frame, task, whole, problem)
-    n_repeats = 1 if quick else 2
+    n_repeats = _repeats(len(problem.y), quick=quick)
     folds = make_folds(problem, 5, n_repeats, random_state)
     chosen = _chosen(methods_for(problem, quick=quick), methods)
     jobs = {
@@ -306,6 +308,12 @@ def compare(
         task, measures, rows, trials, odd, facts, best, kept, model, problem, how, setting,
         random_state, dropped,
     )  # fmt: skip
+
+
+def _repeats(n_rows: int, *, quick: bool) -> int:
+    """Return how often folds are dealt out, until enough rows were tested."""
+    least, most, tested = (1, 3, 600) if quick else (2, 10, 4000)
+    return min(max(tested // n_rows, least), most)
 
 
 def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:

@@ -112,6 +112,7 @@ def effects_figure(effects: list[Effect], measure: str) -> "Figure":
     ax.barh(range(len(shown)), [e.worth for e in shown], color=colors, height=0.65)
     ax.set_yticks(range(len(shown)), [_short(e.name) + e.mark for e in shown])
     ax.axvline(0, color=OTHERS, linewidth=0.8)
+    ax.locator_params(axis="x", nbins=5)  # small numbers are long
     ax.set_xlabel(f"worsening of {measure} when the column is shuffled")
     return figure
 

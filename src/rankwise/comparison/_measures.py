@@ -33,6 +33,10 @@ class Measure(NamedTuple):
         """Return a value, or an array of them, of which more is better."""
         return value if self.more_is_better else -value
 
+    def within(self, low: float, high: float) -> tuple[float, float]:
+        """Return the part of an interval that is possible: none is negative, shares end at 1."""
+        return max(low, 0.0), min(high, 1.0) if self.more_is_better else high
+
 
 def _rank_loss(y: Floats, answers: Answers, qid: NDArray[np.int64] | None) -> float:
     del qid

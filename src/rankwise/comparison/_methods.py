@@ -16,15 +16,17 @@ from sklearn.linear_model import Ridge
 
 from rankwise.comparison._baselines import BestColumn, Constant, GradeProbabilities, LightGBMRanker
 from rankwise.comparison._problem import Problem
-from rankwise.magnitude import MPRankCV, SVRank
-from rankwise.ordinal import OAPRank, PRank
+from rankwise.magnitude import MPRank, MPRankCV, SVRank
+from rankwise.ordinal import OAPRank, PRank, ThresholdRanker
 from rankwise.pairwise import RankBoost, RankSVM
 
 # What a problem is, in a word.
 GRADES, LISTS, SIZES, SIZED_LISTS = "grades", "lists", "sizes", "sized lists"
 _ALL = (GRADES, LISTS, SIZES, SIZED_LISTS)
-_KERNEL_ROWS, _QUICK_KERNEL_ROWS = 3000, 1500
+_KERNEL_ROWS = 3000
 _CS = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 1000.0})
+
+_TREES: dict[str, Any] = {"max_leaf_nodes": 31, "learning_rate": 0.1}
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Method:
     baseline : bool
         Whether it is not one of ours.
     most_rows : int or None
-        The rows that it can learn from in good time.
+        The rows that it can learn from in good time; half as many if it has to be quick.
     needs : str
         A package that must be there.
     on_scale : bool
@@ -126,6 +128,27 @@ METHODS = (
         lambda _: OAPRank(epochs=10, shuffle=True),
         (GRADES,),
     ),
+    Method(
+        "PRank, Gaussian kernel",
+        "online, in passive-aggressive steps; smooth",
+        lambda _: PRank(update="pa", kernel="rbf"),
+        (GRADES,),
+        most_rows=10_000,
+    ),
+    Method(
+        "thresholds, Gaussian kernel",
+        "MPRank's smooth score, cut into grades where it costs least",
+        lambda _: ThresholdRanker(MPRank(kernel="rbf"), cv=3),
+        (GRADES,),
+        _grid(estimator__C=(30.0, 300.0, 3000.0)),
+        most_rows=_KERNEL_ROWS,
+    ),
+    Method(
+        "thresholds, trees",
+        "RankBoost's trees, cut into grades where it costs least",
+        lambda _: ThresholdRanker(RankBoost(**_TREES), cv=3),
+        (GRADES,),
+    ),
     Method("MPRank", "keeps the size of differences, linear", lambda _: MPRankCV()),
     Method(
         "MPRank, Gaussian kernel",
@@ -140,9 +163,16 @@ METHODS = (
     Method(
         "RankBoost",
         "puts pairs in order, by cuts of columns",
-        lambda p: RankBoost(criterion="loss" if p.kind == "grades" else "edge"),
+        lambda _: RankBoost(),
         _ALL[1:],
         _grid(n_estimators=(100, 300)),
+        on_scale=False,
+    ),
+    Method(
+        "RankBoost, trees",
+        "puts pairs in order, by trees",
+        lambda p: RankBoost(**_TREES, pair_weight="ndcg" if p.kind == "grades" else "uniform"),
+        _ALL[1:],
         on_scale=False,
     ),
 )
@@ -167,7 +197,7 @@ def methods_for(problem: Problem, *, quick: bool = False) -> list[Method]:
     for method in METHODS:
         most = method.most_rows
         if quick and most is not None:
-            most = min(most, _QUICK_KERNEL_ROWS)
+            most //= 2
         fits = form_of(problem) in method.forms and (most is None or n <= most)
         if fits and (not method.needs or find_spec(method.needs) is not None):
             chosen.append(method)

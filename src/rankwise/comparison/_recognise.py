@@ -140,7 +140,8 @@ def recognise(
     if not len(frame):
         raise ValueError("the table has no rows")
     if len(frame) < 3:
-        raise ValueError(f"the table has {len(frame)} rows; a comparison needs some dozens")
+        rows = "one row" if len(frame) == 1 else f"{len(frame)} rows"
+        raise ValueError(f"the table has {rows}; a comparison needs some dozens")
     if target is None and (task := _contests(frame, seen, given)) is not None:
         return task
     if target is None and query is None and (task := _ratings(frame, seen, given)) is not None:
@@ -176,7 +177,7 @@ def _contests(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Tas
         roles = {"winner": winner, "loser": loser}
         if "tie" in given:
             roles["tie"] = given["tie"]
-        how = "told" if "winner" in given else "found by their names"
+        how = "the columns were named" if "winner" in given else "found by the names of columns"
         return Task(
             "contests", f"a row has a winner, {winner!r}, and a loser, {loser!r}: {how}", roles
         )
@@ -205,7 +206,9 @@ def _ratings(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Task
     values = frame[found["rating"]]
     if not pandas().api.types.is_numeric_dtype(values):
         raise ValueError(f"rating={found['rating']!r} holds texts, where numbers are wanted")
-    how = "told" if given.keys() & found.keys() else "found by their names"
+    how = (
+        "the columns were named" if given.keys() & found.keys() else "found by the names of columns"
+    )
     return Task(
         "ratings",
         f"a row is a rating, {found['rating']!r}, of {found['item']!r} by {found['user']!r}: {how}",

@@ -84,7 +84,7 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
         f"Taken for {found.facts['taken for']}.",
         [table_of(found)],
         findings,
-        {"which-method": draw.methods_figure(found)},
+        {"which-method-and-how-sure": draw.methods_figure(found)},
         sections=[
             _reading(found),
             *looks,

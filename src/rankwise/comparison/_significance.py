@@ -37,7 +37,7 @@ def corrected_interval(
     >>> print(f"{mean:.3f} ± {half:.3f}")
     0.720 ± 0.029
     """
-    error = _error(values, test_share)
+    error = standard_error(values, test_share)
     if len(values) < 2:
         return float(values.mean()), np.inf
     return float(values.mean()), float(student.ppf((1 + level) / 2, len(values) - 1) * error)
@@ -47,7 +47,7 @@ def corrected_test(differences: Floats, test_share: float) -> float:
     """Return the two-sided p-value of a mean difference of zero, by the corrected paired t-test."""
     if len(differences) < 2:
         return 1.0
-    error = _error(differences, test_share)
+    error = standard_error(differences, test_share)
     mean = float(differences.mean())
     if error == 0.0:
         return 1.0 if mean == 0.0 else 0.0
@@ -71,6 +71,7 @@ def holm(pvalues: Floats) -> Floats:
     return found
 
 
-def _error(values: Floats, test_share: float) -> float:
+def standard_error(values: Floats, test_share: float) -> float:
+    """Return the standard error of a mean over splits that share rows, as in the interval."""
     spread = float(values.var(ddof=1)) if len(values) > 1 else 0.0
     return float(np.sqrt((1 / len(values) + test_share) * spread))

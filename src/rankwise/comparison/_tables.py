@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankwise.comparison._large import LARGE, free_memory, write_sample
 from rankwise.datasets import read_preflib
 from rankwise.datasets._check import guess_format
 from rankwise.datasets._files import check_regular, need, pandas, read_source, read_start
@@ -48,6 +49,8 @@ class TableFile(NamedTuple):
         Orders, best first, ties as tuples; of elections only.
     counts : ndarray or None
         How often each of them was cast.
+    whole : int or None
+        About how many rows the file has, if these are a part of them.
     """
 
     what: str
@@ -55,9 +58,10 @@ class TableFile(NamedTuple):
     roles: dict[str, str] = {}  # noqa: RUF012
     rankings: list[Any] | None = None
     counts: Any = None
+    whole: int | None = None
 
 
-def read_table(path: str | Path) -> TableFile:
+def read_table(path: str | Path, *, sample: bool = False, seed: int = 0) -> TableFile:
     r"""Read a table, whatever it is written in.
 
     Parameters
@@ -66,6 +70,11 @@ def read_table(path: str | Path) -> TableFile:
         CSV or TSV (also with semicolons or bars), Parquet, Arrow or Feather, JSON lines, Excel,
         LETOR or svmlight, PrefLib, and the files of MovieLens, Jester and Book-Crossing; each also
         within gzip. ``"-"`` is the standard input.
+    sample : bool, default=False
+        Whether some 64 MB will do of lines that take more than 1 GB, or more memory than is free:
+        whole blocks of them, from places all over the file.
+    seed : int, default=0
+        Of these places.
 
     Returns
     -------
@@ -92,7 +101,7 @@ def read_table(path: str | Path) -> TableFile:
     ("csv with ';'", ['grade', 'acid'])
     """
     if str(path) != "-":
-        return _read(Path(path))
+        return _read_part(Path(path), seed) if sample else _read(Path(path))
     if sys.stdin.isatty():
         raise ValueError("- is the standard input, which is a terminal: pipe a table into it")
     with TemporaryDirectory() as folder:
@@ -101,9 +110,47 @@ def read_table(path: str | Path) -> TableFile:
         with spooled.open("wb") as out:
             shutil.copyfileobj(sys.stdin.buffer, out)
         try:
-            return _read(spooled)
+            return _read_part(spooled, seed) if sample else _read(spooled)
         except ValueError as error:
             raise ValueError(str(error).replace(str(spooled), "standard input")) from error
+
+
+def _read_part(path: Path, seed: int) -> TableFile:
+    """Read a file, or lines from all over it if it is too large."""
+    if not path.is_file():
+        return _read(path)
+    with path.open("rb") as file:
+        start = file.read(_START)
+    if not _is_large(path) or not _is_lines(path, start):
+        return _read(path)
+    with TemporaryDirectory() as folder:
+        part = Path(folder) / path.name  # some formats are known by their names
+        with part.open("wb") as out:
+            try:
+                lines, whole = write_sample(path, out, seed)
+            except ValueError as error:
+                raise ValueError(f"{path}: too large to be read whole, and {error}") from error
+        try:
+            return _read(part)._replace(whole=whole)
+        except ValueError as error:
+            said = str(error).replace(str(part), f"{lines:,} lines from all over {path}")
+            raise ValueError(said) from error
+
+
+def _is_large(path: Path) -> bool:
+    size, room = path.stat().st_size, free_memory()
+    least = 2**27  # what fits into twice the sample is read
+    return size > LARGE or (size > least and room is not None and _TEXT_RATIO * size > room)
+
+
+def _is_lines(path: Path, start: bytes) -> bool:
+    """Whether a part of the lines of a text is a table too."""
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    packed = _packed_reader(start) is not None or start.startswith((b"\x1f\x8b", b"PK"))
+    wide = start.startswith((b"\xff\xfe", b"\xfe\xff")) or _CONTROL.search(start) is not None
+    known = guess_format(path)
+    votes = known is not None and known.name in {"PrefLib", "cystic fibrosis"}
+    return not (packed or wide or votes or text.startswith(b"["))
 
 
 def _read(path: Path) -> TableFile:
@@ -290,7 +337,7 @@ def _check_lengths(path: Path, raw: bytes, separator: bytes, width: int) -> None
 
 def _check_memory(path: Path, ratio: int) -> None:
     """Refuse a file that would not fit into what memory is free, and say what would do."""
-    room = _free_memory()
+    room = free_memory()
     size = path.stat().st_size
     with path.open("rb") as file:
         if file.read(2) == b"\x1f\x8b":
@@ -302,16 +349,6 @@ def _check_memory(path: Path, ratio: int) -> None:
             f"memory, and {room / 1e9:.0f} GB are free: take a part of the rows, or learn from it "
             "row by row with rankwise stream"
         )
-
-
-def _free_memory() -> int | None:
-    """Return the bytes that can be used without paging, None where nobody tells."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-    except OSError:
-        return None
-    match = re.search(r"MemAvailable:\s+([0-9]+) kB", text)
-    return 1024 * int(match[1]) if match else None
 
 
 def _after_label(error: ValueError) -> str:

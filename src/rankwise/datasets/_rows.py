@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.datasets._json_lines import read_lines
 from rankwise.datasets._table import Column, Layout, is_number, problem_of, scan, texts
 from rankwise.engine.arguments import shortened
 from rankwise.engine.loops.text import DOUBLED, REAL, TEXT
@@ -162,12 +163,16 @@ class Rows:
         return Block(columns, target, offset, lines, (line, f"{why}{hint}"))
 
     def _read_json(self, piece: bytes) -> Block:
+        found = read_lines(piece, self.features, self.target, as_text=self.as_text)
+        if found is not None:
+            numbered = np.arange(1, 1 + len(found[1]))
+            return Block(*found, len(piece), numbered)
         lines = piece.split(b"\n")[:-1]
         numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
         try:
             rows = self._rows_together([lines[number - 1] for number in numbers])
             return self._json_block(rows, len(piece), numbers)
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError):
             return self._read_json_slowly(lines)
 
     def _rows_together(self, lines: list[bytes]) -> list[Any]:
@@ -186,6 +191,7 @@ class Rows:
         self, rows: list[Any], size: int, numbers: list[int], problem: tuple[int, str] = (0, "")
     ) -> Block:
         columns = np.array([row[:-1] for row in rows], np.float64).reshape(-1, len(self.features))
+        columns += 0.0  # -0 is a whole number to json, and has no sign
         target = np.array([row[-1] for row in rows], object if self.as_text else np.float64)
         return Block(
             np.ascontiguousarray(columns.T), target, size, np.array(numbers, np.int64), problem
@@ -216,6 +222,9 @@ class Rows:
             bad = next(i for i, value in enumerate(values) if not isinstance(value, int | float))
             shown = shortened(values[bad])
             raise ValueError(f"{self.features[bad]} is {shown}, wanted a number{_TURNED}")
+        for name, value in zip([*self.features, self.target], [*values, target], strict=True):
+            if isinstance(value, int) and abs(value) >= _LARGEST:
+                raise ValueError(f"{name} is {shortened(value)}, beyond what can be learned")
         if self.as_text != isinstance(target, str) or not isinstance(target, str | int | float):
             wanted = "text" if self.as_text else "a number"
             raise ValueError(f"{self.target} is {shortened(target)}, wanted {wanted}")

@@ -30,7 +30,7 @@ from rankwise.reports import Report
 _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
     adaboost: {"n_rounds": 10_000},
     arena: {},
-    advice: {"quick": False},
+    advice: {"splits": 3},
     auc_coverage: {"n_trials": 10_000},
     budgets: {"n_rounds": 20_000, "n_trials": 10, "sizes": (10, 25, 50, 100, 200)},
     contest_coverage: {"n_trials": 1_000},

@@ -1,61 +1,80 @@
 """What following the advice of `rankwise compare` costs.
 
 Of each table three tenths are set aside. On the rest the methods are compared, and the advice is
-taken. Then every method is fitted to the rest, and measured on what was set aside: how much worse
-is the advised one than the one that turns out best?
+taken. Then every method is fitted to the rest, and measured on what was set aside. This is done for
+several splits, more of them if a table is small: how much worse are the advised methods than the
+one that is best over all of them?
+
+On a single split the best of a dozen methods is partly the luckiest on its rows: a method that is
+best in the long run would lose to it too. How much is shown beside.
 """
 
-import os
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankwise.comparison import compare, read_table, recognise
-from rankwise.comparison._methods import methods_for
-from rankwise.comparison._problem import Problem, make_folds, make_problem
-from rankwise.comparison._trials import answer, choose, fit
-from rankwise.datasets import load_ordinal
-from rankwise.metrics import ndcg_score
+from rankwise.comparison._significance import standard_error
+from rankwise.experiments._advised import sources, trial
+from rankwise.experiments._runs import run_all, tidy
 from rankwise.reports import Report, Table, Track
 
-Floats = NDArray[np.float64]
-_CARRIED = ("diabetes", "balance_scale", "era", "esl", "lev", "swd")
+# Rows tested for each row learned from.
+_SHARE = 3 / 7
+_MOST_SPLITS = 20
 
 
 class Cost(NamedTuple):
-    """What the advice cost on a table.
+    """What the advice cost on a table, over several splits.
 
     Attributes
     ----------
-    table, advised, best : str
-        The table, the method that was advised, and the one that was best on unseen rows.
+    table : str
+        The table.
+    units : int
+        Rows or lists that were set aside in each split.
+    advised : list of str
+        The method that was advised in each split.
+    best : str
+        The one that is best on unseen rows, in the mean over the splits.
+    winners : list of str
+        The one that turned out best in each split.
     advised_value, best_value : float
-        Their measures there.
+        Means over the splits.
     regret : float
         How much worse the first is, as a share of the second.
     error : float
-        The paired standard error of the difference of the two, as a share of the second.
+        The paired standard error of their difference, as a share of the second.
+    single : float
+        How much worse the advised method is than the winner of its split, in the mean.
+    hindsight : float
+        How much worse ``best`` is than the winner of a split, in the mean.
     """
 
     table: str
-    advised: str
+    units: int
+    advised: list[str]
     best: str
+    winners: list[str]
     advised_value: float
     best_value: float
     regret: float
     error: float
+    single: float
+    hindsight: float
 
 
 def advice(
     *,
     folder: str | Path | None = None,
     quick: bool = True,
+    rows: int = 200,
+    splits: int = 1,
     tables: tuple[str, ...] | None = None,
     seed: int = 0,
     track: Track[Any] = iter,
+    jobs: int = 1,
+    keep: Path | None = None,
 ) -> Report:
     """Measure what following the advice costs, on tables of grades and on MQ2008.
 
@@ -65,122 +84,147 @@ def advice(
         Where ``ordinal/*.csv`` and ``letor-mq2008`` are; None: the folder that the environment
         variable RANKWISE_DATA names. If it has none, the tables that installed packages carry.
     quick : bool, default=True
-        Whether methods are compared by five folds, or by two times five.
+        Whether methods are compared as by ``compare --quick``.
+    rows : int, default=200
+        Rows of each table to be tested on, in all: small tables are split more often.
+    splits : int, default=1
+        At least so many splits of each table.
     tables : tuple of str, default=None
         Only these tables.
     seed : int, default=0
-        Of the rows that are set aside, and of the comparison.
+        Of the first split and its comparison; the next have the next ones.
     track : callable, default=iter
-        Wraps the sequence of tables to show progress.
+        Wraps the sequence of trials to show progress.
+    jobs : int, default=1
+        Trials that run at the same time.
+    keep : Path, default=None
+        A folder for finished trials, to go on with later.
 
     Returns
     -------
     Report
     """
-    sources = _sources(folder)
-    names = [name for name in sources if tables is None or name in tables]
+    known = sources(folder)
+    names = [name for name in known if tables is None or name in tables]
     if not names:
-        raise ValueError(f"tables={tables} are not among {', '.join(sources)}")
-    costs = [
-        cost_of_advice(name, *sources[name](), quick=quick, seed=seed) for name in track(names)
+        raise ValueError(f"tables={tables} are not among {', '.join(known)}")
+    n_splits = {name: max(splits, _n_splits(known[name](), rows)) for name in names}
+    settings = [
+        {"table": name, "seed": seed + split, "quick": quick}
+        for split in range(max(n_splits.values()))
+        for name in names
+        if split < n_splits[name]
     ]
-    regrets = [cost.regret for cost in costs]
+    place = None if folder is None else str(folder)
+    found = run_all(trial, settings, shared=(place,), keep=keep, jobs=jobs, track=track)
+    costs = [
+        cost_of_advice(
+            name,
+            [one for one, of in zip(found, settings, strict=True) if of["table"] == name],
+        )
+        for name in names
+    ]
     beyond = [cost.table for cost in costs if cost.regret > 2 * cost.error]
+    how = "as by --quick" if quick else "in full"
+    means = {
+        part: f"{np.mean([getattr(cost, part) for cost in costs]):.1%}"
+        for part in ("regret", "single", "hindsight")
+    }
+    first = (
+        f"On average the advice costs {means['regret']} of the measure, against the method that is "
+        "best in the mean of the splits."
+    )
+    last = (
+        f"Against the winner of each single split it costs {means['single']}; there the method "
+        f"that is best in the mean costs {means['hindsight']}, which no advice can be sure to beat."
+    )
     return Report(
         "What following the advice costs",
-        f"{len(costs)} tables, three tenths of each set aside; {'5' if quick else '2 x 5'} folds; "
-        f"seed {seed}",
+        f"{len(costs)} tables, three tenths of each set aside until {rows:,} rows or more were "
+        f"tested; compared {how}; seed {seed}",
+        [_means(costs), _single(costs)],
         [
-            Table(
-                "On rows that the comparison has not seen",
-                ["table", "advised", "best", "value of advised", "of best", "worse by", "2 s.e."],
-                [_row(cost) for cost in costs],
-            )
-        ],
-        [
-            f"On average the advice costs {np.mean(regrets):.1%} of the measure.",
+            first,
             "On no table more than two paired standard errors."
             if not beyond
             else f"More than two paired standard errors on {', '.join(beyond)}.",
+            last,
         ],
+        results=tidy(settings, found),
     )
 
 
-def _row(cost: Cost) -> list[str]:
-    values = [f"{cost.advised_value:.3f}", f"{cost.best_value:.3f}"]
-    shares = [f"{cost.regret:.1%}", f"{2 * cost.error:.1%}"]
-    return [cost.table, cost.advised, cost.best, *values, *shares]
+def _n_splits(source: tuple[Any, dict[str, str]], rows: int) -> int:
+    frame, roles = source
+    n_rows = int(frame[roles["target"]].notna().sum())
+    return min(round(rows / (0.3 * n_rows)), _MOST_SPLITS)
 
 
-def cost_of_advice(
-    table: str, frame: Any, roles: dict[str, Any], *, quick: bool, seed: int
-) -> Cost:
-    """Compare on seven tenths of a table and measure all methods on the rest."""
-    whole = make_problem(frame, recognise(frame, **roles))
-    parts = make_folds(whole, 10, 1, seed)
-    test = np.sort(np.concatenate([held for _, held in parts[:3]]))
-    kept = np.setdiff1d(np.arange(len(whole.y)), test)
-    found = compare(frame.iloc[kept], **roles, quick=quick, random_state=seed, max_rows=10**9)
-    learned, held = whole.take(kept), whole.take(test)
-    losses = {}
-    for method in methods_for(learned, quick=quick):
-        setting = choose(method, learned, found.measures[0], seed)
-        losses[method.name] = unit_losses(fit(method, learned, setting, seed), held)
-    means = {name: float(values.mean()) for name, values in losses.items()}
-    best = min(means, key=lambda name: means[name])
-    differences = losses[found.best] - losses[best]
-    shown = {name: mean if whole.qid is None else 1.0 - mean for name, mean in means.items()}
-    scale = shown[best]
-    error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
+def cost_of_advice(table: str, found: list[dict[str, Any]]) -> Cost:
+    """Return what the advice cost on a table, from its trials."""
+    methods = [name for name in found[0]["losses"] if all(name in one["losses"] for one in found)]
+    losses = np.array([[one["losses"][name] for name in methods] for one in found])
+    best = int(np.argmin(losses.mean(axis=0)))
+    mine = np.array([one["losses"][one["advised"]] for one in found])
+    apart = mine - losses[:, best]
+    winning = losses.min(axis=1)
+    error = standard_error(apart, _SHARE)
+    if len(found) == 1:  # no splits to tell by: the rows do
+        error = found[0]["errors"][methods[best]]
+    # of lists the measure is a gain, of which more is better
+    sign, start = (-1.0, 1.0) if found[0]["lists"] else (1.0, 0.0)
+    best_value = start + sign * float(losses[:, best].mean())
+    scales = start + sign * winning
     return Cost(
         table,
-        found.best,
-        best,
-        shown[found.best],
-        shown[best],
-        float(differences.mean()) / scale,
-        error / scale,
+        found[0]["units"],
+        [one["advised"] for one in found],
+        methods[best],
+        [methods[place] for place in losses.argmin(axis=1)],
+        start + sign * float(mine.mean()),
+        best_value,
+        float(apart.mean()) / best_value,
+        error / best_value,
+        float(np.mean((mine - winning) / scales)),
+        float(np.mean((losses[:, best] - winning) / scales)),
     )
 
 
-def unit_losses(model: Any, held: Problem) -> Floats:
-    """Return what each row costs in ranks, or each list in NDCG@10."""
-    answers = answer(model, held)
-    if held.qid is None:
-        return np.abs(held.y - np.asarray(answers.ranks))
-    found = []
-    for query in np.unique(held.qid):
-        rows = held.qid == query
-        if held.y[rows].max() > held.y.min():
-            gain = ndcg_score(held.y[rows] - held.y.min(), answers.scores[rows], k=10)
-            found.append(1.0 - gain)
-    return np.array(found)
+def _means(costs: list[Cost]) -> Table:
+    rows = []
+    for cost in costs:
+        values = [f"{cost.advised_value:.3f}", f"{cost.best_value:.3f}"]
+        shares = [f"{cost.regret:.1%}", f"{2 * cost.error:.1%}"]
+        rows.append(
+            [cost.table, str(cost.units), _often(cost.advised), cost.best, *values, *shares]
+        )
+    return Table(
+        "On rows that the comparison has not seen, in the mean of the splits",
+        ["table", "tested", "advised", "best", "value of advised", "of best", "worse by", "2 s.e."],
+        rows,
+    )
 
 
-def _sources(folder: str | Path | None) -> dict[str, Any]:
-    """Return a function for each table that reads it: the frame and the parts of its columns."""
-    place = folder or os.environ.get("RANKWISE_DATA")
-    found: dict[str, Any] = {}
-    for path in sorted(Path(place).glob("ordinal/*.csv")) if place else ():
-        found[path.stem] = partial(_read, path)
-    if place and (letor := sorted(Path(place).glob("letor-mq2008/S?.txt"))):
-        found["MQ2008"] = partial(_joined, letor)
-    return found or {name: partial(_carried, name) for name in _CARRIED}
+def _single(costs: list[Cost]) -> Table:
+    rows = [
+        [
+            cost.table,
+            str(cost.units),
+            f"{len(set(cost.winners))} of {len(cost.winners)}",
+            f"{cost.single:.1%}",
+            f"{cost.hindsight:.1%}",
+        ]
+        for cost in costs
+    ]
+    return Table(
+        "Against the winner of each split, which luck has chosen too",
+        ["table", "units", "different winners", "the advised", "the best in the mean"],
+        rows,
+    )
 
 
-def _read(path: Path) -> tuple[Any, dict[str, str]]:
-    return read_table(path).frame, {"target": "response"}
-
-
-def _joined(paths: list[Path]) -> tuple[Any, dict[str, str]]:
-    from rankwise.datasets._files import pandas  # noqa: PLC0415
-
-    read = [read_table(path) for path in paths]
-    return pandas().concat([part.frame for part in read], ignore_index=True), read[0].roles
-
-
-def _carried(name: str) -> tuple[Any, dict[str, str]]:
-    from rankwise.datasets._files import pandas  # noqa: PLC0415
-
-    data = load_ordinal(name)
-    return pandas().DataFrame(data.X, columns=data.names).assign(grade=data.y), {"target": "grade"}
+def _often(names: list[str]) -> str:
+    """Return the name that comes most often, and how often if not always."""
+    counts = {name: names.count(name) for name in names}
+    most = max(counts, key=lambda name: counts[name])
+    return most if len(counts) == 1 else f"{most} ({counts[most]} of {len(names)})"
