@@ -118,7 +118,7 @@ def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
             sums[q, 1] += total
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(inner=True, error_model="numpy", fastmath=FAST)
 def weigh(lists, q, i, kind, out):
     """Fill the weights ``out`` of the pairs of row i of query q and its better rows."""
     at, stop = lists.higher[i], lists.starts[q + 1]
