@@ -191,11 +191,12 @@ def race(
     for train, (X, y, qid) in splits:
         for entrant, fit in entrants.items():
             try:
-                fit(*(array[:3000] for array in train))  # compiles, untimed
+                if entrants is ENTRANTS:
+                    fit(*(array[:300] for array in train))  # compiles, untimed
+                start = time.process_time()
+                model = fit(*train)
             except ImportError:
                 continue
-            start = time.process_time()
-            model = fit(*train)
             seconds[entrant] += time.process_time() - start
             scores[entrant].append(judge(y, np.asarray(model.predict(X), dtype=float), qid))
     found = {entrant: np.concatenate(s) for entrant, s in scores.items() if s}

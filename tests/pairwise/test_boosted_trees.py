@@ -203,6 +203,8 @@ def test_what_is_taken_unasked(graded_rows):
         rate = options.get("learning_rate", 0.1 if "max_leaf_nodes" in options else 1.0)
         said = RankBoost(6, **{**options, "pair_weight": expected, "learning_rate": rate})
         assert_array_equal(said.fit(X, targets, qid=queries).predict(X), model.predict(X))
+    weighted = RankBoost(3, max_leaf_nodes=8).fit(X, y, qid=qid, sample_weight=1 + y)
+    assert weighted.pair_weight_ == "uniform"
     pairs = np.argwhere(y[:, None] < y[None, :])
     assert RankBoost(3, max_leaf_nodes=8).fit_pairs(X, pairs).pair_weight_ == "uniform"
 

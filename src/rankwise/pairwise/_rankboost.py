@@ -20,6 +20,7 @@ from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, proportions
 from rankwise.engine.solvers.stumps import Rounds
+from rankwise.engine.solvers.trees import Trees
 from rankwise.pairwise._ensemble import FeatureScore, Forest, Stumps
 from rankwise.pairwise._rounds import (
     NOT_ALWAYS,
@@ -96,7 +97,8 @@ class RankBoost(RankerMixin, BaseEstimator):
     pair_weight : {"auto", "uniform", "magnitude", "ndcg"}, default="auto"
         Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
         changed places, at the present scores; beside its row weights. "auto" is "ndcg" for more
-        than two leaves on several queries of grades from 0 to 10, otherwise "uniform".
+        than two leaves on several queries of grades from 0 to 10, whose rows weigh the same,
+        otherwise "uniform".
     max_leaf_nodes : int, default=2
         Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.
     max_depth : int or None, default=None
@@ -293,7 +295,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         data = check_ranked(self, X, y, qid, sample_weight, missing=True)
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, and a pair takes two")
-        pair_weight = pair_weight_of(self, data.y, data.n_queries)
+        pair_weight = pair_weight_of(self, data)
         check_steps(self, pair_weight)
         check_two_classes(self.push, data)
         if pair_weight == "ndcg":
@@ -454,19 +456,31 @@ class RankBoost(RankerMixin, BaseEstimator):
         random: np.random.RandomState,
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
-        trees: list[Tree] = []
         stop = None if judge is None else Stopping(self.n_iter_no_change or 1, judge)
-        scores = np.zeros(judged.shape[0])
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
-            rows = counts[relation.order]
-            learner = learner_of(self, relation, bins, rows, pool, pair_weight)
-            while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
-                trees.append(tree)
-                if stop is not None:
-                    scores += Forest.of([tree], edges).scores(judged)
-                    if stop.now(scores):
-                        break
+            counts = counts[relation.order]
+            learner = learner_of(self, relation, bins, counts, pool, pair_weight)
+            self._take_rounds(learner, edges, bins.missing, stop, judged)
+        self.pair_weight_ = pair_weight
+
+    def _take_rounds(
+        self,
+        learner: Rounds | Trees,
+        edges: list[Floats],
+        missing: NDArray[np.bool_],
+        stop: Stopping | None = None,
+        judged: Any = None,
+    ) -> None:
+        """Take rounds on bins of these edges, and set what was learned."""
+        trees: list[Tree] = []
+        scores = np.zeros(0 if stop is None else judged.shape[0])
+        while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
+            trees.append(tree)
+            if stop is not None:
+                scores += Forest.of([tree], edges).scores(judged)
+                if stop.now(scores):
+                    break
         for name in NOT_ALWAYS:
             self.__dict__.pop(name, None)
         if isinstance(learner, Rounds):
@@ -483,11 +497,10 @@ class RankBoost(RankerMixin, BaseEstimator):
             self.children_, self.leaf_values_ = forest.children, forest.values
             self.tree_starts_ = forest.starts
         self.train_loss_ = np.array([tree.loss for tree in trees], dtype=np.float64)
-        self.pair_weight_ = pair_weight
         gains = np.concatenate([np.empty(0), *(tree.gains for tree in trees)])
         if isinstance(learner, Rounds) and self.push == 1:
-            falls = np.cumsum(gains) - np.log(relation.limit / 2)
+            falls = np.cumsum(gains) - np.log(learner.objective.limit / 2)
             self.smooth_margin_ = falls / np.cumsum(np.abs(self.alphas_))
         total = np.bincount(self.features_, weights=gains, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
-        self.features_with_missing_ = np.flatnonzero(bins.missing)
+        self.features_with_missing_ = np.flatnonzero(missing)

@@ -48,12 +48,18 @@ def is_paper(model: "RankBoost", pair_weight: str) -> bool:
     return steps and model.loss != "logistic" and pair_weight != "ndcg"
 
 
-def pair_weight_of(model: "RankBoost", y: Floats, n_queries: int) -> str:
-    """Return what weighs a pair: "auto" is NDCG for trees on lists of few grades."""
+def pair_weight_of(model: "RankBoost", data: Ranked) -> str:
+    """Return what weighs a pair: "auto" is NDCG for trees on lists of few grades.
+
+    Rows of different weights keep equal ones: a row twice has two places, which NDCG tells from one
+    of twice the weight.
+    """
     if model.pair_weight != "auto":
         return model.pair_weight
+    y, alike = data.y, (data.weight == data.weight[0]).all()
     graded = y.min() >= 0 and y.max() <= HIGHEST_GRADE and bool((y == np.floor(y)).all())
-    return "ndcg" if model.max_leaf_nodes > 2 and n_queries > 1 and graded else "uniform"
+    lists = model.max_leaf_nodes > 2 and data.n_queries > 1 and alike
+    return "ndcg" if lists and graded else "uniform"
 
 
 def check_steps(model: "RankBoost", pair_weight: str, *, given: bool = False) -> None:

@@ -71,10 +71,10 @@ def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
     longest = 0
     for q in range(first, last):
         longest = max(longest, lists.starts[q + 1] - lists.starts[q])
-    u, weights, bent = np.empty(longest), np.empty(longest), np.empty(longest)
+    u, weights = np.empty(longest), np.empty(longest)
     for q in range(first, last):
         start, stop = lists.starts[q], lists.starts[q + 1]
-        g, h, a = out[0, start:stop], out[1, start:stop], lists.a[start:stop]
+        g, h = out[0, start:stop], out[1, start:stop]
         low, top = np.inf, -np.inf
         for i in range(stop - start):
             g[i] = h[i] = 0.0
@@ -86,52 +86,49 @@ def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
             # from here on, only the rows of a higher target
             at = lists.higher[start + i]
             n, mine = stop - at, u[i]
-            others, their_a = u[at - start : stop - start], a[at - start :]
+            others = u[at - start : stop - start]
             if top - low > SPAN:
                 mine = 1.0
                 for j in range(n):
                     others[j] = np.exp(min(max(s[at + j] - s[start + i], -SPAN), SPAN))
-            weigh(lists, q, start + i, kind, weights)
-            total = slope = curve = 0.0
-            for j in range(n):
-                weights[j] *= a[i] * their_a[j]
-                total += weights[j]
+            sums[q, 1] += weigh(lists, q, start + i, kind, weights)
+            their_g, their_h = g[at - start :], h[at - start :]
+            slope = curve = 0.0
             if logistic:
                 for j in range(n):
                     wrong = mine / (mine + others[j])
-                    bent[j] = weights[j] * wrong * (1.0 - wrong)
-                    weights[j] *= wrong
+                    pull = weights[j] * wrong
+                    their_g[j] -= pull
+                    their_h[j] += pull * (1.0 - wrong)
+                    slope += pull
+                    curve += pull * (1.0 - wrong)
             else:
                 for j in range(n):
-                    weights[j] *= mine / others[j]
-                    bent[j] = weights[j]
-            their_g, their_h = g[at - start :], h[at - start :]
-            for j in range(n):
-                their_g[j] -= weights[j]
-                slope += weights[j]
-            for j in range(n):
-                their_h[j] += bent[j]
-                curve += bent[j]
+                    pull = weights[j] * (mine / others[j])
+                    their_g[j] -= pull
+                    their_h[j] += pull
+                    slope += pull
+                curve = slope
             g[i] += slope
             h[i] += curve
             sums[q, 0] += slope
-            sums[q, 1] += total
 
 
 @compiled(inner=True, error_model="numpy", fastmath=FAST)
 def weigh(lists, q, i, kind, out):
-    """Fill the weights ``out`` of the pairs of row i of query q and its better rows."""
-    at, stop = lists.higher[i], lists.starts[q + 1]
-    gains, discounts = lists.gains[at:stop], lists.discounts[at:stop]
+    """Fill the weights ``out`` of the pairs of row i of query q and its better rows; sum them."""
+    at, stop, mine = lists.higher[i], lists.starts[q + 1], lists.a[i]
+    gains, discounts, a = lists.gains[at:stop], lists.discounts[at:stop], lists.a[at:stop]
     gain, discount, spread = lists.gains[i], lists.discounts[i], lists.spreads[i]
-    if kind == UNIFORM:
-        for j in range(stop - at):
-            out[j] = 1.0
-        return
-    for j in range(stop - at):
-        out[j] = gains[j] - gain
+    total = 0.0
     if kind == NDCG:
-        scale = 1.0 / lists.best[q]
+        scale = mine / lists.best[q]
         for j in range(stop - at):
             far = abs(discounts[j] - discount)
-            out[j] *= scale * (far if far > 0.0 else spread)
+            out[j] = scale * a[j] * (gains[j] - gain) * (far if far > 0.0 else spread)
+            total += out[j]
+    else:
+        for j in range(stop - at):
+            out[j] = mine * a[j] * (gains[j] - gain if kind == MAGNITUDE else 1.0)
+            total += out[j]
+    return total
