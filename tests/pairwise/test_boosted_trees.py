@@ -81,7 +81,15 @@ def test_two_leaves_with_a_small_rate_are_steps_too(graded_rows):
     assert (np.diff(model.train_loss_) <= 0).all()
 
 
-@pytest.mark.parametrize("options", [{}, TREES, {**TREES, "loss": "logistic"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {**TREES, "pair_weight": "uniform"},
+        {**TREES, "pair_weight": "ndcg"},
+        {**TREES, "pair_weight": "ndcg", "loss": "logistic"},
+    ],
+)
 def test_weights_count_by_their_proportions_and_as_repetitions(options, graded_rows):
     X, y, qid, _ = graded_rows(3, m=80)
     X = np.round(X, 1)
@@ -203,8 +211,6 @@ def test_what_is_taken_unasked(graded_rows):
         rate = options.get("learning_rate", 0.1 if "max_leaf_nodes" in options else 1.0)
         said = RankBoost(6, **{**options, "pair_weight": expected, "learning_rate": rate})
         assert_array_equal(said.fit(X, targets, qid=queries).predict(X), model.predict(X))
-    weighted = RankBoost(3, max_leaf_nodes=8).fit(X, y, qid=qid, sample_weight=1 + y)
-    assert weighted.pair_weight_ == "uniform"
     pairs = np.argwhere(y[:, None] < y[None, :])
     assert RankBoost(3, max_leaf_nodes=8).fit_pairs(X, pairs).pair_weight_ == "uniform"
 

@@ -97,8 +97,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     pair_weight : {"auto", "uniform", "magnitude", "ndcg"}, default="auto"
         Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
         changed places, at the present scores; beside its row weights. "auto" is "ndcg" for more
-        than two leaves on several queries of grades from 0 to 10, whose rows weigh the same,
-        otherwise "uniform".
+        than two leaves on several queries of grades from 0 to 10, otherwise "uniform".
     max_leaf_nodes : int, default=2
         Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.
     max_depth : int or None, default=None

@@ -49,17 +49,12 @@ def is_paper(model: "RankBoost", pair_weight: str) -> bool:
 
 
 def pair_weight_of(model: "RankBoost", data: Ranked) -> str:
-    """Return what weighs a pair: "auto" is NDCG for trees on lists of few grades.
-
-    Rows of different weights keep equal ones: a row twice has two places, which NDCG tells from one
-    of twice the weight.
-    """
+    """Return what weighs a pair: "auto" is NDCG for trees on lists of few grades."""
     if model.pair_weight != "auto":
         return model.pair_weight
-    y, alike = data.y, (data.weight == data.weight[0]).all()
+    y = data.y
     graded = y.min() >= 0 and y.max() <= HIGHEST_GRADE and bool((y == np.floor(y)).all())
-    lists = model.max_leaf_nodes > 2 and data.n_queries > 1 and alike
-    return "ndcg" if lists and graded else "uniform"
+    return "ndcg" if model.max_leaf_nodes > 2 and data.n_queries > 1 and graded else "uniform"
 
 
 def check_steps(model: "RankBoost", pair_weight: str, *, given: bool = False) -> None:
@@ -153,7 +148,7 @@ def learner_of(
         return StumpRounds(relation, bins, criterion, pool, model.step)
     limits = limits_of(model)
     loss = "exponential" if model.loss == "auto" else model.loss
-    gradient = gradient_of(relation, loss, pair_weight, pool)
+    gradient = gradient_of(relation, loss, pair_weight, pool, counts)
     return Trees(relation.s, gradient, bins, limits, counts, pool)
 
 

@@ -24,6 +24,7 @@ class Lists(NamedTuple):
     - ``starts`` (n_queries + 1,): where each begins;
     - ``higher`` (m,): where the rows of a higher target than a row's begin in its query;
     - ``a`` (m,): row weights; ``gains`` (m,): what targets are worth;
+    - ``counts`` (m,): how many places a row has;
     - ``best`` (n_queries,): the largest discounted gain of each query; nan if it has no pair;
     - ``discounts``, ``spreads`` (m,): what a row's place is worth at its score, the mean if others
       have the same; and the mean difference of two places of those, 0 if there is one.
@@ -33,6 +34,7 @@ class Lists(NamedTuple):
     higher: np.ndarray
     a: np.ndarray
     gains: np.ndarray
+    counts: np.ndarray
     best: np.ndarray
     discounts: np.ndarray
     spreads: np.ndarray
@@ -43,22 +45,22 @@ def fill_discounts(rows, ordered, starts, worth, lists):
     """Fill the discounts and spreads.
 
     ``rows`` (m,) are those of each query by rising score, ``ordered`` (m,) their scores, and
-    ``worth`` (m,) falls with the place, the best one first.
+    ``worth`` (any,) falls with the place, the best one first.
     """
     for q in range(starts.shape[0] - 1):
-        stop = starts[q + 1]
-        i = stop - 1
+        i, place = starts[q + 1] - 1, 0
         while i >= starts[q]:
-            end, total, spread = i, 0.0, 0.0
+            end, n, total, spread = i, 0, 0.0, 0.0
             while i >= starts[q] and ordered[i] == ordered[end]:
-                total += worth[stop - 1 - i]
+                n += lists.counts[rows[i]]
                 i -= 1
-            n = end - i
             for t in range(n):
-                spread += (n - 1 - 2 * t) * worth[stop - 1 - end + t]
-            for t in range(n):
-                lists.discounts[rows[end - t]] = total / n
-                lists.spreads[rows[end - t]] = 2.0 * spread / max(n * (n - 1), 1)
+                total += worth[place + t]
+                spread += (n - 1 - 2 * t) * worth[place + t]
+            for t in range(i + 1, end + 1):
+                lists.discounts[rows[t]] = total / n
+                lists.spreads[rows[t]] = 2.0 * spread / max(n * (n - 1), 1)
+            place += n
 
 
 @compiled(error_model="numpy", fastmath=FAST)
