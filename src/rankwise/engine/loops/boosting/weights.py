@@ -10,6 +10,10 @@ A *slot* is one kind of factor of a group: :math:`a e^s` for its rows as the wor
 kept as a logarithm, so scores of any size do no harm. Sums over all worse rows then follow from
 group to group by a chain of links: with x the sum over the lower groups in units of the largest of
 them, the next one is ratio x + rise.
+
+A push of p makes the worse factors :math:`a e^{p s}`, and a query's sum of the better ones count to
+the power of p. Then the total is that of the p-norm push, and D its gradient; queries have at most
+two groups.
 """
 
 from typing import NamedTuple
@@ -18,8 +22,8 @@ import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
 
-# The signs of the slots of worse and of better rows, and their columns.
-WORSE, BETTER = 1, -1
+# The signs of the slots of worse and of better rows; with a push, the former is times that.
+WORSE, BETTER = 1.0, -1.0
 
 
 class Groups(NamedTuple):
@@ -94,11 +98,13 @@ def compute_factors(groups, s, factors):
 
 
 @compiled(error_model="numpy")
-def fill_links(groups, factors, magnitude, links):
+def fill_links(groups, factors, magnitude, push, links):
     """Fill the links; return the logarithm of the total weight of the pairs."""
-    n, logs = groups.y.shape[0], np.zeros((2, groups.y.shape[0]))
+    n, logs = groups.y.shape[0], np.empty((2, groups.y.shape[0]))
+    for g in range(n):
+        logs[0, g] = logs[1, g] = 0.0
     for q in range(factors.group.shape[0]):
-        way = 0 if factors.sign[q] == WORSE else 1
+        way = 1 if factors.sign[q] == BETTER else 0
         logs[way, factors.group[q]] = factors.shift[q] + np.log(factors.sums[q])
     lower = gaps = 0.0
     peak, top = -np.inf, -np.inf
@@ -110,7 +116,7 @@ def fill_links(groups, factors, magnitude, links):
             continue
         step = groups.y[g] - groups.y[g - 1]
         gaps += step * lower
-        exponent = peak + logs[1, g]
+        exponent = peak + push * logs[1, g]
         links.step[g], links.weight[g] = step, exponent
         top = max(top, exponent + np.log(gaps if magnitude else lower))
         higher = max(peak, logs[0, g])
