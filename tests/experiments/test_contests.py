@@ -42,6 +42,16 @@ def test_coverage():
     np.testing.assert_allclose(shares, odds / odds.sum(), atol=0.02)
 
 
+@pytest.mark.slow
+def test_intervals_and_places_hold_what_they_say():
+    report = contest_coverage(n_trials=150, sizes=((5, 100), (20, 30)), seed=1)
+    for row in report.tables[0].rows:
+        strengths, places = (float(share.rstrip("%")) for share in row[3:5])
+        # 150 logs are off by some percent by chance
+        assert 92 <= strengths <= 98, row
+        assert places >= 95, row
+
+
 DATA = os.environ.get("RANKWISE_DATA", "")
 
 
