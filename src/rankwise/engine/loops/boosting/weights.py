@@ -10,6 +10,9 @@ A *slot* is one kind of factor of a group: :math:`a e^s` for its rows as the wor
 kept as a logarithm, so scores of any size do no harm. Sums over all worse rows then follow from
 group to group by a chain of links: with x the sum over the lower groups in units of the largest of
 them, the next one is ratio x + rise.
+
+Sums over rows are taken in whole numbers, two for each, so they are the same in any order of the
+rows, and those of parts of the rows add up.
 """
 
 from typing import NamedTuple
@@ -20,6 +23,8 @@ from rankwise.engine.loops.compiled import compiled
 
 # The signs of the slots of worse and of better rows, and their columns.
 WORSE, BETTER = 1, -1
+# The most that the first whole number of a sum may be, and parts of 1 that the second one counts.
+MOST, FINE = 2.0**61, 2.0**28
 
 
 class Groups(NamedTuple):
@@ -76,21 +81,42 @@ class Links(NamedTuple):
 
 
 @compiled(error_model="numpy")
+def sum_of(high, low, unit):
+    """Return a sum whose terms, times unit, are ``high`` in whole and ``low`` in parts of 1."""
+    return (np.float64(high) + np.float64(low) * (1.0 / FINE)) / unit
+
+
+@compiled(error_model="numpy")
+def fill_factors(a, s, sign, top, unit, values):
+    """Fill the factors ``values`` (n,) of rows of a slot in units of e^top.
+
+    ``a`` and ``s`` (n,) are weights and scores. Returns their sum as `sum_of` takes it.
+    """
+    high, low = np.int64(0), np.int64(0)
+    for i in range(values.shape[0]):
+        values[i] = a[i] * np.exp(sign * s[i] - top)
+        x = unit * values[i]
+        whole = np.int64(x)
+        high += whole
+        low += np.int64((x - whole) * FINE)
+    return high, low
+
+
+@compiled(error_model="numpy")
 def compute_factors(groups, s, factors):
     """Fill the factors of stale slots in units of each one's largest, and their sums."""
     for q in range(factors.group.shape[0]):
         if not factors.stale[q]:
             continue
         g, sign, first = factors.group[q], factors.sign[q], factors.first[q]
-        start, stop, top, total = groups.starts[g], groups.starts[g + 1], -np.inf, 0.0
+        start, stop, top, most = groups.starts[g], groups.starts[g + 1], -np.inf, 0.0
         for i in range(start, stop):
-            top = max(top, sign * s[i])
-        for i in range(start, stop):
-            value = groups.a[i] * np.exp(sign * s[i] - top)
-            factors.values[first + i - start] = value
-            total += value
+            top, most = max(top, sign * s[i]), max(most, groups.a[i])
+        unit = MOST / (most * (stop - start))
+        values = factors.values[first : first + stop - start]
+        high, low = fill_factors(groups.a[start:stop], s[start:stop], sign, top, unit, values)
         factors.shift[q] = top
-        factors.sums[q] = factors.fresh[q] = total
+        factors.sums[q] = factors.fresh[q] = sum_of(high, low, unit)
 
 
 @compiled(error_model="numpy")
@@ -131,10 +157,9 @@ def fill_links(groups, factors, magnitude, links):
 
 
 @compiled(error_model="numpy")
-def fill_shares(groups, factors, links, magnitude, up, down):
-    """Fill the shares in D of the pairs of each row: ``up`` (m,) as the better one, ``down``."""
-    n = groups.y.shape[0]
-    better, worse = np.empty(n), np.empty(n)
+def find_shares(links, magnitude, better, worse):
+    """Fill the shares in D of all pairs whose better row, or worse one, is in each group (n,)."""
+    n = better.shape[0]
     lower = gaps = 0.0
     for g in range(n):
         gaps += links.step[g] * lower
@@ -147,6 +172,14 @@ def fill_shares(groups, factors, links, magnitude, up, down):
         gaps = links.ratio[g] * gaps + (links.weight[g] if magnitude else 0.0)
         lower = links.ratio[g] * lower + links.step[g] * gaps
         lower += 0.0 if magnitude else links.weight[g]
+
+
+@compiled(error_model="numpy")
+def fill_shares(groups, factors, links, magnitude, up, down):
+    """Fill the shares in D of the pairs of each row: ``up`` (m,) as the better one, ``down``."""
+    n = groups.y.shape[0]
+    better, worse = np.empty(n), np.empty(n)
+    find_shares(links, magnitude, better, worse)
     for i in range(up.shape[0]):
         up[i] = down[i] = 0.0
     for q in range(factors.group.shape[0]):
