@@ -1,0 +1,9 @@
+"""The same fits past one machine: on a Dask cluster, or from disk within a limit of memory.
+
+Importing this imports neither Dask nor pyarrow; they are asked for when they are needed, and are
+installed by the extra ``dask``.
+"""
+
+from rankwise.distributed._fit import fit
+
+__all__ = ["fit"]
