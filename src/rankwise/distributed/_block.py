@@ -99,8 +99,9 @@ def read_block(part: int, raw: Raw | Loaded, *, check: bool) -> tuple[Block, See
         The number of the part, for the messages.
     raw : Raw or Loaded
         What was given, or what was made of it before.
-    check : bool
-        Whether to look at every number. The structure is looked at in any case.
+    check : bool or "allow-nan"
+        Whether to look at every number; NaN may be allowed in X. The structure is looked at in any
+        case.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def read_block(part: int, raw: Raw | Loaded, *, check: bool) -> tuple[Block, See
         raise ValueError(f"part {part}: {error}") from error
 
 
-def _read(part: int, raw: Raw, *, check: bool) -> tuple[Block, Seen]:
+def _read(part: int, raw: Raw, *, check: bool | str) -> tuple[Block, Seen]:
     frame, columns = _without_columns(raw)
     X, names = _as_rows(frame)
     n = X.shape[0]
@@ -128,7 +129,7 @@ def _read(part: int, raw: Raw, *, check: bool) -> tuple[Block, Seen]:
     if qid is not None and n:
         qid = _queries(qid, n)
     if check and n:
-        _check_rows(X)
+        _check_rows(X, missing=check == "allow-nan")
         if y is not None:
             _check_targets(y)
         if weight is not None:
@@ -214,8 +215,10 @@ def _queries(qid: NDArray[Any], n: int) -> NDArray[Any]:
     return qid.astype(np.int64) if qid.dtype.kind in "biuf" else qid.astype(object)
 
 
-def _check_rows(X: Any) -> None:
+def _check_rows(X: Any, *, missing: bool) -> None:
     values = X.data if sparse.issparse(X) else X
+    if missing:
+        values = np.where(np.isnan(values), 0.0, values)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return
@@ -223,7 +226,7 @@ def _check_rows(X: Any) -> None:
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         row = int(np.searchsorted(X.indptr, place, side="right")) - 1
     else:
-        row = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
+        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
     raise bad_row(X, row)
 
 

@@ -87,6 +87,8 @@ class Parts(ABC):
     n_features: int
     names: tuple[str, ...] | None
     kinds: dict[str, str]
+    # A learner that takes NaN as a missing value says so before the first pass.
+    missing = False
 
     def __init__(self, n_parts: int) -> None:
         self.n_parts = n_parts
@@ -116,7 +118,7 @@ class Parts(ABC):
             What was kept of the parts before.
         """
         self._count(each, shared, self.n_parts)
-        pairs = self._map(_Leaf(function, shared, not self._checked), each, along)
+        pairs = self._map(_Leaf(function, shared, self._check), each, along)
         self._note([seen for seen, _ in pairs])
         results = [result for _, result in pairs]
         self.traffic.back += weigh(results)
@@ -136,7 +138,7 @@ class Parts(ABC):
         parts of any kind, so that rounding is the same.
         """
         self._count(each, shared, self.n_parts)
-        leaf = _Leaf(function, shared, not self._checked)
+        leaf = _Leaf(function, shared, self._check)
         seen, result = self._reduce(leaf, _Merge(merge), each, along)
         self._note(seen)
         self.traffic.back += self.n_parts * weigh(result)
@@ -150,7 +152,7 @@ class Parts(ABC):
         """
         self._count((), shared, self.n_parts)
         self.traffic.sent += self.n_parts * weigh(list(states))
-        leaf = _Leaf(function, shared, not self._checked)
+        leaf = _Leaf(function, shared, self._check)
         seen, results = self._fold(leaf, states)
         self._note(seen)
         self.traffic.back += weigh(results)
@@ -180,6 +182,11 @@ class Parts(ABC):
         """Cut an array that has an entry for each row, in the order of the parts."""
         edges = np.concatenate([[0], np.cumsum(self.rows)]).tolist()
         return [values[a:b] for a, b in pairwise(edges)]
+
+    @property
+    def _check(self) -> bool | str:
+        """How a pass checks the rows, see `read_block`."""
+        return not self._checked and ("allow-nan" if self.missing else True)
 
     @property
     def n_workers(self) -> int:
@@ -238,7 +245,7 @@ class Parts(ABC):
 class _Leaf:
     """A function of one part, as it is sent to where the part is."""
 
-    def __init__(self, function: Function, shared: tuple[Any, ...], check: bool) -> None:
+    def __init__(self, function: Function, shared: tuple[Any, ...], check: bool | str) -> None:
         self.function, self.shared, self.check = function, shared, check
 
     def __call__(self, part: int, raw: Raw, *values: Any) -> tuple[Seen, Any]:

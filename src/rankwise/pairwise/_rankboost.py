@@ -20,6 +20,7 @@ from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, proportions
 from rankwise.engine.solvers.stumps import Rounds
+from rankwise.engine.solvers.trees import Trees
 from rankwise.pairwise._ensemble import FeatureScore, Forest, Stumps
 from rankwise.pairwise._rounds import (
     NOT_ALWAYS,
@@ -416,18 +417,29 @@ class RankBoost(RankerMixin, BaseEstimator):
         random: np.random.RandomState,
     ) -> None:
         """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
-        trees: list[Tree] = []
         stop = None if judge is None else Stopping(self.n_iter_no_change or 1, judge)
-        scores = np.zeros(judged.shape[0])
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
             learner = learner_of(self, relation, bins, counts[relation.order], pool)
-            while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
-                trees.append(tree)
-                if stop is not None:
-                    scores += Forest.of([tree], edges).scores(judged)
-                    if stop.now(scores):
-                        break
+            self._take_rounds(learner, edges, bins.missing, stop, judged)
+
+    def _take_rounds(
+        self,
+        learner: Rounds | Trees,
+        edges: list[Floats],
+        missing: NDArray[np.bool_],
+        stop: Stopping | None = None,
+        judged: Any = None,
+    ) -> None:
+        """Take rounds on bins of these edges, and set what was learned."""
+        trees: list[Tree] = []
+        scores = np.zeros(0 if stop is None else judged.shape[0])
+        while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
+            trees.append(tree)
+            if stop is not None:
+                scores += Forest.of([tree], edges).scores(judged)
+                if stop.now(scores):
+                    break
         for name in NOT_ALWAYS:
             self.__dict__.pop(name, None)
         if isinstance(learner, Rounds):
@@ -447,4 +459,4 @@ class RankBoost(RankerMixin, BaseEstimator):
         gains = np.concatenate([np.empty(0), *(tree.gains for tree in trees)])
         total = np.bincount(self.features_, weights=gains, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
-        self.features_with_missing_ = np.flatnonzero(bins.missing)
+        self.features_with_missing_ = np.flatnonzero(missing)

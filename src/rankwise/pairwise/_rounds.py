@@ -50,13 +50,29 @@ def split_rows(
     return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
 
 
+def is_paper(model: "RankBoost") -> bool:
+    """Return whether rounds are RankBoost as in its paper, or else second-order steps."""
+    plain = model.loss in ("auto", "exponential") and model.pair_weight != "ndcg"
+    return plain and (model.max_leaf_nodes, model.learning_rate) == (2, 1.0)
+
+
+def limits_of(model: "RankBoost") -> Limits:
+    """Return how large trees may be."""
+    return Limits(
+        model.max_leaf_nodes,
+        model.max_depth,
+        model.min_samples_leaf,
+        model.l2,
+        model.learning_rate,
+    )
+
+
 def learner_of(
     model: "RankBoost", relation: Relation, bins: Any, counts: Indices, pool: Pool
 ) -> StumpRounds | PairRounds | Trees:
     """Return what takes the rounds: RankBoost as in its paper, or second-order steps."""
     loss = "exponential" if model.loss == "auto" else model.loss
-    is_paper = (model.max_leaf_nodes, model.learning_rate, loss) == (2, 1.0, "exponential")
-    if is_paper and model.pair_weight != "ndcg":
+    if is_paper(model):
         if isinstance(relation, GivenPairs):
             criterion = "loss" if model.criterion == "auto" else model.criterion
             return PairRounds(relation, bins, criterion, pool)
@@ -64,13 +80,7 @@ def learner_of(
         if criterion == "auto":
             criterion = "loss" if few_groups(relation, bins) else "edge"
         return StumpRounds(relation, bins, criterion, pool)
-    limits = Limits(
-        model.max_leaf_nodes,
-        model.max_depth,
-        model.min_samples_leaf,
-        model.l2,
-        model.learning_rate,
-    )
+    limits = limits_of(model)
     gradient = gradient_of(relation, loss, model.pair_weight, pool)
     return Trees(relation.s, gradient, bins, limits, counts, pool)
 

@@ -73,8 +73,6 @@ class PartRows:
     counts : ndarray of shape (m,)
         How many rows each stands for.
     slots : Slots
-    n_jobs : int or None
-        Threads that share the features.
     """
 
     def __init__(
@@ -85,10 +83,9 @@ class PartRows:
         a: Floats,
         counts: Ints,
         slots: Slots,
-        n_jobs: int | None = None,
     ) -> None:
         m = len(a)
-        self.bins, self.n_jobs, self.n_slots = bins, n_jobs, len(slots.group)
+        self.bins, self.n_slots = bins, len(slots.group)
         place = np.searchsorted(groups, slots.group)
         inside = place < len(groups)
         inside[inside] = groups[place[inside]] == slots.group[inside]
@@ -239,7 +236,7 @@ class PartRows:
                 y[rows], qid=query[rows], sample_weight=self.state.groups.a, pair_weight=kind
             )
             self.pairs = AllPairs(of, 1.0)
-        with Pool(self.n_jobs) as pool:
+        with Pool(1) as pool:
             compute = PairSlopes(self.pairs, loss == "logistic", pair_weight, pool)
             self.pairs.s[:] = self.s[self.pairs.order]
             g, h, slope, weight = compute.sums()
@@ -315,24 +312,12 @@ class PartRows:
     def _histograms(self, which: NDArray[np.bool_]) -> Ints:
         """Return what some slots add to the histograms of all slots."""
         hists = np.zeros((self.shape[0], self.n_slots, *self.shape[1:]), dtype=np.int64)
-        with Pool(self.n_jobs) as pool:
-            pool.run_ranges(
-                lambda first, last: loops.fill_slots(
-                    self.bins, first, last, self.state, which, self.slots, hists
-                ),
-                self.shape[0],
-                work=self.bins.codes.size,
-            )
+        loops.fill_slots(self.bins, 0, self.shape[0], self.state, which, self.slots, hists)
         return hists
 
     def _histogram(self, rows: NDArray[np.uint32], values: Ints) -> Ints:
         """Return the histogram of some rows."""
         hist = np.zeros((*self.shape, *values.shape[1:]), dtype=np.int64)
         part = Part(rows, values, 0, np.zeros(values.shape[1:] or 1, dtype=np.int64))
-        with Pool(self.n_jobs) as pool:
-            pool.run_ranges(
-                lambda first, last: loops.fill_part(self.bins, first, last, part, hist),
-                self.shape[0],
-                work=len(rows) * len(self.bins.n_bins),
-            )
+        loops.fill_part(self.bins, 0, self.shape[0], part, hist)
         return hist
