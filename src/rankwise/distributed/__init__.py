@@ -5,5 +5,6 @@ installed by the extra ``dask``.
 """
 
 from rankwise.distributed._fit import fit
+from rankwise.distributed._recommend import fit_taste
 
-__all__ = ["fit"]
+__all__ = ["fit", "fit_taste"]

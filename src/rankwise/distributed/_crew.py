@@ -138,14 +138,21 @@ class Remote:
 
     def _try(self, run: Callable[[], Any]) -> Any:
         """Return what a function returns; None if a worker was lost meanwhile."""
-        from distributed import KilledWorker  # noqa: PLC0415
-        from distributed.client import FutureCancelledError  # noqa: PLC0415
-
         try:
             return run()
-        except (FutureCancelledError, KilledWorker):
+        except Exception as error:
+            if not is_lost(error):
+                raise
             logger.warning("a worker was lost with an answer on its way: it is asked again")
             return None
+
+
+def is_lost(error: Exception) -> bool:
+    """Return whether an error says that a worker of the cluster was lost with what it held."""
+    from distributed import KilledWorker  # noqa: PLC0415
+    from distributed.client import FutureCancelledError  # noqa: PLC0415
+
+    return isinstance(error, KilledWorker | FutureCancelledError)
 
 
 def _answer(member: Member, first: int, questions: Sequence[Question]) -> Any:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
@@ -20,6 +22,8 @@ Progress = Callable[[int, int], object]
 # Models that a thread fits before the next are handed out: few are held at once, and seldom does a
 # thread wait for the others.
 _EACH = 8
+# Models that a worker of a cluster fits before it sends them.
+_TOGETHER = 64
 
 
 def fit_many(
@@ -72,6 +76,9 @@ def fit_many(
     models are the same for any ``n_jobs``, bit for bit, if the estimator's ``random_state`` is an
     integer; NumPy's linear algebra is kept to one thread meanwhile.
 
+    Called inside ``joblib.parallel_config("dask")`` the models are fitted by the workers of that
+    cluster, 64 at a time. The table is sent to each worker once, and the models come back.
+
     Examples
     --------
     >>> from rankwise.magnitude import MPRank
@@ -97,6 +104,9 @@ def fit_many(
     options = {"raters": raters, "missing": missing, "center": center}
     people = table.users[_learnable(table, users)]
     table.features_for(people[:1].tolist()[0], table.items[:1], **options)  # raises if one is bad
+    if type(get_active_backend()[0]).__module__ == "joblib._dask":
+        workers = Parallel(n_jobs, return_as="generator", batch_size=1)
+        return _models_of_workers(table, estimator, people.tolist(), options, workers, progress)
     return _models(table, estimator, people.tolist(), options, n_jobs, progress)
 
 
@@ -130,17 +140,11 @@ def _models(
 ) -> Iterator[tuple[Any, Any]]:
     """Fit the models, some people at a time."""
 
-    def fit(user: Any) -> Any:
-        try:
-            X, y, _ = table.problem_for(user, **options)
-            return clone(estimator).fit(X, y)
-        except Exception as error:
-            error.add_note(f"while a model of user {shortened(user)} was fitted")
-            raise
-
     def fit_batch(batch: list[Any]) -> list[Any]:
         with blas.limit(limits=1):
-            return pool.run(lambda t: fit(batch[t]), len(batch), work=np.inf)
+            return pool.run(
+                lambda t: _fit(table, estimator, batch[t], options), len(batch), work=np.inf
+            )
 
     blas = ThreadpoolController()
     with Pool(n_jobs) as pool:
@@ -152,3 +156,41 @@ def _models(
                 if progress is not None:
                     progress(done, len(people))
                 yield user, models.pop()
+
+
+def _fit(table: RatingTable, estimator: Any, user: Any, options: dict[str, Any]) -> Any:
+    """Return the model of a person."""
+    try:
+        X, y, _ = table.problem_for(user, **options)
+        return clone(estimator).fit(X, y)
+    except Exception as error:
+        error.add_note(f"while a model of user {shortened(user)} was fitted")
+        raise
+
+
+def _fit_some(
+    table: RatingTable, estimator: Any, users: list[Any], options: dict[str, Any]
+) -> list[Any]:
+    """Return the models of some people."""
+    with ThreadpoolController().limit(limits=1):
+        return [_fit(table, estimator, user, options) for user in users]
+
+
+def _models_of_workers(
+    table: RatingTable,
+    estimator: Any,
+    people: list[Any],
+    options: dict[str, Any],
+    workers: Parallel,
+    progress: Progress | None,
+) -> Iterator[tuple[Any, Any]]:
+    """Fit the models on a cluster, and yield them as they come."""
+    batches = [people[k : k + _TOGETHER] for k in range(0, len(people), _TOGETHER)]
+    found = workers(delayed(_fit_some)(table, estimator, some, options) for some in batches)
+    done = 0
+    for batch, models in zip(batches, found, strict=True):
+        for user, model in zip(batch, models, strict=True):
+            done += 1
+            if progress is not None:
+                progress(done, len(people))
+            yield user, model

@@ -20,7 +20,7 @@ from rankwise.engine.inputs import as_floats
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.fold_in import Evidence, fold_in
 from rankwise.engine.solvers.taste import Taste
-from rankwise.engine.solvers.taste_fit import Say, learn_exact, memory_of_exact
+from rankwise.engine.solvers.taste_fit import HERE, Say, Work, learn_exact, memory_of_exact
 from rankwise.engine.solvers.taste_head import head_for, learn_factors
 from rankwise.engine.solvers.taste_parts import Ratings
 from rankwise.metrics import pairwise_misranking_loss
@@ -192,6 +192,10 @@ class TasteModel(BaseEstimator):
         -------
         self
         """
+        return self._fit(table, item_features, HERE)
+
+    def _fit(self, table: RatingTable, item_features: ArrayLike | None, work: Work) -> Self:
+        """Learn, the heavy steps done by ``work``."""
         self._validate_params()
         check_table(table)
         side = None if item_features is None else standardise(item_features, table)
@@ -204,7 +208,9 @@ class TasteModel(BaseEstimator):
             form, rank, head = self._choose_form(table)
             with Pool(self.n_jobs) as pool:
                 if form == "exact":
-                    taste, own = learn_exact(ratings, side=side, noise=noise, pool=pool, say=say)
+                    taste, own = learn_exact(
+                        ratings, side=side, noise=noise, pool=pool, say=say, work=work
+                    )
                     own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
                 else:
                     taste = learn_factors(
@@ -215,6 +221,7 @@ class TasteModel(BaseEstimator):
                         noise=noise,
                         pool=pool,
                         say=say,
+                        work=work,
                     )
             taste = replace(taste, low=table.scale[0], high=table.scale[1])
         choice = None
