@@ -306,7 +306,7 @@ def test_a_member_answers_once_and_notices_what_it_missed():
 def client():
     """A client of a cluster of two worker processes."""
     distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": None, "memory_limit": 0, "silence_logs": 50}
+    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
         distributed.Client(cluster) as client,

@@ -7,7 +7,7 @@ before: a part counts what it has answered, so it notices. The answers are the s
 model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -17,6 +17,8 @@ from rankwise.engine.solvers.parted import Answer, PartRows, Question, merge
 
 # How often a question is asked again after a worker was lost.
 TRIES = 20
+# Seconds after which it is looked whether the workers are still there.
+PATIENCE = 1.0
 
 
 class Crew:
@@ -74,8 +76,14 @@ class Member:
             return self.last
 
 
+class LostError(Exception):
+    """A worker is gone that was to answer."""
+
+
 class Remote:
     """Parts on the workers of a cluster.
+
+    Each is asked on the worker where it is, since it changes: a copy elsewhere would be behind.
 
     Parameters
     ----------
@@ -88,6 +96,7 @@ class Remote:
 
     def __init__(self, members: Sequence[Any], client: Any, parts: Parts) -> None:
         self.members, self.client, self.parts = list(members), client, parts
+        self.homes: list[list[str]] | None = None
         self.log: list[Question] = []
 
     def ask(self, name: str, *arguments: Any) -> Answer:
@@ -95,56 +104,60 @@ class Remote:
         self.log.append((name, arguments))
         traffic, n = self.parts.traffic, len(self.members)
         traffic.passes += 1
-        traffic.sent += n * weigh(arguments)
-        for _ in range(TRIES):
-            answer = self._try(lambda: self._merged(self._ask_all(len(self.log) - 1)))
+        first, lost = len(self.log) - 1, 0
+        while lost < TRIES:
+            traffic.sent += n * weigh(self.log[first:])
+            try:
+                answer = self._ask_from(first)
+            except Exception as error:
+                if not is_lost(error):
+                    raise
+                logger.warning("a worker was lost: its parts are made again")
+                self.homes, lost = None, lost + 1
+                continue
             if isinstance(answer, dict):
                 traffic.back += n * weigh(answer)
                 return answer
-            if answer is not None:
-                logger.warning("a part was lost with its worker and is made again")
-                self._try(self._replay)
+            first = answer
         raise RuntimeError(
             f"workers were lost {TRIES} times in one round: see their logs, memory may be short"
         )
 
-    def _ask_all(self, first: int) -> list[Any]:
-        """Return what is asked of each part, from question ``first`` on."""
-        return [
-            self.client.submit(_answer, member, first, self.log[first:], pure=False)
-            for member in self.members
+    def _ask_from(self, first: int) -> Any:
+        """Return the merged answers to the last question, given all from ``first`` on."""
+        if self.homes is None:
+            self._wait(self.members)
+            holders = self.client.who_has(self.members)
+            self.homes = [list(holders[member.key])[:1] for member in self.members]
+            if not all(self.homes):
+                raise LostError
+        questions = self.log[first:]
+        futures = [
+            self.client.submit(
+                _answer, member, first, questions, pure=False, workers=home, priority=1
+            )
+            for member, home in zip(self.members, self.homes, strict=True)
         ]
-
-    def _merged(self, futures: list[Any]) -> Any:
-        """Return the answers merged on the workers."""
         while len(futures) > 1:
             futures = [
                 self.client.submit(_merge_all, futures[k : k + FAN_IN], pure=False)
                 for k in range(0, len(futures), FAN_IN)
             ]
+        self._wait(futures)
         return futures[0].result()
 
-    def _replay(self) -> None:
-        """Ask those parts again that have missed something."""
-        counts = self.client.gather(
-            [self.client.submit(_count, member, pure=False) for member in self.members]
-        )
-        asked = [
-            self.client.submit(_catch_up, member, count, self.log[count:], pure=False)
-            for member, count in zip(self.members, counts, strict=True)
-            if count < len(self.log)
-        ]
-        self.client.gather(asked)
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for futures as long as the workers that the parts are on are there."""
+        from distributed import wait  # noqa: PLC0415
 
-    def _try(self, run: Callable[[], Any]) -> Any:
-        """Return what a function returns; None if a worker was lost meanwhile."""
-        try:
-            return run()
-        except Exception as error:
-            if not is_lost(error):
-                raise
-            logger.warning("a worker was lost with an answer on its way: it is asked again")
-            return None
+        while True:
+            try:
+                wait(futures, timeout=PATIENCE)
+                return
+            except TimeoutError:
+                here = self.client.nthreads()
+                if any(home[0] not in here for home in self.homes or ()):
+                    raise LostError from None
 
 
 def is_lost(error: Exception) -> bool:
@@ -152,19 +165,11 @@ def is_lost(error: Exception) -> bool:
     from distributed import KilledWorker  # noqa: PLC0415
     from distributed.client import FutureCancelledError  # noqa: PLC0415
 
-    return isinstance(error, KilledWorker | FutureCancelledError)
+    return isinstance(error, LostError | KilledWorker | FutureCancelledError)
 
 
 def _answer(member: Member, first: int, questions: Sequence[Question]) -> Any:
     return member.answer(first, questions)
-
-
-def _catch_up(member: Member, first: int, questions: Sequence[Question]) -> None:
-    member.answer(first, questions)
-
-
-def _count(member: Member) -> int:
-    return member.answered
 
 
 def _merge_all(answers: Sequence[Any]) -> Any:

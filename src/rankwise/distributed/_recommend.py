@@ -8,6 +8,7 @@ to round. A round moves the kernel, 8 n^2 bytes for n items, to every worker and
 each block.
 """
 
+import warnings
 from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
@@ -20,7 +21,6 @@ from threadpoolctl import threadpool_limits
 
 from rankwise.base import unchanged_on_error
 from rankwise.distributed._cluster import find_client, import_dask
-from rankwise.distributed._crew import is_lost
 from rankwise.distributed._parts import FAN_IN, logger
 from rankwise.engine.arguments import shortened
 from rankwise.engine.pool import Pool
@@ -40,8 +40,6 @@ Value = TypeVar("Value")
 
 # Blocks of people for each thread of the cluster: enough to even out.
 _BLOCKS = 2
-# How often a fit is begun again after a worker was lost with a block.
-_TRIES = 5
 
 
 def fit_taste(
@@ -79,7 +77,8 @@ def fit_taste(
     -----
     For n items (those of the head, in the form with factors) a round moves 8 n^2 bytes to each
     worker and back from each block. Memory of a worker is 8 (2 n^2 + H n / workers) for H people
-    in the rounds; the driver holds 16 n^2 bytes, whatever H is.
+    in the rounds; the driver holds 16 n^2 bytes, whatever H is, and the scheduler 8 n^2 a round, so
+    that a worker that is lost is made good.
 
     Examples
     --------
@@ -98,16 +97,10 @@ def fit_taste(
     if not isinstance(model, TasteModel):
         raise ValueError(f"model={shortened(model)} must be a TasteModel")
     table = _as_table(ratings, {"user": user, "item": item, "rating": rating})
-    client = find_client(client)
-    for left in reversed(range(_TRIES)):
-        people = People(client)
-        try:
-            _fit(model, table, item_features, Work(people.multiply, people.next_stage))
-            break
-        except Exception as error:
-            if client is None or not left or not is_lost(error):
-                raise
-            logger.warning("a worker was lost with a block of people: the fit begins again")
+    people = People(find_client(client))
+    unchanged_on_error(TasteModel._fit)(
+        model, table, item_features, Work(people.multiply, people.next_stage)
+    )
     logger.info(
         "TasteModel: %d blocks of people, %.3g MB sent to them, %.3g MB brought back",
         people.n_blocks,
@@ -115,10 +108,6 @@ def fit_taste(
         people.back / 1e6,
     )
     return model
-
-
-def _fit(model: TasteModel, table: RatingTable, features: Any, work: Work) -> None:
-    unchanged_on_error(TasteModel._fit)(model, table, features, work)
 
 
 def _as_table(ratings: Any, columns: dict[str, str]) -> RatingTable:
@@ -201,7 +190,7 @@ class People:
             self.sent += 5 * group.t.nbytes
         else:
             _, blocks, scores = self._last
-        K = self._send((stage.K, stage.first, stage.second), everywhere=True)
+        K = self._send((stage.K, stage.first, stage.second))
         scores = [
             self._run(_score, K, block, old, noise)
             for block, old in zip(blocks, scores, strict=True)
@@ -219,11 +208,16 @@ class People:
         self._last = new, blocks, scores
         return new
 
-    def _send(self, value: Any, *, everywhere: bool = False) -> Any:
-        """Return what stands for a value on the workers."""
+    def _send(self, value: Any) -> Any:
+        """Return what stands for a value on the workers.
+
+        It goes with a task, which the scheduler keeps: if a worker is lost, it is sent again.
+        """
         if self.client is None:
             return value
-        return self.client.scatter([value], broadcast=everywhere, hash=False)[0]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")
+            return self.client.submit(_same, value, pure=False)
 
     def _run(self, function: Callable[..., Any], *values: Any) -> Any:
         """Return what stands for a function of values."""
@@ -274,6 +268,10 @@ def _some_of(group: Group, first: int, last: int) -> Group:
         group.b[at],
         group.n_places,
     )
+
+
+def _same(value: Value) -> Value:
+    return value
 
 
 def _multiply(parts: Parts) -> tuple[Matrix]:
