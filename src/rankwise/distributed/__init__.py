@@ -5,5 +5,6 @@ installed by the extra ``dask``.
 """
 
 from rankwise.distributed._fit import fit
+from rankwise.distributed._lazy import measure, predict, rank
 
-__all__ = ["fit"]
+__all__ = ["fit", "measure", "predict", "rank"]

@@ -37,6 +37,8 @@ class Block(NamedTuple):
         Their queries: integers, or an array of objects that are strings.
     weight : ndarray of shape (n,) or None
         Their weights, in double precision, all above 0. None: none were given.
+    names : tuple of str or None
+        The names of the features as they were given, if they had such.
     """
 
     part: int
@@ -44,6 +46,7 @@ class Block(NamedTuple):
     y: NDArray[Any] | None = None
     qid: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
+    names: tuple[str, ...] | None = None
 
     def doubles(self) -> Any:
         """Return the rows in double precision."""
@@ -85,9 +88,20 @@ class Loaded(NamedTuple):
     seen: Seen
 
 
-def load_block(part: int, raw: Raw) -> Loaded:
-    """Read and check a part, to keep it."""
-    return Loaded(*read_block(part, raw, check=True))
+def load_block(part: int, raw: Raw, transformers: Sequence[Any]) -> Loaded:
+    """Read, check and transform a part, to keep it."""
+    block, seen = read_block(part, raw, check=True)
+    return Loaded(transformed(block, transformers), seen)
+
+
+def transformed(block: Block, transformers: Sequence[Any]) -> Block:
+    """Return a part whose rows went through some transformers."""
+    if not transformers or not block.X.shape[0]:
+        return block
+    X = block.X
+    for each in transformers:
+        X = each.transform(X)
+    return block._replace(X=_as_rows(X)[0], names=None)
 
 
 def read_block(part: int, raw: Raw | Loaded, *, check: bool) -> tuple[Block, Seen]:
@@ -139,7 +153,7 @@ def _read(part: int, raw: Raw, *, check: bool) -> tuple[Block, Seen]:
         y = None if y is None else y[kept]
         qid = None if qid is None else qid[kept]
     seen = Seen(part, X.shape[0], X.shape[1], names, kinds)
-    return Block(part, X, y, qid, weight), seen
+    return Block(part, X, y, qid, weight, names), seen
 
 
 def _without_columns(raw: Raw) -> tuple[Any, dict[str, Any]]:
