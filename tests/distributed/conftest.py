@@ -1,7 +1,9 @@
 """Rows in parts of every kind, and one cluster of two processes for all tests that ask for it."""
 
 import os
+import time
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,7 +33,10 @@ def client(cluster):
     from distributed import Client
 
     with Client(cluster) as client:
-        client.wait_for_workers(2)
+        for _ in range(100):  # a worker that a test has killed comes back
+            if len(client.nthreads()) == 2:
+                break
+            time.sleep(0.2)
         yield client
 
 
@@ -82,7 +87,7 @@ def _cut(folder, kind, X, y, qid=None, weight=None):
     for name, value in given.items():
         frame[name] = value
     names = {name: name for name in given}
-    parts = [frame[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [frame[a:b] for a, b in pairwise(edges)]
     if kind == "parquet":
         for n, part in enumerate(parts):
             part.to_parquet(folder / f"{n}.parquet", row_group_size=120)

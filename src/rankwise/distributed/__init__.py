@@ -5,6 +5,7 @@ installed by the extra ``dask``.
 """
 
 from rankwise.distributed._fit import fit
+from rankwise.distributed._jobs import cluster
 from rankwise.distributed._lazy import measure, predict, rank
 
-__all__ = ["fit", "measure", "predict", "rank"]
+__all__ = ["cluster", "fit", "measure", "predict", "rank"]

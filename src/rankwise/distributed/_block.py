@@ -14,12 +14,20 @@ from rankwise.engine.queries import encode_queries
 
 
 class Raw(NamedTuple):
-    """A part as it was given: each is an array, a column, a frame, the name of a column or None."""
+    """A part as it was given: each is an array, a column, a frame, the name of a column or None.
+
+    ``features`` names the columns of a frame that are features; None: all that have no other use.
+    """
 
     X: Any
     y: Any = None
     qid: Any = None
     sample_weight: Any = None
+    features: tuple[str, ...] | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return what there is beside the features."""
+        return {"y": self.y, "qid": self.qid, "sample_weight": self.sample_weight}
 
 
 class Block(NamedTuple):
@@ -158,22 +166,33 @@ def _read(part: int, raw: Raw, *, check: bool) -> tuple[Block, Seen]:
 
 def _without_columns(raw: Raw) -> tuple[Any, dict[str, Any]]:
     """Return what holds the features, and the other columns, taken out of it where named."""
-    columns = raw._asdict()
-    frame = columns.pop("X")
-    taken = []
-    for name, value in columns.items():
-        if not isinstance(value, str):
-            continue
-        known = list(getattr(frame, "columns", ()))
+    frame, columns = raw.X, raw.columns()
+    known = list(getattr(frame, "columns", ()))
+    named = {name: value for name, value in columns.items() if isinstance(value, str)}
+    check_columns(raw, known, "X")
+    columns |= {name: frame[value] for name, value in named.items()}
+    taken = set(named.values())
+    if raw.features is not None:
+        frame = frame[list(raw.features)]
+    elif taken:
+        frame = frame[[name for name in known if name not in taken]]
+    return frame, columns
+
+
+def check_columns(raw: Raw, known: Sequence[str], where: str) -> None:
+    """Refuse names that are no columns.
+
+    Raises
+    ------
+    ValueError
+        If one is not among the known ones.
+    """
+    named = {name: value for name, value in raw.columns().items() if isinstance(value, str)}
+    wanted = [*named.items(), *(("columns", name) for name in raw.features or ())]
+    for name, value in wanted:
         if value not in known:
             shown = ", ".join(map(repr, known[:12])) or "none"
-            raise ValueError(f"{name}={value!r} is no column of X, whose columns are {shown}")
-        columns[name] = frame[value]
-        taken.append(value)
-    if taken:
-        rest = [name for name in frame.columns if name not in taken]
-        frame = frame[rest]
-    return frame, columns
+            raise ValueError(f"{name}={value!r} is no column of {where}, whose columns are {shown}")
 
 
 def _as_rows(X: Any) -> tuple[Any, tuple[str, ...] | None]:

@@ -1,6 +1,7 @@
 """The door: a fit of rows in parts, by what the estimator is."""
 
 import logging
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -69,6 +70,7 @@ def fit(
     *,
     qid: Any = None,
     sample_weight: Any = None,
+    columns: Sequence[str] | None = None,
     client: Any = None,
     memory_limit: int | str | None = None,
 ) -> Estimator:
@@ -101,6 +103,8 @@ def fit(
         of such, read in the order of their names.
     y, qid, sample_weight : collection cut like X, ndarray, or str
         A string names a column of X, which is then no feature; for Parquet all are such.
+    columns : sequence of str, default=None
+        The columns of a frame or of Parquet that are features; None: all that are not named above.
     client : distributed.Client, default=None
         The cluster. None: the current client, else Dask's local scheduler. With a client, Parquet
         is read by the workers.
@@ -135,6 +139,7 @@ def fit(
         y,
         qid=qid,
         sample_weight=sample_weight,
+        columns=columns,
         client=client,
         memory_limit=memory_limit,
         width=_width(estimator),

@@ -180,10 +180,11 @@ def _predict_from_disk(call: _Call, X: Any) -> NDArray[Any]:
     names = getattr(call.estimator, "feature_names_in_", None)
     if isinstance(X, str | Path) and names is None:
         raise ValueError(
-            "the estimator does not know the names of its columns: fit it to Parquet or a frame, or "
-            "give X as an array"
+            "the estimator does not know the names of its columns: fit it to Parquet or a frame, "
+            "or give X as an array"
         )
-    parts = as_parts(X)
+    named = isinstance(X, str | Path)
+    parts = as_parts(X, columns=names if named else None)
     found = parts.map(_predicted, call, None if names is None else tuple(names))
     return np.concatenate([each for each in found if len(each)])
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from rankwise.distributed._block import Raw, Seen
+from rankwise.distributed._block import Raw, Seen, check_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge
 from rankwise.engine.arguments import shortened
 
@@ -102,7 +102,9 @@ class ParquetSource(Source):
             if piece.start:
                 continue
             with parquet.ParquetFile(piece.path) as file:
-                for batch in file.iter_batches(piece.stop, row_groups=[piece.group]):
+                for batch in file.iter_batches(
+                    piece.stop, row_groups=[piece.group], columns=wanted_columns(self.columns)
+                ):
                     yield self.columns._replace(X=ColumnTable(batch))
 
 
@@ -119,8 +121,8 @@ def find_pieces(path: Any, columns: Raw, limit: int, width: int) -> list[Piece]:
     if not paths or not all(each.is_file() for each in paths):
         raise ValueError(f"X={str(path)!r} has no file whose name ends in .parquet")
     parquet = _import_pyarrow()
-    for name, value in columns._asdict().items():
-        if name != "X" and value is not None and not isinstance(value, str):
+    for name, value in columns.columns().items():
+        if value is not None and not isinstance(value, str):
             raise ValueError(
                 f"{name} must be the name of a column of the Parquet files, not "
                 f"{type(value).__name__}"
@@ -129,12 +131,7 @@ def find_pieces(path: Any, columns: Raw, limit: int, width: int) -> list[Piece]:
     for each in paths:
         with parquet.ParquetFile(each) as file:
             known = file.schema_arrow.names
-            for name, value in columns._asdict().items():
-                if isinstance(value, str) and name != "X" and value not in known:
-                    raise ValueError(
-                        f"{name}={value!r} is no column of {each.name}, whose columns are "
-                        f"{', '.join(map(repr, known[:12]))}"
-                    )
+            check_columns(columns, known, each.name)
             size = block_rows(max(len(known), width), limit)
             for group in range(file.metadata.num_row_groups):
                 n = file.metadata.row_group(group).num_rows
@@ -147,12 +144,20 @@ def find_pieces(path: Any, columns: Raw, limit: int, width: int) -> list[Piece]:
     return pieces
 
 
-def read_piece(*fields: Any) -> "ColumnTable":
+def wanted_columns(columns: Raw) -> list[str] | None:
+    """Return the columns to read from files; None: all."""
+    if columns.features is None:
+        return None
+    named = [value for value in columns.columns().values() if value is not None]
+    return list(dict.fromkeys([*columns.features, *named]))
+
+
+def read_piece(columns: list[str] | None, *fields: Any) -> "ColumnTable":
     """Return the rows of a piece, given by its fields, wherever this runs."""
     parquet, piece = _import_pyarrow(), Piece(*fields)
     with parquet.ParquetFile(piece.path) as file:
         for n, batch in enumerate(
-            file.iter_batches(piece.stop - piece.start, row_groups=[piece.group])
+            file.iter_batches(piece.stop - piece.start, row_groups=[piece.group], columns=columns)
         ):
             if n * (piece.stop - piece.start) >= piece.start:
                 return ColumnTable(batch)
@@ -190,9 +195,11 @@ class ArraySource(Source):
         X = raw.X
         if getattr(X, "ndim", 0) != 2:
             raise ValueError(f"X must have a row for each sample, but it is {shortened(X)}")
+        if raw.features is not None:
+            raise ValueError("columns names features, but X is an array, which has no names")
         columns = {}
-        for name, value in raw._asdict().items():
-            if name == "X" or value is None:
+        for name, value in raw.columns().items():
+            if value is None:
                 continue
             if isinstance(value, str):
                 raise ValueError(

@@ -366,6 +366,7 @@ def as_parts(
     *,
     qid: Any = None,
     sample_weight: Any = None,
+    columns: Sequence[str] | None = None,
     client: Any = None,
     memory_limit: int | str | None = None,
     width: int = 0,
@@ -378,6 +379,8 @@ def as_parts(
         The rows.
     y, qid, sample_weight : collection of the same kind, ndarray, str or None
         A string is the name of a column of X, which then is no feature.
+    columns : sequence of str, default=None
+        The columns of X that are features; None: all others.
     client : distributed.Client, default=None
         None: the current one if there is one, else the local scheduler, for collections of Dask.
     memory_limit : int or str, default=None
@@ -385,6 +388,7 @@ def as_parts(
     width : int, default=0
         Features that rows are mapped to, if these are more than they have.
     """
+    raw = Raw(X, y, qid, sample_weight, None if columns is None else tuple(columns))
     kind = type(X).__module__.partition(".")[0]
     of_dask = {"dask", "dask_expr", "distributed"}
     listed = (
@@ -395,7 +399,7 @@ def as_parts(
     if kind in of_dask or listed or client is not None:
         from rankwise.distributed._cluster import cluster_parts  # noqa: PLC0415
 
-        return cluster_parts(Raw(X, y, qid, sample_weight), client, memory_limit, width)
+        return cluster_parts(raw, client, memory_limit, width)
     from rankwise.distributed._machine import machine_parts  # noqa: PLC0415
 
-    return machine_parts(Raw(X, y, qid, sample_weight), memory_limit, width)
+    return machine_parts(raw, memory_limit, width)
