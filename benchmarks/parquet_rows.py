@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -47,7 +48,7 @@ def draw(rows: int, seed: int) -> tuple[Any, Any, Any]:
 
 def write_rows(folder: Path, rows: int) -> None:
     """Write some files of a million rows each."""
-    arrow, parquet = load("pyarrow"), load("pyarrow.parquet")
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     for n, start in enumerate(range(0, rows, FILE_ROWS)):
         X, y, qid = draw(min(FILE_ROWS, rows - start), n)
         columns = {f"x{j:02}": X[:, j].copy() for j in range(FEATURES)}
@@ -59,7 +60,7 @@ def write_rows(folder: Path, rows: int) -> None:
 
 def run(folder: Path, name: str, limit: str) -> dict[str, Any]:
     """Fit one model in this process; return seconds, peak memory and what it is worth."""
-    distributed = load("rankwise.distributed")
+    distributed = import_module("rankwise.distributed")
     kind, parameters, queries = MODELS[name]
     start, processor = perf_counter(), process_time()
     model = distributed.fit(
@@ -67,14 +68,13 @@ def run(folder: Path, name: str, limit: str) -> dict[str, Any]:
         folder,
         "grade",
         qid="query" if queries else None,
-        sample_weight=None,
+        columns=_features(),
         memory_limit=limit,
-        **({} if queries else {"columns": _features()}),
     )
     seconds, processor = perf_counter() - start, process_time() - processor
     peak = _peak()
     X, y, qid = draw(TOLD, 10**6)
-    frame = load("pandas").DataFrame(X, columns=_features())
+    frame = load("pandas.DataFrame")(X, columns=_features())
     loss = load("rankwise.metrics.pairwise_misranking_loss")
     scores = model.project(frame) if hasattr(model, "project") else model.predict(frame)
     wrong = loss(y, scores, qid=qid if queries else None)

@@ -56,7 +56,7 @@ def _cut(folder, kind, X, y, qid=None, weight=None):
     """Return rows as parts of some kind, among them an empty one where that is possible."""
     columns = {"qid": qid, "sample_weight": weight}
     given = {name: value for name, value in columns.items() if value is not None}
-    edges = [0, 90, 90, 100, len(X) // 2, len(X)]
+    edges = [0, 90, 90, 100, max(100, len(X) // 2), len(X)]
     if kind == "memmap":
         path = folder / "X.npy"
         np.save(path, X)

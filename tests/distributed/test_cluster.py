@@ -93,7 +93,8 @@ def test_pipelines(client):
     alone = clone(model).fit(X, y, ranksvm__qid=qid)
     np.testing.assert_allclose(found.predict(X), alone.predict(X), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(predict(found, lazy[0]).compute(), found.predict(X), rtol=1e-10)
-    positions = rank(found[-1], lazy[0].map_blocks(found[:-1].transform, chunks=(100, 20)))
+    mapped = lazy[0].map_blocks(found[:-1].transform, chunks=(100, 20), dtype=float)
+    positions = rank(found[-1], mapped)
     np.testing.assert_array_equal(positions.compute(), found[-1].rank(found[:-1].transform(X)))
 
 
@@ -133,10 +134,7 @@ class TestLost:
     )
     def test_the_result_is_the_same(self, client, model):
         X, y, _, _ = table(30_000)
-        lazy = [
-            da.from_array(value, chunks=(2_000, *value.shape[1:])).map_blocks(_slow)
-            for value in (X, y)
-        ]
+        lazy = [_slowly(da.from_array(value, chunks=(2_000, *value.shape[1:]))) for value in (X, y)]
         killed, compute = [], ClusterParts._compute
         when = 1 if isinstance(model, MPRank) else 3
 
@@ -158,9 +156,14 @@ def _exact(model):
     return {"solver": "primal"} if isinstance(model, MPRank) else {}
 
 
-def _slow(block):
-    time.sleep(0.03)
-    return block
+def _slowly(array):
+    """Return an array whose blocks take a while."""
+
+    def slow(block):  # sent as it is: workers can't import this module
+        time.sleep(0.03)
+        return block
+
+    return array.map_blocks(slow, dtype=array.dtype)
 
 
 def _kill_soon(client):
@@ -180,7 +183,7 @@ def _kill_soon(client):
 
 def test_an_interrupt_cancels_what_is_under_way(client):
     X, y, _, _ = table()
-    lazy = da.from_array(X, chunks=(10, 4)).map_blocks(_slow), da.from_array(y, chunks=10)
+    lazy = _slowly(da.from_array(X, chunks=(10, 4))), da.from_array(y, chunks=10)
 
     def interrupt(_futures):
         raise KeyboardInterrupt

@@ -22,10 +22,12 @@ is; ``n_rows``, ``n_features`` and the like are known after it.
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -44,11 +46,24 @@ Function = Callable[..., Any]
 
 @dataclass
 class Traffic:
-    """What was moved: bytes sent to the parts and brought back, and passes over the rows."""
+    """What was moved: bytes sent to the parts and brought back, and passes over the rows.
+
+    ``seconds`` is how long passes were waited for; the rest of a fit is the driver's own work.
+    """
 
     sent: int = 0
     back: int = 0
     passes: int = 0
+    seconds: float = 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time spent inside."""
+        begin = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += perf_counter() - begin
 
 
 class Kept:
@@ -121,9 +136,9 @@ class Parts(ABC):
             What was kept of the parts before.
         """
         self._count(each, shared, self.n_parts)
-        pairs = self._map(
-            _Leaf(function, shared, self._transformers, check=not self._checked), each, along
-        )
+        leaf = _Leaf(function, shared, self._transformers, check=not self._checked)
+        with self.traffic.waiting():
+            pairs = self._map(leaf, each, along)
         self._note([seen for seen, _ in pairs])
         results = [result for _, result in pairs]
         self.traffic.back += weigh(results)
@@ -144,7 +159,8 @@ class Parts(ABC):
         """
         self._count(each, shared, self.n_parts)
         leaf = _Leaf(function, shared, self._transformers, check=not self._checked)
-        seen, result = self._reduce(leaf, _Merge(merge), each, along)
+        with self.traffic.waiting():
+            seen, result = self._reduce(leaf, _Merge(merge), each, along)
         self._note(seen)
         self.traffic.back += self.n_parts * weigh(result)
         return result
@@ -160,7 +176,8 @@ class Parts(ABC):
         self._count((), shared, self.n_parts)
         self.traffic.sent += self.n_parts * weigh(list(states))
         leaf = _Leaf(function, shared, self._transformers, check=not self._checked)
-        seen, results = self._fold(leaf, states)
+        with self.traffic.waiting():
+            seen, results = self._fold(leaf, states)
         self._note(seen)
         self.traffic.back += weigh(results)
         return results
@@ -178,7 +195,8 @@ class Parts(ABC):
         """
         self.look()
         self._count(each, shared, self.n_parts)
-        return self._keep(_Leaf(function, shared, self._transformers, check=False), each, along)
+        with self.traffic.waiting():
+            return self._keep(_Leaf(function, shared, self._transformers, check=False), each, along)
 
     def mapped(self, transformer: Any, n_features: int) -> "Parts":
         """Return the same parts with their rows transformed, each time that they are read.
