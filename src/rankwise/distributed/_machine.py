@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from rankwise.distributed._block import Raw, Seen
+from rankwise.distributed._block import Raw, Seen, check_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge
 from rankwise.engine.arguments import shortened
 
@@ -86,10 +86,12 @@ class ParquetSource(Source):
         The names of the columns y, qid and sample_weight; X is not used.
     limit : int
         Bytes of memory, from which the size of the parts follows.
+    width : int
+        Columns that rows may be mapped to.
     """
 
-    def __init__(self, path: Any, columns: Raw, limit: int) -> None:
-        self.pieces = find_pieces(path, columns, limit)
+    def __init__(self, path: Any, columns: Raw, limit: int, width: int) -> None:
+        self.pieces = find_pieces(path, columns, limit, width)
         self.columns = columns
         self.n_parts = len(self.pieces)
 
@@ -100,11 +102,13 @@ class ParquetSource(Source):
             if piece.start:
                 continue
             with parquet.ParquetFile(piece.path) as file:
-                for batch in file.iter_batches(piece.stop, row_groups=[piece.group]):
+                for batch in file.iter_batches(
+                    piece.stop, row_groups=[piece.group], columns=wanted_columns(self.columns)
+                ):
                     yield self.columns._replace(X=ColumnTable(batch))
 
 
-def find_pieces(path: Any, columns: Raw, limit: int) -> list[Piece]:
+def find_pieces(path: Any, columns: Raw, limit: int, width: int) -> list[Piece]:
     """Return the parts of a folder or file of Parquet.
 
     Raises
@@ -117,8 +121,8 @@ def find_pieces(path: Any, columns: Raw, limit: int) -> list[Piece]:
     if not paths or not all(each.is_file() for each in paths):
         raise ValueError(f"X={str(path)!r} has no file whose name ends in .parquet")
     parquet = _import_pyarrow()
-    for name, value in columns._asdict().items():
-        if name != "X" and value is not None and not isinstance(value, str):
+    for name, value in columns.columns().items():
+        if value is not None and not isinstance(value, str):
             raise ValueError(
                 f"{name} must be the name of a column of the Parquet files, not "
                 f"{type(value).__name__}"
@@ -127,28 +131,33 @@ def find_pieces(path: Any, columns: Raw, limit: int) -> list[Piece]:
     for each in paths:
         with parquet.ParquetFile(each) as file:
             known = file.schema_arrow.names
-            for name, value in columns._asdict().items():
-                if isinstance(value, str) and name != "X" and value not in known:
-                    raise ValueError(
-                        f"{name}={value!r} is no column of {each.name}, whose columns are "
-                        f"{', '.join(map(repr, known[:12]))}"
-                    )
-            size = block_rows(len(known), limit)
+            check_columns(columns, known, each.name)
+            size = block_rows(max(len(known), width), limit)
             for group in range(file.metadata.num_row_groups):
                 n = file.metadata.row_group(group).num_rows
-                for start in range(0, n, size):
-                    pieces.append(Piece(str(each), group, start, min(start + size, n)))
+                pieces += [
+                    Piece(str(each), group, start, min(start + size, n))
+                    for start in range(0, n, size)
+                ]
     if not pieces:
         raise ValueError(f"X={str(path)!r} has no rows")
     return pieces
 
 
-def read_piece(*fields: Any) -> "ColumnTable":
+def wanted_columns(columns: Raw) -> list[str] | None:
+    """Return the columns to read from files; None: all."""
+    if columns.features is None:
+        return None
+    named = [value for value in columns.columns().values() if value is not None]
+    return list(dict.fromkeys([*columns.features, *named]))
+
+
+def read_piece(columns: list[str] | None, *fields: Any) -> "ColumnTable":
     """Return the rows of a piece, given by its fields, wherever this runs."""
     parquet, piece = _import_pyarrow(), Piece(*fields)
     with parquet.ParquetFile(piece.path) as file:
         for n, batch in enumerate(
-            file.iter_batches(piece.stop - piece.start, row_groups=[piece.group])
+            file.iter_batches(piece.stop - piece.start, row_groups=[piece.group], columns=columns)
         ):
             if n * (piece.stop - piece.start) >= piece.start:
                 return ColumnTable(batch)
@@ -182,26 +191,29 @@ class ColumnTable:
 class ArraySource(Source):
     """An array, memory-mapped or not, cut into blocks of rows."""
 
-    def __init__(self, raw: Raw, limit: int) -> None:
+    def __init__(self, raw: Raw, limit: int, width: int) -> None:
         X = raw.X
         if getattr(X, "ndim", 0) != 2:
             raise ValueError(f"X must have a row for each sample, but it is {shortened(X)}")
+        if raw.features is not None:
+            raise ValueError("columns names features, but X is an array, which has no names")
         columns = {}
-        for name, value in raw._asdict().items():
-            if name == "X" or value is None:
+        for name, value in raw.columns().items():
+            if value is None:
                 continue
             if isinstance(value, str):
                 raise ValueError(
                     f"{name}={value!r} names a column, but X is an array, which has no names: give "
                     f"{name} as an array"
                 )
-            columns[name] = value = value if hasattr(value, "dtype") else np.asarray(value)
-            if len(value) != X.shape[0]:
+            column = value if hasattr(value, "dtype") else np.asarray(value)
+            if column.shape[:1] != X.shape[:1]:
                 raise ValueError(
-                    f"{name} has {len(value)} entries for {X.shape[0]} rows of X: give each row one"
+                    f"{name} has {len(column)} entries for {X.shape[0]} rows of X: cut it to them"
                 )
+            columns[name] = column
         self._raw = raw._replace(X=X.tocsr() if sparse.issparse(X) else X, **columns)
-        self._size = block_rows(X.shape[1], limit)
+        self._size = block_rows(max(X.shape[1], width), limit)
         self.n_parts = max(1, -(-X.shape[0] // self._size))
 
     def read(self) -> Iterator[Raw]:
@@ -218,13 +230,21 @@ class MachineParts(Parts):
     ----------
     source : Source
         Where they come from.
+    given : Raw
+        What the caller gave.
     limit : int
         Bytes of memory that a fit should stay within.
     """
 
-    def __init__(self, source: Source, limit: int) -> None:
-        super().__init__(source.n_parts)
+    def __init__(self, source: Source, given: Raw, limit: int) -> None:
+        super().__init__(source.n_parts, given)
         self._source, self.limit = source, limit
+
+    def persist(self) -> None:
+        """Do nothing: each pass reads the rows."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
 
     def _values(
         self, each: Sequence[Sequence[Any]], along: Sequence[Kept]
@@ -293,13 +313,13 @@ def _import_pyarrow() -> Any:
         ) from error
 
 
-def machine_parts(raw: Raw, memory_limit: int | str | None) -> MachineParts:
+def machine_parts(raw: Raw, memory_limit: int | str | None, width: int) -> MachineParts:
     """Return the parts of Parquet files or of an array."""
     limit = bytes_of(memory_limit)
     if isinstance(raw.X, str | Path):
-        return MachineParts(ParquetSource(raw.X, raw, limit), limit)
+        return MachineParts(ParquetSource(raw.X, raw, limit, width), raw, limit)
     if isinstance(raw.X, np.ndarray) or sparse.issparse(raw.X):
-        return MachineParts(ArraySource(raw, limit), limit)
+        return MachineParts(ArraySource(raw, limit, width), raw, limit)
     raise TypeError(
         f"X={shortened(raw.X)} must be a dask array or dataframe, a list of delayed, the path of a "
         "folder of Parquet, or an array, for example a numpy.memmap"

@@ -22,16 +22,19 @@ is; ``n_rows``, ``n_features`` and the like are known after it.
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.distributed._block import Block, Raw, Seen, check_alike, read_block
+from rankwise.distributed._block import Block, Raw, Seen, check_alike, read_block, transformed
 
 logger = logging.getLogger("rankwise.distributed")
 
@@ -43,11 +46,24 @@ Function = Callable[..., Any]
 
 @dataclass
 class Traffic:
-    """What was moved: bytes sent to the parts and brought back, and passes over the rows."""
+    """What was moved: bytes sent to the parts and brought back, and passes over the rows.
+
+    ``seconds`` is how long passes were waited for; the rest of a fit is the driver's own work.
+    """
 
     sent: int = 0
     back: int = 0
     passes: int = 0
+    seconds: float = 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time spent inside."""
+        begin = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += perf_counter() - begin
 
 
 class Kept:
@@ -71,6 +87,8 @@ class Parts(ABC):
     ----------
     n_parts : int
         How many there are.
+    has_queries : bool
+        Whether a qid was given.
     traffic : Traffic
         What was moved so far.
     rows : list of int
@@ -90,10 +108,12 @@ class Parts(ABC):
     # A learner that takes NaN as a missing value says so before the first pass.
     missing = False
 
-    def __init__(self, n_parts: int) -> None:
+    def __init__(self, n_parts: int, given: Raw) -> None:
         self.n_parts = n_parts
+        self.has_queries = given.qid is not None
         self.traffic = Traffic()
         self._checked = False
+        self._transformers: tuple[Any, ...] = ()
 
     # ------------------------------------------------------------------ what learners ask
 
@@ -118,7 +138,9 @@ class Parts(ABC):
             What was kept of the parts before.
         """
         self._count(each, shared, self.n_parts)
-        pairs = self._map(_Leaf(function, shared, self._check), each, along)
+        leaf = _Leaf(function, shared, self._transformers, check=self._check)
+        with self.traffic.waiting():
+            pairs = self._map(leaf, each, along)
         self._note([seen for seen, _ in pairs])
         results = [result for _, result in pairs]
         self.traffic.back += weigh(results)
@@ -138,22 +160,26 @@ class Parts(ABC):
         parts of any kind, so that rounding is the same.
         """
         self._count(each, shared, self.n_parts)
-        leaf = _Leaf(function, shared, self._check)
-        seen, result = self._reduce(leaf, _Merge(merge), each, along)
+        leaf = _Leaf(function, shared, self._transformers, check=self._check)
+        with self.traffic.waiting():
+            seen, result = self._reduce(leaf, _Merge(merge), each, along)
         self._note(seen)
         self.traffic.back += self.n_parts * weigh(result)
         return result
 
     def fold(self, function: Function, states: Sequence[Any], *shared: Any) -> list[Any]:
-        """Return each state after ``state = function(block, state, *shared)`` over all parts in order.
+        """Return each state after it has gone through all parts in order.
+
+        At each it becomes ``function(block, state, *shared)``.
 
         States know nothing of each other: on a cluster one is at one part while the next is at
         another. They travel, the rows don't.
         """
         self._count((), shared, self.n_parts)
         self.traffic.sent += self.n_parts * weigh(list(states))
-        leaf = _Leaf(function, shared, self._check)
-        seen, results = self._fold(leaf, states)
+        leaf = _Leaf(function, shared, self._transformers, check=self._check)
+        with self.traffic.waiting():
+            seen, results = self._fold(leaf, states)
         self._note(seen)
         self.traffic.back += weigh(results)
         return results
@@ -171,7 +197,24 @@ class Parts(ABC):
         """
         self.look()
         self._count(each, shared, self.n_parts)
-        return self._keep(_Leaf(function, shared, check=False), each, along)
+        with self.traffic.waiting():
+            return self._keep(_Leaf(function, shared, self._transformers, check=False), each, along)
+
+    def mapped(self, transformer: Any, n_features: int) -> "Parts":
+        """Return the same parts with their rows transformed, each time that they are read.
+
+        Parameters
+        ----------
+        transformer : fitted transformer of scikit-learn
+            What each row becomes must not depend on other rows.
+        n_features : int
+            How many features it makes.
+        """
+        self.look()
+        view = copy(self)
+        view._transformers = (*self._transformers, transformer)
+        view.n_features, view.names = n_features, None
+        return view
 
     def look(self) -> None:
         """Check all rows and learn the attributes of this, if no pass has done so yet."""
@@ -198,9 +241,11 @@ class Parts(ABC):
         """All rows of positive weight; after the first pass."""
         return sum(self.rows)
 
+    @abstractmethod
     def persist(self) -> None:
         """Prepare for many passes: a cluster loads the rows once and keeps them."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of what is held for this."""
 
@@ -245,8 +290,16 @@ class Parts(ABC):
 class _Leaf:
     """A function of one part, as it is sent to where the part is."""
 
-    def __init__(self, function: Function, shared: tuple[Any, ...], check: bool | str) -> None:
+    def __init__(
+        self,
+        function: Function,
+        shared: tuple[Any, ...],
+        transformers: tuple[Any, ...],
+        *,
+        check: bool | str,
+    ) -> None:
         self.function, self.shared, self.check = function, shared, check
+        self.transformers = transformers
 
     def __call__(self, part: int, raw: Raw, *values: Any) -> tuple[Seen, Any]:
         """Return what the part looks like, and the function of it."""
@@ -255,7 +308,8 @@ class _Leaf:
 
     def read(self, part: int, raw: Raw) -> tuple[Block, Seen]:
         """Return the rows of a part, and what it looks like."""
-        return read_block(part, raw, check=self.check)
+        block, seen = read_block(part, raw, check=self.check)
+        return transformed(block, self.transformers), seen
 
 
 class _Merge:
@@ -337,8 +391,10 @@ def as_parts(
     *,
     qid: Any = None,
     sample_weight: Any = None,
+    columns: Sequence[str] | None = None,
     client: Any = None,
     memory_limit: int | str | None = None,
+    width: int = 0,
 ) -> Parts:
     """Return the parts of what a caller gave.
 
@@ -348,11 +404,16 @@ def as_parts(
         The rows.
     y, qid, sample_weight : collection of the same kind, ndarray, str or None
         A string is the name of a column of X, which then is no feature.
+    columns : sequence of str, default=None
+        The columns of X that are features; None: all others.
     client : distributed.Client, default=None
         None: the current one if there is one, else the local scheduler, for collections of Dask.
     memory_limit : int or str, default=None
         Bytes, or a text such as "4GB", that reading on one machine should stay within.
+    width : int, default=0
+        Features that rows are mapped to, if these are more than they have.
     """
+    raw = Raw(X, y, qid, sample_weight, None if columns is None else tuple(columns))
     kind = type(X).__module__.partition(".")[0]
     of_dask = {"dask", "dask_expr", "distributed"}
     listed = (
@@ -363,7 +424,7 @@ def as_parts(
     if kind in of_dask or listed or client is not None:
         from rankwise.distributed._cluster import cluster_parts  # noqa: PLC0415
 
-        return cluster_parts(Raw(X, y, qid, sample_weight), client, memory_limit)
+        return cluster_parts(raw, client, memory_limit, width)
     from rankwise.distributed._machine import machine_parts  # noqa: PLC0415
 
-    return machine_parts(Raw(X, y, qid, sample_weight), memory_limit)
+    return machine_parts(raw, memory_limit, width)

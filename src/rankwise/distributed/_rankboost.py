@@ -53,7 +53,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Bytes that a fit on one machine keeps in memory for each row: scores, factors, order, and more of
-# that kind, or gradients for trees. `benchmarks/boosting_parts.py` measures it.
+# that kind, or gradients for trees. `python -m benchmarks parquet_rows` shows the peak.
 _STUMPS, _TREES = 120, 160
 
 
