@@ -1,4 +1,4 @@
-"""Rows of Parquet, more than memory may hold, through MPRank, RankSVM, RankBoost and OAPRank (--rows)."""
+"""Rows of Parquet, past memory, through MPRank, RankSVM, RankBoost and OAPRank (--rows)."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.parted import Answer, PartRows, Question, merge
@@ -101,7 +103,9 @@ class Remote:
 
     def ask(self, name: str, *arguments: Any) -> Answer:
         """Return the merged answers of all parts to a question."""
-        self.log.append((name, arguments))
+        # copies, for who asks goes on with its arrays, and the question may be asked again
+        kept = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+        self.log.append((name, tuple(kept)))
         traffic, n = self.parts.traffic, len(self.members)
         traffic.passes += 1
         first, lost = len(self.log) - 1, 0
