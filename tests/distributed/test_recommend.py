@@ -89,6 +89,22 @@ def test_refused():
     assert model.taste_ is before
 
 
+def test_a_fleet_on_features_of_items():
+    ratings = table(40, 12)
+    factors = np.random.default_rng(0).normal(size=(ratings.n_items, 3))
+    for user, model in fit_many(ratings, MPRank(), item_features=factors, n_jobs=2):
+        _, y, items = ratings.problem_for(user)
+        alone = MPRank().fit(factors[ratings.item_index(items)], y)
+        assert_array_equal(model.coef_, alone.coef_)
+    with pytest.raises(ValueError, match="two kinds of columns"):
+        fit_many(ratings, MPRank(), item_features=factors, raters=3)
+    with pytest.raises(ValueError, match="item_features has the shape"):
+        fit_many(ratings, MPRank(), item_features=factors[1:])
+    factors[2, 1] = np.nan
+    with pytest.raises(ValueError, match=r"item_features holds nan \(row 2, column 1\)"):
+        fit_many(ratings, MPRank(), item_features=factors)
+
+
 def test_a_table_says_its_size():
     ratings = table()
     assert ratings.__sizeof__() > ratings.matrix.data.nbytes
@@ -141,5 +157,11 @@ class TestCluster:
         found = dict(fleet)
         assert list(found) == list(alone)
         assert seen == [(k + 1, len(alone)) for k in range(len(alone))]
+        for user, model in alone.items():
+            assert_array_equal(found[user].coef_, model.coef_)
+        factors = np.random.default_rng(0).normal(size=(ratings.n_items, 3))
+        alone = dict(fit_many(ratings, MPRank(), item_features=factors))
+        with joblib.parallel_config("dask"):
+            found = dict(fit_many(ratings, MPRank(), item_features=factors))
         for user, model in alone.items():
             assert_array_equal(found[user].coef_, model.coef_)

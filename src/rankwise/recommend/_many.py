@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from rankwise.engine._sklearn import validate_parameter_constraints
 from rankwise.engine.arguments import shortened
+from rankwise.engine.inputs import as_floats
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.recommend._ids import Places
 from rankwise.recommend._summary import varied_rows
@@ -34,12 +35,14 @@ def fit_many(
     raters: Any = None,
     missing: str = "median",
     center: str | None = None,
+    item_features: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Fit one model for each of many people, in parallel and in flat memory.
 
-    Each is ``clone(estimator).fit(X, y)`` on the person's own problem, `RatingTable.problem_for`.
+    Each is ``clone(estimator).fit(X, y)`` on the person's own problem, `RatingTable.problem_for`,
+    or on given features of the items that the person rated.
 
     Parameters
     ----------
@@ -52,6 +55,9 @@ def fit_many(
         The people; by default all who gave two different ratings at least.
     raters, missing, center
         As for `RatingTable.problem_for`.
+    item_features : array-like of shape (n_items, n_features), default=None
+        What the columns are instead of others' ratings, in the order of ``table.items``: factors
+        of the items, for example. Then ``raters`` is None.
     n_jobs : int, default=None
         Threads. None is 1, unless `joblib.parallel_config` says otherwise; -1 are all cores.
     progress : callable, default=None
@@ -101,9 +107,15 @@ def fit_many(
     if progress is not None and not callable(progress):
         raise ValueError(f"progress={shortened(progress)} must be a function of done and total")
     validate_parameter_constraints({"n_jobs": JOBS_CONSTRAINTS}, {"n_jobs": n_jobs}, "fit_many")
-    options = {"raters": raters, "missing": missing, "center": center}
+    options: Any = {"raters": raters, "missing": missing, "center": center}
     people = table.users[_learnable(table, users)]
     table.features_for(people[:1].tolist()[0], table.items[:1], **options)  # raises if one is bad
+    if item_features is not None:
+        if raters is not None:
+            raise ValueError(
+                f"raters={shortened(raters)} and item_features are two kinds of columns: give one"
+            )
+        options = check_features(item_features, table)
     if type(get_active_backend()[0]).__module__ == "joblib._dask":
         workers = Parallel(n_jobs, return_as="generator", batch_size=1)
         return _models_of_workers(table, estimator, people.tolist(), options, workers, progress)
@@ -134,7 +146,7 @@ def _models(
     table: RatingTable,
     estimator: Any,
     people: list[Any],
-    options: dict[str, Any],
+    options: Any,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> Iterator[tuple[Any, Any]]:
@@ -158,19 +170,39 @@ def _models(
                 yield user, models.pop()
 
 
-def _fit(table: RatingTable, estimator: Any, user: Any, options: dict[str, Any]) -> Any:
-    """Return the model of a person."""
+def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
+    """Return features of the items as numbers, a row for each item of a table."""
+    X = as_floats(item_features, "item_features")
+    if X.ndim != 2 or len(X) != table.n_items:
+        raise ValueError(
+            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
+            "items of the table, in the order of table.items"
+        )
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise ValueError(
+            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
+        )
+    return X
+
+
+def _fit(table: RatingTable, estimator: Any, user: Any, options: Any) -> Any:
+    """Return the model of a person; ``options`` are features of the items, or of their raters."""
     try:
-        X, y, _ = table.problem_for(user, **options)
+        if isinstance(options, dict):
+            X, y, _ = table.problem_for(user, **options)
+        else:
+            row = int(table.user_index([user])[0])
+            at = slice(table.matrix.indptr[row], table.matrix.indptr[row + 1])
+            X, y = options[table.matrix.indices[at]], table.matrix.data[at]
         return clone(estimator).fit(X, y)
     except Exception as error:
         error.add_note(f"while a model of user {shortened(user)} was fitted")
         raise
 
 
-def _fit_some(
-    table: RatingTable, estimator: Any, users: list[Any], options: dict[str, Any]
-) -> list[Any]:
+def _fit_some(table: RatingTable, estimator: Any, users: list[Any], options: Any) -> list[Any]:
     """Return the models of some people."""
     with ThreadpoolController().limit(limits=1):
         return [_fit(table, estimator, user, options) for user in users]
@@ -180,7 +212,7 @@ def _models_of_workers(
     table: RatingTable,
     estimator: Any,
     people: list[Any],
-    options: dict[str, Any],
+    options: Any,
     workers: Parallel,
     progress: Progress | None,
 ) -> Iterator[tuple[Any, Any]]:

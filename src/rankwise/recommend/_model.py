@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 from rankwise.base._checks import unchanged_on_error
 from rankwise.engine._sklearn import Interval
 from rankwise.engine.arguments import shortened
-from rankwise.engine.inputs import as_floats
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.fold_in import Evidence, fold_in
 from rankwise.engine.solvers.taste import Taste
@@ -26,6 +25,7 @@ from rankwise.engine.solvers.taste_parts import Ratings
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
 from rankwise.recommend._catalogue import Catalogue
+from rankwise.recommend._many import check_features
 from rankwise.recommend._merge import add_ratings
 from rankwise.recommend._person import TasteRanker, person_of
 from rankwise.recommend._table import RatingTable
@@ -459,18 +459,7 @@ class LateChoice:
 
 def standardise(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
     """Return features of the items with mean 0 and deviation 1, without those that are constant."""
-    X = as_floats(item_features, "item_features")
-    if X.ndim != 2 or len(X) != table.n_items:
-        raise ValueError(
-            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
-            "items of the table, in the order of table.items"
-        )
-    bad = np.argwhere(~np.isfinite(X))
-    if len(bad):
-        row, column = bad[0].tolist()
-        raise ValueError(
-            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
-        )
+    X = check_features(item_features, table)
     with np.errstate(over="ignore", invalid="ignore"):
         scale = np.abs(X).max(axis=0, initial=0.0)
         X = X / np.where(scale > 0, scale, 1.0)
