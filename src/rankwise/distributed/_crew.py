@@ -118,6 +118,7 @@ class Remote:
                     raise
                 logger.warning("a worker was lost: its parts are made again")
                 self.homes, lost = None, lost + 1
+                self.client.retry([each for each in self.members if each.status == "error"])
                 continue
             if isinstance(answer, dict):
                 traffic.back += n * weigh(answer)
