@@ -56,6 +56,7 @@ VARIANTS = {
         {"criterion": "edge", "max_bins": None},
         {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
         {"n_estimators": 20, "max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 3},
+        {"n_estimators": 20, "step": "smooth-margin"},
     ],
     "SVRank": [
         {},

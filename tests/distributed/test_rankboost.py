@@ -111,6 +111,7 @@ def test_stumps_are_those_of_one_machine_bit_for_bit(
         {"n_estimators": 120, "max_bins": 5},
         {"n_jobs": 2},
         {"criterion": "edge", "max_bins": None},
+        {"step": "smooth-margin", "n_estimators": 30},
     ],
     ids=str,
 )
@@ -120,6 +121,18 @@ def test_options_and_sizes_of_parts(options, sizes):
     model = RankBoost(**{"n_estimators": 8, **options})
     alone = fit_alone(model, data)
     assert_same(fit_in_parts(model, data, sizes), alone)
+
+
+@pytest.mark.parametrize("queries", [0, 4])
+@pytest.mark.parametrize("push", [2.0, 4.5])
+def test_a_push(queries, push):
+    data = table(grades=2, queries=queries, weights="whole")
+    model = RankBoost(12, push=push, max_bins=30)
+    alone = fit_alone(model, data)
+    assert_same(fit_in_parts(model, data), alone)
+    assert_same(fit_from_file(model, data), alone)
+    with pytest.raises(ValueError, match="is for two classes"):
+        fit_in_parts(model, table(grades=3, queries=queries))
 
 
 def test_scores_far_apart(monkeypatch):

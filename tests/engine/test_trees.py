@@ -154,6 +154,27 @@ def test_given_pairs_that_are_all_have_the_gradient_of_all(loss, graded_rows):
             assert_allclose(two.s[relation.order], one.s, atol=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_a_row_that_counts_twice_has_two_places(loss, graded_rows):
+    _, y, qid, _ = graded_rows(3, m=60)
+    random = np.random.default_rng(0)
+    counts, s = random.integers(1, 4, size=60), np.round(random.normal(size=60), 1)
+    rows = np.repeat(np.arange(60), counts)
+    found = []
+    for chosen, copies in ((np.arange(60), counts), (rows, np.ones(len(rows), dtype=np.int64))):
+        a = copies.astype(float)
+        relation = AllPairs(Pairs(y[chosen], qid=qid[chosen], sample_weight=a), 1)
+        relation.s[:] = s[chosen][relation.order]
+        with Pool(1) as pool:
+            gradient = gradient_of(relation, loss, "ndcg", pool, copies[relation.order])
+            g, h, slope = gradient()
+        sums = np.zeros((2, 60))
+        np.add.at(sums, (slice(None), chosen[relation.order]), np.stack([g, h]))
+        found.append((sums, slope))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-9, atol=1e-12)
+    assert_allclose(found[0][1], found[1][1], rtol=1e-9)
+
+
 def test_csr_grows_the_trees_of_dense_rows(graded_rows):
     X, y, qid, _ = graded_rows(4, m=300, missing=True)
     X[np.random.default_rng(0).uniform(size=X.shape) < 0.5] = 0

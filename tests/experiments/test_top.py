@@ -20,7 +20,7 @@ def named(report, title):
 def test_report_has_every_set_and_learner(report):
     assert [table.title for table in report.tables] == list(MEASURES)
     assert len(named(report, "AUC")) >= 5
-    assert len(report.findings) == 2 * 3 + 1
+    assert len(report.findings) == 4 * 3 + 1
     for finding in report.findings[:-1]:
         assert "better on" in finding
         assert "undecided on" in finding

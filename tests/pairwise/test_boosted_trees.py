@@ -12,7 +12,7 @@ from rankwise.pairwise import RankBoost
 
 TREES = {"max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 5}
 KINDS = [
-    {},
+    {"pair_weight": "uniform"},
     {"loss": "logistic"},
     {"pair_weight": "ndcg"},
     {"pair_weight": "magnitude", "loss": "logistic", "max_depth": 2},
@@ -50,7 +50,7 @@ def test_stages_lead_to_the_score(kind, graded_rows):
     assert_allclose(
         model.predict(sparse.csr_array(np.nan_to_num(X))), model.predict(np.nan_to_num(X))
     )
-    if not kind:
+    if kind == KINDS[0]:
         for scores, loss in zip(stages, model.train_loss_, strict=True):
             assert_allclose(exponential_pair_loss(y, scores, qid=qid), loss, rtol=1e-9)
     with pytest.raises(ValueError, match="trees mix features"):
@@ -81,7 +81,15 @@ def test_two_leaves_with_a_small_rate_are_steps_too(graded_rows):
     assert (np.diff(model.train_loss_) <= 0).all()
 
 
-@pytest.mark.parametrize("options", [{}, TREES, {**TREES, "loss": "logistic"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {**TREES, "pair_weight": "uniform"},
+        {**TREES, "pair_weight": "ndcg"},
+        {**TREES, "pair_weight": "ndcg", "loss": "logistic"},
+    ],
+)
 def test_weights_count_by_their_proportions_and_as_repetitions(options, graded_rows):
     X, y, qid, _ = graded_rows(3, m=80)
     X = np.round(X, 1)
@@ -184,6 +192,27 @@ def test_a_missing_value_goes_to_a_learned_side():
     assert model.predict([[np.nan, 1.0]]) > model.predict([[1.0, -1.0]])
     # Nothing was missing in feature 1: the larger part of the rows decides.
     assert np.isfinite(model.predict([[0.0, np.nan]])).all()
+
+
+def test_what_is_taken_unasked(graded_rows):
+    X, y, qid, _ = graded_rows(3, m=120)
+    lists = [
+        ({"max_leaf_nodes": 8}, y, qid, "ndcg"),
+        ({"max_leaf_nodes": 8}, y, None, "uniform"),
+        ({"max_leaf_nodes": 8}, y + 0.5, qid, "uniform"),
+        ({"max_leaf_nodes": 8}, y - 1, qid, "uniform"),
+        ({"max_leaf_nodes": 8}, 3 * y, qid, "uniform"),
+        ({}, y, qid, "uniform"),
+        ({"learning_rate": 0.1}, y, qid, "uniform"),
+    ]
+    for options, targets, queries, expected in lists:
+        model = RankBoost(6, **options).fit(X, targets, qid=queries)
+        assert model.pair_weight_ == expected
+        rate = options.get("learning_rate", 0.1 if "max_leaf_nodes" in options else 1.0)
+        said = RankBoost(6, **{**options, "pair_weight": expected, "learning_rate": rate})
+        assert_array_equal(said.fit(X, targets, qid=queries).predict(X), model.predict(X))
+    pairs = np.argwhere(y[:, None] < y[None, :])
+    assert RankBoost(3, max_leaf_nodes=8).fit_pairs(X, pairs).pair_weight_ == "uniform"
 
 
 def test_rows_without_a_split_leave_nothing_to_grow():

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rankwise.base import Ranked
 from rankwise.base._checks import scale_weights
 from rankwise.distributed._boost_parts import (
     bin_part,
@@ -47,7 +48,15 @@ from rankwise.engine.solvers.parted import Slots
 from rankwise.engine.solvers.parted_stumps import PartedStumps, Weights, few_parted_groups
 from rankwise.engine.solvers.parted_trees import ExponentialSlopes, PartedPairSlopes, PartedTrees
 from rankwise.pairwise import RankBoost
-from rankwise.pairwise._rounds import check_gains, is_paper, learner_of, limits_of
+from rankwise.pairwise._rounds import (
+    check_gains,
+    check_steps,
+    check_two_classes,
+    is_paper,
+    learner_of,
+    limits_of,
+    pair_weight_of,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -95,8 +104,7 @@ def learn(model: RankBoost, parts: Parts) -> None:
     m = parts.n_rows
     if m == 1:
         raise ValueError("X has 1 sample with a weight, and a pair takes two")
-    if model.pair_weight == "ndcg":
-        check_gains(groups.y)
+    pair_weight = check_kind(model, groups)
     given = [look["weight"] for look in looks]
     weights = None
     if "sample_weight" in parts.kinds:
@@ -112,7 +120,7 @@ def learn(model: RankBoost, parts: Parts) -> None:
         groups.y,
         qid=groups.query if groups.n_queries > 1 else None,
         sample_weight=mass,
-        pair_weight="magnitude" if model.pair_weight == "magnitude" else "uniform",
+        pair_weight="magnitude" if pair_weight == "magnitude" else "uniform",
     )
     pairs.check_comparable()
     n_pairs = Pairs(groups.y, qid=pairs.codes, sample_weight=mass).one_sided_weight
@@ -121,12 +129,26 @@ def learn(model: RankBoost, parts: Parts) -> None:
     missing = np.any([look["missing"] for look in looks if look["rows"]], axis=0)
     model.n_features_in_ = parts.n_features
     boost = _boost_file if isinstance(parts, MachineParts) else _boost_parts
-    boost(model, parts, groups, weights, AllPairs(pairs, n_pairs), edges, missing)
+    relation = AllPairs(pairs, n_pairs, model.push)
+    boost(model, parts, groups, weights, relation, pair_weight, edges, missing)
+    model.pair_weight_ = pair_weight
     vars(model).pop("feature_names_in_", None)
     if parts.names is not None:
         model.feature_names_in_ = np.array(parts.names, dtype=object)
     model.n_pairs_, model.n_dropped_pairs_ = int(n_pairs), 0
     model.n_queries_ = groups.n_queries
+
+
+def check_kind(model: RankBoost, groups: Groups) -> str:
+    """Return what weighs a pair; refuse what `RankBoost.fit` refuses."""
+    none = np.empty(0, dtype=np.int64)
+    data = Ranked(None, groups.y, np.ones(len(groups.y)), groups.query, groups.n_queries, none, 1.0)
+    pair_weight = pair_weight_of(model, data)
+    check_steps(model, pair_weight)
+    check_two_classes(model.push, data)
+    if pair_weight == "ndcg":
+        check_gains(groups.y)
+    return pair_weight
 
 
 def find_groups(looks: list[dict[str, Any]]) -> Groups:
@@ -191,6 +213,7 @@ def _boost_parts(
     groups: Groups,
     weights: RowWeights | None,
     relation: AllPairs,
+    pair_weight: str,
     edges: list[Floats],
     missing: NDArray[np.bool_],
 ) -> None:
@@ -209,9 +232,8 @@ def _boost_parts(
     )
     full = [p for p in range(n) if parts.rows[p]]
     values = [kept.values[p] for p in full]
-    paired = model.loss == "logistic" or model.pair_weight == "ndcg"
     delayed = parts._dask.delayed
-    if paired:
+    if model.loss == "logistic" or pair_weight == "ndcg":
         values = _bring_together(values, full, groups, delayed)
     with Pool(model.n_jobs) as pool:
         if parts.client is None:
@@ -222,7 +244,8 @@ def _boost_parts(
             crew = Remote(parts.client.compute(made), parts.client, parts)
         bins = Dense(np.empty(table.shape(0), dtype=table.kind), table.n_bins, missing)
         copies = parts.n_rows if weights is None else int(weights.copies.sum())
-        model._take_rounds(_learner(model, crew, bins, groups, relation, copies), edges, missing)
+        learner = _learner(model, crew, bins, groups, relation, pair_weight, copies)
+        model._take_rounds(learner, edges, missing)
 
 
 def _learner(
@@ -231,19 +254,23 @@ def _learner(
     bins: Dense,
     groups: Groups,
     relation: AllPairs,
+    pair_weight: str,
     copies: int,
 ) -> PartedStumps | PartedTrees:
     """Return what takes the rounds, as `rankwise.pairwise._rounds.learner_of` does."""
     m = int(groups.sizes.sum())
-    if is_paper(model):
+    if is_paper(model, pair_weight):
         criterion = model.criterion
+        if criterion == "auto" and (model.push != 1 or model.step != "exact"):
+            criterion = "edge"
         if criterion == "auto":
             criterion = "loss" if few_parted_groups(len(groups.y), m, bins) else "edge"
-        return PartedStumps(Weights(relation, groups.sizes, crew.ask), bins, criterion, m)
+        weights = Weights(relation, groups.sizes, crew.ask)
+        return PartedStumps(weights, bins, criterion, m, model.step)
     slopes: Any
-    if model.loss == "logistic" or model.pair_weight == "ndcg":
+    if model.loss == "logistic" or pair_weight == "ndcg":
         loss = "logistic" if model.loss == "logistic" else "exponential"
-        slopes = PartedPairSlopes(crew.ask, groups.y, groups.query, loss, model.pair_weight)
+        slopes = PartedPairSlopes(crew.ask, groups.y, groups.query, loss, pair_weight)
     else:
         slopes = ExponentialSlopes(Weights(relation, groups.sizes, crew.ask), groups.query)
     return PartedTrees(crew.ask, slopes, bins, limits_of(model), m, copies)
@@ -290,11 +317,12 @@ def _boost_file(
     groups: Groups,
     weights: RowWeights | None,
     relation: AllPairs,
+    pair_weight: str,
     edges: list[Floats],
     missing: NDArray[np.bool_],
 ) -> None:
     """Take rounds on bins in a temporary file."""
-    m, paper = parts.n_rows, is_paper(model)
+    m, paper = parts.n_rows, is_paper(model, pair_weight)
     needed = (_STUMPS if paper else _TREES) * m
     if needed > parts.limit:
         raise ValueError(
@@ -310,10 +338,10 @@ def _boost_file(
         groups.y[codes],
         qid=groups.query[codes] if groups.n_queries > 1 else None,
         sample_weight=None if weights is None else weights.weight,
-        pair_weight="magnitude" if model.pair_weight == "magnitude" else "uniform",
+        pair_weight="magnitude" if pair_weight == "magnitude" else "uniform",
     )
     del codes
-    whole = AllPairs(pairs, relation.limit / 2)
+    whole = AllPairs(pairs, relation.limit / 2, model.push)
     del pairs
     places = np.empty(m, dtype=np.int64)
     places[whole.order] = np.arange(m)
@@ -324,6 +352,6 @@ def _boost_file(
         parts.map(write_codes, table, str(path), m, each=[parts.split(places)])
         del places
         bins = Dense(mapped.view(np.ndarray), table.n_bins, missing)
-        learner = learner_of(model, whole, bins, copies[whole.order], pool)
+        learner = learner_of(model, whole, bins, copies[whole.order], pool, pair_weight)
         model._take_rounds(learner, edges, missing)
         del bins, mapped, learner

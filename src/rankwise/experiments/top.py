@@ -35,9 +35,10 @@ Floats = NDArray[np.float64]
 Classes = NDArray[np.bool_]
 Scores = Callable[[Floats], Floats]
 
-TAU = 0.05
+TAU, PUSH = 0.05, 8
 PARTIAL, PRECISION = "partial AUC up to a rate of 0.1", f"precision in the first {TAU:.0%}"
 COSTS = (1.0, 10.0, 100.0, 1_000.0)
+ROUNDS = (10, 30, 100)
 
 
 def decoys(n_rows: int, seed: int) -> tuple[Floats, Classes]:
@@ -86,18 +87,24 @@ def _decision(X: Floats, y: Classes, C: float) -> Scores:
     return LogisticRegression(C=C / len(y), max_iter=1_000).fit(X, y).decision_function
 
 
+def _boosted(**options: Any) -> tuple[Callable[..., Scores], tuple[float, ...]]:
+    def learn(X: Floats, y: Classes, n_rounds: float) -> Scores:
+        return RankBoost(int(n_rounds), random_state=0, **options).fit(X, y).predict
+
+    return learn, ROUNDS
+
+
 # Each learns from rows, classes and a setting, and returns how it scores rows.
 LEARNERS: dict[str, tuple[Callable[..., Scores], tuple[float, ...]]] = {
     "logistic regression": (_decision, COSTS),
     "RankSVM": (lambda X, y, C: RankSVM(C, power=1).fit(X, y).predict, COSTS),
-    "RankBoost": (
-        lambda X, y, n: RankBoost(int(n), random_state=0).fit(X, y).predict,
-        (10, 30, 100),
-    ),
+    "RankBoost": _boosted(),
     "TopPush": (lambda X, y, C: TopPush(C).fit(X, y).predict, COSTS),
     "AccuracyAtTop": (lambda X, y, C: AccuracyAtTop(C, tau=TAU).fit(X, y).predict, COSTS),
+    f"push {PUSH}": _boosted(push=PUSH),
+    "smooth margin": _boosted(step="smooth-margin"),
 }
-TOP = ("TopPush", "AccuracyAtTop")
+TOP = ("TopPush", "AccuracyAtTop", f"push {PUSH}", "smooth margin")
 OTHERS = [learner for learner in LEARNERS if learner not in TOP]
 MEASURES: dict[str, Callable[[Classes, Floats], float]] = {
     "AUC": auc_score,
@@ -144,8 +151,9 @@ def top(
         title="The top of the list",
         setting=(
             f"{n_trials} splits of each set into halves, seeds from {seed}; generated sets of "
-            f"{n_rows:,} rows are drawn anew; C, or the rounds of RankBoost, chosen on a third of "
-            f"the training rows by {PARTIAL}; features standardised; {INTERVAL} over the trials, "
+            f"{n_rows:,} rows are drawn anew; C, or the rounds of RankBoost, of push={PUSH} and of "
+            f'step="smooth-margin", chosen on a third of the training rows by {PARTIAL}; features '
+            f"standardised; {INTERVAL} over the trials, "
             "which share rows where the set is real"
         ),
         tables=[_table(found, measure, names) for measure in MEASURES],

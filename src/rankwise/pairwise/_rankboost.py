@@ -28,9 +28,12 @@ from rankwise.pairwise._rounds import (
     Relation,
     Stopping,
     check_gains,
+    check_steps,
+    check_two_classes,
     learner_of,
     misranked_share,
     misranking,
+    pair_weight_of,
     split_rows,
 )
 
@@ -59,13 +62,25 @@ class RankBoost(RankerMixin, BaseEstimator):
     rows take O(entries) in place of O(n d) or O(m d). Memory is a byte an entry, or four with
     ``max_bins=None``, and at most as much again, or 16 MB, for histograms.
 
+    ``push=p`` is the p-norm push, for two classes: it minimises
+
+    .. math:: \sum_{\text{negative } i} a_i \Bigl( \sum_{\text{positive } j}
+              a_j e^{s_i - s_j} \Bigr)^p ,
+
+    so that the highest negatives count most. It is a sum over queries, of factors as above; D is
+    its gradient, and the step is :math:`\log(\epsilon_+ / \epsilon_-) / (1 + p)`, or with several
+    queries the root of one function. ``step="smooth-margin"`` is for pairs that can all be
+    ordered: with F the sum of :math:`e^{-(s_j - s_i)}` over the pairs, once F < 1 each step makes
+    :math:`G = -\log F / \sum |\alpha|` largest, which then never falls, and is at most the margin
+    of each pair, :math:`(s_j - s_i) / \sum |\alpha|`. Both choose base rankers by the edge.
+
     With more than two leaves, another rate or loss, or ``pair_weight="ndcg"``, a round is a
     second-order step: with g and h gradient and diagonal Hessian of the loss, it grows a tree, best
     split first, whose leaves add
-    :math:`-\nu \sum g / (\sum h + \lambda \bar h)`. ``max_leaf_nodes=31, learning_rate=0.1`` are
-    usual; for the order at the top of lists also ``pair_weight="ndcg"``. The exponential loss takes
-    O(m) a round beside the histograms, O(m d log leaves) if splits are even. The logistic loss and
-    "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid of 512 scores.
+    :math:`-\nu \sum g / (\sum h + \lambda \bar h)`; ``max_leaf_nodes=31`` is usual. The exponential
+    loss takes O(m) a round beside the histograms, O(m d log leaves) if splits are even. The
+    logistic loss and "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid
+    of 512 scores.
 
     Parameters
     ----------
@@ -79,9 +94,10 @@ class RankBoost(RankerMixin, BaseEstimator):
         largest :math:`|\epsilon_+ - \epsilon_-|`, which is the steepest. "auto" is "loss" for up to
         32 groups of equal query and target, or if they have more rows than bins on average, and
         "edge" for more, as with many queries or real-valued targets.
-    pair_weight : {"uniform", "magnitude", "ndcg"}, default="uniform"
+    pair_weight : {"auto", "uniform", "magnitude", "ndcg"}, default="auto"
         Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
-        changed places, at the present scores; beside its row weights.
+        changed places, at the present scores; beside its row weights. "auto" is "ndcg" for more
+        than two leaves on several queries of grades from 0 to 10, otherwise "uniform".
     max_leaf_nodes : int, default=2
         Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.
     max_depth : int or None, default=None
@@ -90,12 +106,17 @@ class RankBoost(RankerMixin, BaseEstimator):
         The least number of rows of a leaf of second-order steps.
     l2 : float, default=10.0
         :math:`\lambda`, in rows of mean curvature :math:`\bar h`, for second-order steps.
-    learning_rate : float, default=1.0
-        :math:`\nu`, the share of a second-order step that is taken.
+    learning_rate : float or "auto", default="auto"
+        :math:`\nu`, the share of a second-order step that is taken. "auto" is 1 for two leaves and
+        0.1 for more.
     loss : {"auto", "exponential", "logistic"}, default="auto"
         What a pair costs, :math:`e^{-(s_j - s_i)}` or :math:`\log(1 + e^{-(s_j - s_i)})`. "auto" is
         the former. Second-order steps scale the gradient of each query by
         :math:`\log_2(1 + S) / S`, with S the sum of its size.
+    push : float, default=1.0
+        The power p of the p-norm push, at least 1, which is RankBoost; 4 to 16 are usual.
+    step : {"exact", "smooth-margin"}, default="exact"
+        Whether a step of RankBoost makes the loss smallest, or the smooth margin largest.
     n_iter_no_change : int or None, default=None
         If given, a part of the data is set aside, and boosting ends when the share of its misranked
         pairs, averaged over so many rounds, has had no new low for so many. Rounds after the
@@ -128,9 +149,14 @@ class RankBoost(RankerMixin, BaseEstimator):
         With more leaves, what each adds to the score.
     criterion_ : {"loss", "edge"}
         What base rankers were chosen by; absent for second-order steps.
+    pair_weight_ : {"uniform", "magnitude", "ndcg"}
+        What a pair weighed.
     train_loss_ : ndarray of shape (n_rounds,)
-        The exponential loss after each round, over its first value. For pairs that are summed one
-        by one, logistic or "ndcg", the mean slope of the loss over the pairs.
+        The exponential loss after each round, or the p-norm push, over its first value. For pairs
+        that are summed one by one, logistic or "ndcg", the mean slope of the loss over the pairs.
+    smooth_margin_ : ndarray of shape (n_rounds,)
+        G after each round, negative as long as some pair is in the wrong order; absent for
+        second-order steps and for a push. With weights, the mean weight of a pair counts as 1.
     validation_loss_ : ndarray
         With ``n_iter_no_change``, the smoothed share of misranked pairs of the part set aside after
         each round, the dropped ones too.
@@ -154,7 +180,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     ----------
     Y. Freund, R. Iyer, R. Schapire and Y. Singer, An efficient boosting algorithm for combining
     preferences, JMLR 2003. C. Rudin, C. Cortes, M. Mohri and R. Schapire, Margin-based ranking
-    meets boosting in the middle, COLT 2005.
+    meets boosting in the middle, COLT 2005. C. Rudin, The p-norm push, JMLR 2009.
 
     Examples
     --------
@@ -170,7 +196,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     >>> model.feature_importances_.round(1)
     array([0.4, 0.6, 0. , 0. , 0. ])
     >>> y = np.digitize(X[:, 0] * X[:, 1], [0.0, 1.0])
-    >>> trees = RankBoost(max_leaf_nodes=31, learning_rate=0.1).fit(X[:1000], y[:1000])
+    >>> trees = RankBoost(max_leaf_nodes=31).fit(X[:1000], y[:1000])
     >>> round(trees.score(X[1000:], y[1000:]), 1)
     1.0
     """
@@ -179,13 +205,15 @@ class RankBoost(RankerMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, LARGEST, closed="both"), None],
         "criterion": [StrOptions({"auto", "loss", "edge"})],
-        "pair_weight": [StrOptions({"uniform", "magnitude", "ndcg"})],
+        "pair_weight": [StrOptions({"auto", "uniform", "magnitude", "ndcg"})],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2": [Interval(Real, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions({"auto", "exponential", "logistic"})],
+        "push": [Interval(Real, 1, None, closed="left")],
+        "step": [StrOptions({"exact", "smooth-margin"})],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": JOBS_CONSTRAINTS,
@@ -198,13 +226,15 @@ class RankBoost(RankerMixin, BaseEstimator):
         *,
         max_bins: int | None = 255,
         criterion: str = "auto",
-        pair_weight: str = "uniform",
+        pair_weight: str = "auto",
         max_leaf_nodes: int = 2,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2: float = 10.0,
-        learning_rate: float = 1.0,
+        learning_rate: float | str = "auto",
         loss: str = "auto",
+        push: float = 1.0,
+        step: str = "exact",
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
@@ -220,6 +250,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         self.l2 = l2
         self.learning_rate = learning_rate
         self.loss = loss
+        self.push = push
+        self.step = step
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
@@ -262,7 +294,10 @@ class RankBoost(RankerMixin, BaseEstimator):
         data = check_ranked(self, X, y, qid, sample_weight, missing=True)
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, and a pair takes two")
-        if self.pair_weight == "ndcg":
+        pair_weight = pair_weight_of(self, data)
+        check_steps(self, pair_weight)
+        check_two_classes(self.push, data)
+        if pair_weight == "ndcg":
             check_gains(data.y)
         random = check_random_state(self.random_state)
         weight, counts = proportions(data.weight)
@@ -285,7 +320,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=copies).one_sided_weight
         rows = data.X if len(kept) == len(data.y) else data.X[kept]
         weighted = None if sample_weight is None else weight[kept]
-        self._boost(rows, AllPairs(pairs, n_pairs), weighted, counts[kept], judge, data.X, random)
+        relation = AllPairs(pairs, n_pairs, self.push)
+        self._boost(rows, relation, pair_weight, weighted, counts[kept], judge, data.X, random)
         self.n_pairs_, self.n_dropped_pairs_ = int(n_pairs), 0
         self.n_queries_ = data.n_queries
         return self
@@ -315,6 +351,7 @@ class RankBoost(RankerMixin, BaseEstimator):
             raise ValueError(
                 "pair_weight='ndcg' is for fit: given pairs are no lists; use 'uniform'"
             )
+        check_steps(self, "uniform", given=True)
         rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         random = check_random_state(self.random_state)
@@ -334,7 +371,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         worse_rows, better_rows = np.ascontiguousarray(given.T)
         relation = GivenPairs(worse_rows, better_rows, weight, rows.shape[0])
         ones = np.ones(rows.shape[0], dtype=np.int64)
-        self._boost(rows, relation, None, ones, judge, rows, random)
+        self._boost(rows, relation, "uniform", None, ones, judge, rows, random)
         self.n_pairs_, self.n_dropped_pairs_, self.n_queries_ = len(weight), n_dropped, 1
         return self
 
@@ -410,6 +447,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self,
         X: Any,
         relation: Relation,
+        pair_weight: str,
         weight: Floats | None,
         counts: Indices,
         judge: Judge | None,
@@ -420,8 +458,10 @@ class RankBoost(RankerMixin, BaseEstimator):
         stop = None if judge is None else Stopping(self.n_iter_no_change or 1, judge)
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
-            learner = learner_of(self, relation, bins, counts[relation.order], pool)
+            counts = counts[relation.order]
+            learner = learner_of(self, relation, bins, counts, pool, pair_weight)
             self._take_rounds(learner, edges, bins.missing, stop, judged)
+        self.pair_weight_ = pair_weight
 
     def _take_rounds(
         self,
@@ -457,6 +497,9 @@ class RankBoost(RankerMixin, BaseEstimator):
             self.tree_starts_ = forest.starts
         self.train_loss_ = np.array([tree.loss for tree in trees], dtype=np.float64)
         gains = np.concatenate([np.empty(0), *(tree.gains for tree in trees)])
+        if isinstance(learner, Rounds) and self.push == 1:
+            falls = np.cumsum(gains) - np.log(learner.objective.limit / 2)
+            self.smooth_margin_ = falls / np.cumsum(np.abs(self.alphas_))
         total = np.bincount(self.features_, weights=gains, minlength=self.n_features_in_)
         self.feature_importances_ = total / (total.sum() or 1.0)
         self.features_with_missing_ = np.flatnonzero(missing)

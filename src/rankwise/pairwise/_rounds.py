@@ -24,10 +24,76 @@ Relation = AllPairs | GivenPairs
 
 # What there is after some ways to fit, and not after others.
 NOT_ALWAYS = (
-    "alphas_", "children_", "criterion_", "leaf_values_", "tree_starts_", "validation_loss_",
+    "alphas_", "children_", "criterion_", "leaf_values_", "smooth_margin_", "tree_starts_",
+    "validation_loss_",
 )  # fmt: skip
 # The highest grade that NDCG is made for: gains of higher ones leave no digits for lower ones.
 MOST_GAIN = 50
+# The highest grade that is weighed by NDCG unasked.
+HIGHEST_GRADE = 10
+# What a tree adds of its step unasked.
+RATE_OF_TREES = 0.1
+
+
+def rate_of(model: "RankBoost") -> float:
+    """Return the learning rate: "auto" is 1 for base rankers, and less for trees."""
+    if isinstance(model.learning_rate, str):
+        return 1.0 if model.max_leaf_nodes == 2 else RATE_OF_TREES
+    return float(model.learning_rate)
+
+
+def is_paper(model: "RankBoost", pair_weight: str) -> bool:
+    """Return whether rounds are those of the paper: one base ranker each, and its exact step."""
+    steps = model.max_leaf_nodes == 2 and rate_of(model) == 1.0
+    return steps and model.loss != "logistic" and pair_weight != "ndcg"
+
+
+def pair_weight_of(model: "RankBoost", data: Ranked) -> str:
+    """Return what weighs a pair: "auto" is NDCG for trees on lists of few grades."""
+    if model.pair_weight != "auto":
+        return model.pair_weight
+    y = data.y
+    graded = y.min() >= 0 and y.max() <= HIGHEST_GRADE and bool((y == np.floor(y)).all())
+    return "ndcg" if model.max_leaf_nodes > 2 and data.n_queries > 1 and graded else "uniform"
+
+
+def check_steps(model: "RankBoost", pair_weight: str, *, given: bool = False) -> None:
+    """Refuse what does not go with a push, or with steps for the margin."""
+    named = f"push={model.push}" if model.push != 1 else f"step={model.step!r}"
+    if model.push == 1 and model.step == "exact":
+        return
+    if not is_paper(model, pair_weight):
+        raise ValueError(
+            f"{named} is for base rankers, max_leaf_nodes=2, learning_rate=1 and the exponential "
+            "loss: leave these at their defaults, or take push=1 and step='exact'"
+        )
+    if model.criterion == "loss":
+        raise ValueError(
+            f"{named} chooses base rankers by their edge: use criterion='edge' or 'auto'"
+        )
+    if model.push != 1 and model.step != "exact":
+        raise ValueError(f"{named} has no margin: use step='exact', or push=1")
+    if model.push != 1 and (given or pair_weight == "magnitude"):
+        what = "given pairs" if given else "pair_weight='magnitude'"
+        raise ValueError(
+            f"{named} sums over the positives of each negative, and {what} can't be summed so: "
+            "use fit with pair_weight='uniform', or push=1"
+        )
+
+
+def check_two_classes(push: float, data: Ranked) -> None:
+    """Refuse a push if a query has more than two targets."""
+    if push == 1:
+        return
+    found = np.unique(np.stack([data.codes, data.y], axis=1), axis=0)
+    n_targets = np.bincount(found[:, 0].astype(np.int64))
+    worst = int(np.argmax(n_targets))
+    if n_targets[worst] > 2:
+        where = f"query number {worst + 1} has" if data.n_queries > 1 else "there are"
+        raise ValueError(
+            f"push={push} is for two classes, and {where} {n_targets[worst]} different targets: "
+            "make two of them, such as y > 0, or use push=1"
+        )
 
 
 def check_gains(y: Floats) -> None:
@@ -50,12 +116,6 @@ def split_rows(
     return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
 
 
-def is_paper(model: "RankBoost") -> bool:
-    """Return whether rounds are RankBoost as in its paper, or else second-order steps."""
-    plain = model.loss in ("auto", "exponential") and model.pair_weight != "ndcg"
-    return plain and (model.max_leaf_nodes, model.learning_rate) == (2, 1.0)
-
-
 def limits_of(model: "RankBoost") -> Limits:
     """Return how large trees may be."""
     return Limits(
@@ -63,25 +123,32 @@ def limits_of(model: "RankBoost") -> Limits:
         model.max_depth,
         model.min_samples_leaf,
         model.l2,
-        model.learning_rate,
+        rate_of(model),
     )
 
 
 def learner_of(
-    model: "RankBoost", relation: Relation, bins: Any, counts: Indices, pool: Pool
+    model: "RankBoost",
+    relation: Relation,
+    bins: Any,
+    counts: Indices,
+    pool: Pool,
+    pair_weight: str,
 ) -> StumpRounds | PairRounds | Trees:
     """Return what takes the rounds: RankBoost as in its paper, or second-order steps."""
-    loss = "exponential" if model.loss == "auto" else model.loss
-    if is_paper(model):
-        if isinstance(relation, GivenPairs):
-            criterion = "loss" if model.criterion == "auto" else model.criterion
-            return PairRounds(relation, bins, criterion, pool)
+    if is_paper(model, pair_weight):
         criterion = model.criterion
+        if criterion == "auto" and (model.push != 1 or model.step != "exact"):
+            criterion = "edge"
+        if isinstance(relation, GivenPairs):
+            criterion = "loss" if criterion == "auto" else criterion
+            return PairRounds(relation, bins, criterion, pool, model.step)
         if criterion == "auto":
             criterion = "loss" if few_groups(relation, bins) else "edge"
-        return StumpRounds(relation, bins, criterion, pool)
+        return StumpRounds(relation, bins, criterion, pool, model.step)
     limits = limits_of(model)
-    gradient = gradient_of(relation, loss, model.pair_weight, pool)
+    loss = "exponential" if model.loss == "auto" else model.loss
+    gradient = gradient_of(relation, loss, pair_weight, pool, counts)
     return Trees(relation.s, gradient, bins, limits, counts, pool)
 
 

@@ -20,16 +20,19 @@ except ImportError:  # pragma: no cover
 _NO_FOLDER = "no locator available"
 
 
-def compiled(function: Any = None, **options: Any) -> Any:
+def compiled(function: Any = None, *, inner: bool = False, **options: Any) -> Any:
     """Compile a function, with more options of `numba.njit` if there are any.
 
-    Use it as ``@compiled`` or ``@compiled(fastmath=...)``.
+    Use it as ``@compiled`` or ``@compiled(fastmath=...)``. With ``inner=True`` only other loops can
+    call it: what reads its arguments from Python is not built, a fifth of the time to compile it.
     """
     if function is None:
-        return lambda given: compiled(given, **options)
+        return lambda given: compiled(given, inner=inner, **options)
     if config.DISABLE_JIT:
         # In compiled code whole numbers wrap around and no division warns.
         return np.errstate(all="ignore")(function)
+    # Nothing here calls a loop through a pointer of C.
+    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner, **options}
     loop = njit(nogil=True, **options)(function)
     source = Path(function.__code__.co_filename)
     of_engine = source.is_file() and any(folder in source.parents for folder in SOURCES)

@@ -21,7 +21,9 @@ NORMAL = np.int64(1) << BITS
 @compiled
 def counting_sort(codes, n):
     """Return the stable order of codes in 0..n-1, and where each code starts in it."""
-    starts = np.zeros(n + 1, dtype=np.int64)
+    starts = np.empty(n + 1, dtype=np.int64)
+    for code in range(n + 1):
+        starts[code] = 0
     for code in codes:
         starts[code + 1] += 1
     for code in range(n):

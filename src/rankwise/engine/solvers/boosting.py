@@ -62,6 +62,8 @@ class AllPairs:
         Targets, queries and weights.
     n_pairs : float
         The number of pairs, which caps the steps.
+    push : float, default=1.0
+        The power of the p-norm push. Unless it is 1, a query has at most two targets.
 
     Attributes
     ----------
@@ -81,8 +83,9 @@ class AllPairs:
         See `rankwise.engine.loops.boosting.weights`.
     """
 
-    def __init__(self, pairs: Pairs, n_pairs: float) -> None:
+    def __init__(self, pairs: Pairs, n_pairs: float, push: float = 1.0) -> None:
         layout = pairs.by_target
+        self.push = float(push)
         self.order, self.starts = layout.rows, layout.starts
         self.limit, self.magnitude = 2.0 * n_pairs, pairs.magnitude
         m = len(layout.y)
@@ -103,7 +106,7 @@ class AllPairs:
         n = len(group)
         self.factors = Factors(
             group=group,
-            sign=np.where(kind == 0, BETTER, WORSE),
+            sign=np.where(kind == 0, BETTER, self.push * WORSE),
             first=ends - np.diff(starts)[group],
             values=np.empty(ends[-1] if n else 0),
             shift=np.empty(n),
@@ -122,7 +125,9 @@ class AllPairs:
     def follow(self) -> None:
         """Compute stale factors from the scores, and what follows from all of them."""
         compute_factors(self.groups, self.s, self.factors)
-        self.log_total = fill_links(self.groups, self.factors, self.magnitude, self.links)
+        self.log_total = fill_links(
+            self.groups, self.factors, self.magnitude, self.push, self.links
+        )
 
     def shares(self) -> tuple[Floats, Floats]:
         """Return the shares in the weight of a row's pairs as the better one, and as the worse."""

@@ -27,7 +27,7 @@ from rankwise.engine.loops.boosting.stumps import (
     split_rows,
 )
 from rankwise.engine.loops.boosting.trees import Rule
-from rankwise.engine.loops.boosting.weights import WORSE, Factors, Groups, Links
+from rankwise.engine.loops.boosting.weights import BETTER, Factors, Groups, Links
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.boosting import AllPairs
@@ -45,7 +45,7 @@ class Slots(NamedTuple):
     """All slots of a fit: ``group`` and ``sign`` (n_slots,) as in `Factors`, of ``n_groups``."""
 
     group: Ints
-    sign: Ints
+    sign: Floats
     n_groups: int
 
 
@@ -136,8 +136,8 @@ class PartRows:
         if len(self.s):
             starts, group = state.groups.starts[:-1], state.factors.group
             high, low = np.maximum.reduceat(self.s, starts), np.minimum.reduceat(self.s, starts)
-            worse = state.factors.sign == WORSE
-            tops[self.slots] = np.where(worse, high[group], -low[group])
+            sign = state.factors.sign
+            tops[self.slots] = np.where(sign == BETTER, -low[group], sign * high[group])
             most[self.slots] = np.maximum.reduceat(state.groups.a, starts)[group]
         return {"top": tops, "top_weight": most}
 
@@ -237,7 +237,8 @@ class PartRows:
             )
             self.pairs = AllPairs(of, 1.0)
         with Pool(1) as pool:
-            compute = PairSlopes(self.pairs, loss == "logistic", pair_weight, pool)
+            counts = self.counts[self.pairs.order]
+            compute = PairSlopes(self.pairs, loss == "logistic", pair_weight, pool, counts)
             self.pairs.s[:] = self.s[self.pairs.order]
             g, h, slope, weight = compute.sums()
         self.g, self.h = np.empty((2, len(self.s)))

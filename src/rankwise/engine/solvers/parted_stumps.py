@@ -19,7 +19,7 @@ from rankwise.engine.loops.boosting.weights import BETTER, MOST, fill_links, fin
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.boosting import AllPairs
 from rankwise.engine.solvers.parted import Ask, Floats, Ints, Slots
-from rankwise.engine.solvers.stumps import FEW_GROUPS, SPAN, Rounds
+from rankwise.engine.solvers.stumps import FEW_GROUPS, SPAN, StumpRounds
 
 # Bytes of histograms that a round may bring together.
 MOST_BYTES = 1 << 30
@@ -73,7 +73,9 @@ class Weights:
     def follow(self) -> None:
         """Compute what follows from the sums of the slots."""
         pairs = self.pairs
-        self.log_total = fill_links(pairs.groups, pairs.factors, pairs.magnitude, pairs.links)
+        self.log_total = fill_links(
+            pairs.groups, pairs.factors, pairs.magnitude, pairs.push, pairs.links
+        )
 
     def shares(self) -> Floats:
         """Return the share in D of a factor of each slot."""
@@ -96,7 +98,7 @@ def few_parted_groups(n_groups: int, n_rows: int, bins: Dense) -> bool:
     return n_groups <= FEW_GROUPS or n_groups * (int(bins.n_bins.max()) + 1) <= n_rows
 
 
-class PartedStumps(Rounds):
+class PartedStumps(StumpRounds):
     """Rounds of RankBoost on all pairs, whose rows lie in parts.
 
     Parameters
@@ -109,11 +111,17 @@ class PartedStumps(Rounds):
         As in `StumpRounds`.
     n_rows : int
         The number of rows in all parts.
+    step : {"exact", "smooth-margin"}, default="exact"
+        As in `StumpRounds`.
     """
 
-    def __init__(self, weights: Weights, bins: Dense, criterion: str, n_rows: int) -> None:
+    def __init__(
+        self, weights: Weights, bins: Dense, criterion: str, n_rows: int, step: str = "exact"
+    ) -> None:
         groups, factors = weights.pairs.groups, weights.pairs.factors
-        self.weights, self.pairs, self.ask = weights, weights.pairs, weights.ask
+        self.weights, self.ask = weights, weights.ask
+        self.pairs = self.relation = weights.pairs
+        self.length, self.for_margin = 0.0, step == "smooth-margin"
         self.bins, self.criterion, self.n_rows, self.pool = bins, criterion, n_rows, Pool(None)
         self.magnitude = weights.pairs.magnitude
         self.objective = Objective(self.magnitude, criterion == "edge", weights.pairs.limit)
@@ -187,7 +195,7 @@ class PartedStumps(Rounds):
         """Add a step; see `Rounds`."""
         factors, wholes = self.state.factors, self.state.wholes
         step_slots(factors, self.state.split.sums, alpha, picks_above)
-        self.travelled += abs(alpha)
+        self.travelled += self.relation.push * abs(alpha)
         if self.travelled > SPAN:
             factors.stale[:], self.travelled = True, 0.0
         stale: NDArray[np.bool_] = factors.stale.copy()

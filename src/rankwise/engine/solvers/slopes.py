@@ -20,10 +20,9 @@ from rankwise.engine.loops.boosting.gradients import (
     fill_discounts,
     fill_gradients,
 )
-from rankwise.engine.loops.pairs.lists import best_gains
 from rankwise.engine.pairs import sorted_rows
 from rankwise.engine.pool import Pool
-from rankwise.engine.solvers.boosting import AllPairs, Floats, GivenPairs
+from rankwise.engine.solvers.boosting import AllPairs, Floats, GivenPairs, Indices
 from rankwise.engine.solvers.trees import Gradient
 
 # Rows of a query beyond which its scores go on a grid, the points of it, and the most grades.
@@ -31,16 +30,23 @@ LONG, POINTS, MOST_GRADES = 4096, 512, 32
 
 
 def gradient_of(
-    relation: AllPairs | GivenPairs, loss: str, pair_weight: str, pool: Pool
+    relation: AllPairs | GivenPairs,
+    loss: str,
+    pair_weight: str,
+    pool: Pool,
+    counts: Indices | None = None,
 ) -> Gradient:
-    """Return what computes gradient, Hessian and loss at the scores of the relation."""
+    """Return what computes gradient, Hessian and loss at the scores of the relation.
+
+    ``counts`` (m,) says how many rows each row stands for, one by default.
+    """
     if isinstance(relation, GivenPairs):
         if loss == "logistic":
             return partial(_given_logistic, relation)
         return partial(_exponential, relation, relation.log_total)
     if loss == "exponential" and pair_weight != "ndcg":
         return partial(_exponential, relation, relation.log_total)
-    return PairSlopes(relation, loss == "logistic", pair_weight, pool)
+    return PairSlopes(relation, loss == "logistic", pair_weight, pool, counts)
 
 
 def _exponential(relation: AllPairs | GivenPairs, first_log: float) -> tuple[Floats, Floats, float]:
@@ -76,6 +82,21 @@ def _scale(g: Floats, h: Floats, starts: NDArray[Any], size: Floats, unit: Float
     h *= rows
 
 
+def best_gains(gains: Floats, reached: Indices, starts: Indices, worth: Floats) -> Floats:
+    """Return the largest discounted gain of each query, nan if all its gains are alike.
+
+    ``gains`` (m,) rise in a query, and row i has ``reached[i + 1] - reached[i]`` places.
+    """
+    query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    total = np.append(0.0, np.cumsum(worth))
+    last = reached[starts[1:]][query]
+    parts = gains * (total[last - reached[:-1]] - total[last - reached[1:]])
+    best = np.bincount(query, parts, minlength=len(starts) - 1)
+    ends = np.minimum(starts, len(gains) - 1)
+    alike = gains[ends[:-1]] == gains[np.maximum(starts[1:] - 1, 0)]
+    return np.where(alike | (np.diff(starts) == 0), np.nan, best)
+
+
 class PairSlopes:
     """Gradients pair by pair, O(n^2) for a query of n rows; past `LONG` rows on a grid of scores.
 
@@ -92,9 +113,18 @@ class PairSlopes:
     pair_weight : {"uniform", "magnitude", "ndcg"}
     pool : Pool
         Threads that share the queries.
+    counts : ndarray of shape (m,), default=None
+        How many places each row has in its list; one by default.
     """
 
-    def __init__(self, relation: AllPairs, logistic: bool, pair_weight: str, pool: Pool) -> None:
+    def __init__(
+        self,
+        relation: AllPairs,
+        logistic: bool,
+        pair_weight: str,
+        pool: Pool,
+        counts: Indices | None = None,
+    ) -> None:
         self.relation, self.logistic, self.pool = relation, logistic, pool
         self.kind = {"uniform": UNIFORM, "magnitude": MAGNITUDE, "ndcg": NDCG}[pair_weight]
         groups, starts, m = relation.groups, relation.starts, len(relation.s)
@@ -102,16 +132,19 @@ class PairSlopes:
         gains = np.repeat(relation.y if self.kind == NDCG else groups.y, sizes)
         if self.kind == NDCG:
             gains = np.exp2(gains) - 1.0
-        longest = int(np.diff(starts).max())
+        counts = np.ones(m, dtype=np.int64) if counts is None else counts
+        reached = np.append(0, np.cumsum(counts))
+        longest = int(np.diff(reached[starts]).max())
         self.worth = 1.0 / np.log2(np.arange(2, longest + 2))
         best = np.ones(len(starts) - 1)
         if self.kind == NDCG:
-            best_gains(gains, self.worth, starts, best)
+            best = best_gains(gains, reached, starts, self.worth)
         self.lists = Lists(
             starts=starts,
             higher=np.repeat(groups.starts[1:], sizes),
             a=groups.a,
             gains=gains,
+            counts=counts,
             best=best,
             discounts=np.zeros(m),
             spreads=np.zeros(m),

@@ -4,6 +4,7 @@ A round searches all features for the best cut, splits the rows by it, and steps
 features of all pairs in k groups of equal target and query, it costs O(n d + d bins k), with n rows
 on the smaller side of the last cut where histograms are kept, else all m of them.
 ``criterion="edge"`` costs O(m d) for any number of groups; P given pairs cost O(P d).
+`rankwise.engine.solvers.steps` has the steps of the p-norm push and of the smooth margin.
 """
 
 import math
@@ -17,6 +18,7 @@ from rankwise.engine.loops.boosting.bins import WIDTH, Dense, Part
 from rankwise.engine.loops.boosting.stumps import TIE, WIDE, Objective, Split, State, Wholes
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.boosting import AllPairs, Bins, GivenPairs, Tree, check_bins
+from rankwise.engine.solvers.steps import margin_step, push_step
 
 # Groups whose histograms are always fewer than the rows are worth.
 FEW_GROUPS = 32
@@ -38,13 +40,20 @@ class Rounds:
     magnitude = False
 
     def __init__(
-        self, relation: AllPairs | GivenPairs, bins: Bins, criterion: str, pool: Pool
+        self,
+        relation: AllPairs | GivenPairs,
+        bins: Bins,
+        criterion: str,
+        pool: Pool,
+        step: str = "exact",
     ) -> None:
         m = len(relation.s)
         check_bins(bins, m)
         self.pairs, self.bins, self.pool, self.criterion = relation, bins, pool, criterion
         self.objective = Objective(self.magnitude, criterion == "edge", relation.limit)
         self.first_log = relation.log_total
+        # the sum of the sizes of all steps, and whether they are to enlarge the smooth margin
+        self.length, self.for_margin = 0.0, step == "smooth-margin"
         self.found, self.n_rows = np.empty((len(bins.n_bins), 3)), m
         self.rows, self.h = np.arange(m, dtype=np.uint32), np.empty(m, dtype=np.uint8)
 
@@ -60,10 +69,11 @@ class Rounds:
             return None
         n_above = self.split(feature, int(cut), int(missing_above))
         picks_above = 2 * n_above <= self.n_rows
-        alpha = best_step(*self.weigh(picks_above), self.objective.limit)
+        alpha = self.choose_step(picks_above)
         if not abs(alpha) > 0:
             return None
         self.add_step(alpha, picks_above)
+        self.length += abs(alpha)
         above = missing_above if bins.missing[feature] else not picks_above
         return Tree(
             features=np.array([feature]),
@@ -83,6 +93,15 @@ class Rounds:
         """Let h be the base ranker of a cut; return how many rows are above it."""
         n_above = loops.split_rows(self.bins, feature, cut, missing_above, self.rows, self.h)
         return int(n_above)
+
+    def choose_step(self, picks_above: bool) -> float:
+        """Return how far to go along h; ``picks_above`` is as in `weigh`."""
+        (plus, minus), limit = self.weigh(picks_above), self.objective.limit
+        # of the sum over the pairs, not the mean: the loss is under 1 once all of them are right
+        log_sum = self.pairs.log_total - self.first_log + math.log(limit / 2)
+        if self.for_margin and log_sum < 0:
+            return margin_step(plus, minus, -log_sum, self.length, 0.5 * math.log(limit))
+        return best_step(plus, minus, limit)
 
     def weigh(self, picks_above: bool) -> tuple[float, float]:
         """Return the weight of the pairs that h puts in the right order, and in the wrong one.
@@ -122,11 +141,20 @@ class StumpRounds(Rounds):
         Whether the base ranker with the smallest Z is taken, or that with the largest edge.
     pool : Pool
         Threads that share the features.
+    step : {"exact", "smooth-margin"}, default="exact"
+        What a step makes best: the loss, or the smooth margin.
     """
 
-    def __init__(self, relation: AllPairs, bins: Bins, criterion: str, pool: Pool) -> None:
+    def __init__(
+        self,
+        relation: AllPairs,
+        bins: Bins,
+        criterion: str,
+        pool: Pool,
+        step: str = "exact",
+    ) -> None:
         self.magnitude, self.relation = relation.magnitude, relation
-        super().__init__(relation, bins, criterion, pool)
+        super().__init__(relation, bins, criterion, pool, step)
         n, m = len(relation.factors.group), len(relation.s)
         split = Split(
             h=self.h,
@@ -170,6 +198,23 @@ class StumpRounds(Rounds):
         cells = len(bins.n_bins) * len(state.wholes.unit) * self.hists.shape[3]
         self._share(search, entries + cells)
 
+    def choose_step(self, picks_above: bool) -> float:
+        """Return how far to go; see `Rounds`."""
+        relation, push = self.relation, self.relation.push
+        if push == 1.0:
+            return super().choose_step(picks_above)
+        plus, minus = self.weigh(picks_above)
+        step = best_step(plus, minus, self.objective.limit, push)
+        # A query has two slots, of the worse rows and of the better ones.
+        sums = self.state.split.sums.reshape(-1, 2, 2)
+        if len(sums) == 1:
+            return step
+        sides = (sums / relation.factors.sums.reshape(-1, 2, 1)).transpose(2, 1, 0)
+        above, below = sides if picks_above else sides[::-1]
+        share = relation.links.weight[relation.factors.group[1::2]]
+        cap = math.log(self.objective.limit) / (1.0 + push)
+        return push_step(above, below, share, push, cap)
+
     def weigh(self, picks_above: bool) -> tuple[float, float]:
         """Return plus and minus; see `Rounds`."""
         plus, minus = loops.weigh_split(self.state, picks_above, self.magnitude)
@@ -178,7 +223,7 @@ class StumpRounds(Rounds):
     def add_step(self, alpha: float, picks_above: bool) -> None:
         """Add a step; see `Rounds`."""
         loops.add_step(self.state, self.relation.s, alpha, picks_above)
-        self.travelled += abs(alpha)
+        self.travelled += self.relation.push * abs(alpha)
         if self.travelled > SPAN:
             self.relation.factors.stale[:], self.travelled = True, 0.0
         self.relation.follow()
@@ -188,8 +233,15 @@ class StumpRounds(Rounds):
 class PairRounds(Rounds):
     """Rounds of RankBoost on given pairs; parameters are those of `StumpRounds`."""
 
-    def __init__(self, relation: GivenPairs, bins: Bins, criterion: str, pool: Pool) -> None:
-        super().__init__(relation, bins, criterion, pool)
+    def __init__(
+        self,
+        relation: GivenPairs,
+        bins: Bins,
+        criterion: str,
+        pool: Pool,
+        step: str = "exact",
+    ) -> None:
+        super().__init__(relation, bins, criterion, pool, step)
         self.relation = relation
 
     def search(self) -> None:
@@ -215,11 +267,14 @@ class PairRounds(Rounds):
         self.relation.compute_weights()
 
 
-def best_step(plus: float, minus: float, limit: float) -> float:
-    """Return the step of least loss, whose size is at most half the logarithm of the limit."""
-    cap = 0.5 * math.log(limit)
+def best_step(plus: float, minus: float, limit: float, push: float = 1.0) -> float:
+    """Return the step of least loss, whose size is at most the logarithm of the limit / (1 + p).
+
+    With a push of p, it is that of a single query.
+    """
+    cap = math.log(limit) / (1.0 + push)
     if plus > 0 and minus > 0:
-        return min(max(0.5 * (math.log(plus) - math.log(minus)), -cap), cap)
+        return min(max((math.log(plus) - math.log(minus)) / (1.0 + push), -cap), cap)
     if plus > 0:
         return cap
     return -cap if minus > 0 else 0.0

@@ -52,6 +52,7 @@ from rankwise.testing.oracles._pairs import (
     pair_hessian,
     pair_loss,
     pair_weights,
+    pnorm_push,
     rankboost,
 )
 from rankwise.testing.oracles._taste import (
@@ -97,6 +98,7 @@ __all__ = [
     "pair_hessian",
     "pair_loss",
     "pair_weights",
+    "pnorm_push",
     "prank",
     "quicksort",
     "rankboost",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 
 
 def pair_weights(
@@ -157,6 +158,7 @@ def rankboost(
     *,
     criterion: str = "loss",
     n_pairs: int | None = None,
+    step: str = "exact",
     ties: list[NDArray[np.bool_]] | None = None,
     tol: float = 1e-10,
 ) -> Iterator[BoostingRound]:
@@ -164,38 +166,113 @@ def rankboost(
 
     Base rankers are ``x > cut`` for each cut between two values of a feature, with missing values
     on either side, and being there at all. ``n_pairs`` caps the step; by default it is counted.
+    ``step="smooth-margin"`` looks for the largest -log(n_pairs loss) / sum |alpha| once that is
+    positive.
     Of base rankers that are as good but for ``tol``, round t takes ``ties[t]`` if that is one.
     """
     rows, D = np.asarray(X, dtype=np.float64), np.asarray(weights, dtype=np.float64)
-    cap = np.log(2 * (np.count_nonzero(D) if n_pairs is None else n_pairs)) / 2
+    P = np.count_nonzero(D) if n_pairs is None else n_pairs
+    cap, rankers = np.log(2 * P) / 2, _base_rankers(rows)
+    D = D / D.sum()
+    loss, length = 1.0, 0.0
+    for t in range(n_rounds):
+        chosen_by, steps, zs = [], [], []
+        for _, h in rankers:
+            plus, minus = D[np.ix_(~h, h)].sum(), D[np.ix_(h, ~h)].sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                alpha = 0.0 if plus == minus else np.clip(np.log(plus / minus) / 2, -cap, cap)
+            z = 1 - plus - minus + plus * np.exp(-alpha) + minus * np.exp(alpha)
+            chosen_by.append(z if criterion == "loss" else -abs(plus - minus))
+            steps.append(alpha)
+            zs.append(z)
+        best = _chosen(chosen_by, rankers, None if ties is None else ties[t], tol)
+        (feature, h), alpha, z = rankers[best], steps[best], zs[best]
+        above = 1.0 * h[None, :] - 1.0 * h[:, None]
+        if step == "smooth-margin" and P * loss < 1:
+            now = D, P * loss, length
+
+            def margin(alpha: float, above: Any = above, now: Any = now) -> float:
+                D, F, length = now
+                total = F * (D * np.exp(-alpha * above)).sum()
+                return float(-np.log(total) / (length + abs(alpha)))
+
+            alpha = max((_lowest(lambda a: -margin(a), *ends) for ends in ((-cap, 0), (0, cap))),
+                        key=margin)  # fmt: skip
+            z = (D * np.exp(-alpha * above)).sum()
+        loss, length = loss * z, length + abs(alpha)
+        yield BoostingRound(feature, h, alpha, z, loss)
+        D = D * np.exp(-alpha * above)
+        D = D / D.sum()
+
+
+def pnorm_push(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_rounds: int,
+    *,
+    push: float,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ties: list[NDArray[np.bool_]] | None = None,
+    tol: float = 1e-10,
+) -> Iterator[BoostingRound]:
+    """Run the p-norm push on the pairs themselves, with base rankers as in `rankboost`.
+
+    It is the sum over the negatives of the sum over the positives of their query of exp(s_i - s_j),
+    to the power of ``push``. Each round takes the base ranker with the steepest logarithm of it,
+    and the step by which it is least.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    pairs = pair_weights(y, one_sided=True, qid=qid) > 0
+    a = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, float)
+    s, rankers = np.zeros(len(rows)), _base_rankers(rows)
+    cap = np.log(2 * pairs.sum()) / (1 + push)
+
+    def log_loss(s: NDArray[np.float64]) -> float:
+        inner = (pairs * a[None, :] * np.exp(s[:, None] - s[None, :])).sum(axis=1)
+        return float(np.log(a @ inner**push))
+
+    first = before = log_loss(s)
+    for t in range(n_rounds):
+        terms = pairs * a[None, :] * np.exp(s[:, None] - s[None, :])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            outer = np.where(pairs.any(axis=1), a * terms.sum(axis=1) ** (push - 1), 0.0)
+        D = outer[:, None] * terms
+        D = D / D.sum()
+        edges = [-abs(D[np.ix_(~h, h)].sum() - D[np.ix_(h, ~h)].sum()) for _, h in rankers]
+        feature, h = rankers[_chosen(edges, rankers, None if ties is None else ties[t], tol)]
+        alpha = _lowest(lambda alpha, s=s, h=h: log_loss(s + alpha * h), -cap, cap)  # type: ignore[misc]
+        s = s + alpha * h
+        after = log_loss(s)
+        yield BoostingRound(feature, h, alpha, np.exp(after - before), np.exp(after - first))
+        before = after
+
+
+def _base_rankers(rows: NDArray[np.float64]) -> list[tuple[int, NDArray[np.bool_]]]:
+    """Return the features and values of all base rankers."""
     rankers = []
     for feature, x in enumerate(rows.T):
         values = np.unique(x[~np.isnan(x)])
         for low in values[:-1]:
             rankers += [(feature, x > low), (feature, ~(x <= low))]
         rankers.append((feature, ~np.isnan(x)))
-    D = D / D.sum()
-    loss = 1.0
-    for t in range(n_rounds):
-        chosen_by, steps, zs = [], [], []
-        for _, h in rankers:
-            plus, minus = D[np.ix_(~h, h)].sum(), D[np.ix_(h, ~h)].sum()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = 0.0 if plus == minus else np.clip(np.log(plus / minus) / 2, -cap, cap)
-            z = 1 - plus - minus + plus * np.exp(-step) + minus * np.exp(step)
-            chosen_by.append(z if criterion == "loss" else -abs(plus - minus))
-            steps.append(step)
-            zs.append(z)
-        best = int(np.argmin(chosen_by))
-        for other, (_, h) in enumerate(rankers):
-            tied = ties is not None and np.array_equal(h, ties[t])
-            if tied and chosen_by[other] <= min(chosen_by) + tol:
-                best = other
-        feature, h = rankers[best]
-        loss *= zs[best]
-        yield BoostingRound(feature, h, steps[best], zs[best], loss)
-        D = D * np.exp(-steps[best] * (1.0 * h[None, :] - 1.0 * h[:, None]))
-        D = D / D.sum()
+    return rankers
+
+
+def _chosen(values: list[float], rankers: list[Any], tie: Any, tol: float) -> int:
+    """Return the number of the base ranker with the least value, or of a tied one."""
+    best = int(np.argmin(values))
+    for other, (_, h) in enumerate(rankers):
+        if tie is not None and np.array_equal(h, tie) and values[other] <= min(values) + tol:
+            best = other
+    return best
+
+
+def _lowest(function: Any, low: float, high: float) -> float:
+    """Return where a function of one number is least, which falls and then rises."""
+    found = minimize_scalar(function, bounds=(low, high), options={"xatol": 1e-11})
+    ends = [low, float(found.x), high]
+    return min(ends, key=function)
 
 
 def adaboost(

@@ -55,7 +55,10 @@ def bin_rows(X, places, first, last, edges, codes, missing):
     d = X.shape[1]
     # Rows are read whole and in turn, and a few at a time stay in the cache.
     few = np.empty((d, max(1, min(last - first, TILE // d))))
-    where, found = np.empty(few.shape[1], np.int32), np.zeros((few.shape[1], WIDTH), codes.dtype)
+    where, found = np.empty(few.shape[1], np.int32), np.empty((few.shape[1], WIDTH), codes.dtype)
+    for i in range(few.shape[1]):
+        for k in range(WIDTH):
+            found[i, k] = 0
     for begin in range(first, last, few.shape[1]):
         n = min(few.shape[1], last - begin)
         for i in range(n):
@@ -108,9 +111,10 @@ def find_tables(edges, starts, first, last):
     Halves can't overflow when they are subtracted.
     """
     cells = np.empty((last - first, CELLS + 1), dtype=np.int32)
-    low, scale = np.zeros(last - first), np.zeros(last - first)
+    low, scale = np.empty(last - first), np.empty(last - first)
     for f in range(first, last):
         k, begin, end = f - first, starts[f], starts[f + 1] - 1
+        low[k] = scale[k] = 0.0
         if end - begin > 1:
             low[k] = 0.5 * edges[begin]
             scale[k] = CELLS / max(0.5 * edges[end - 1] - low[k], 1e-290)
@@ -123,7 +127,7 @@ def find_tables(edges, starts, first, last):
     return cells, low, scale
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def _place(values, edges, cells, low, scale, where, out):
     """Fill ``out`` (n,) with the number of edges below each value; return whether one is missing.
 

@@ -24,6 +24,7 @@ class Lists(NamedTuple):
     - ``starts`` (n_queries + 1,): where each begins;
     - ``higher`` (m,): where the rows of a higher target than a row's begin in its query;
     - ``a`` (m,): row weights; ``gains`` (m,): what targets are worth;
+    - ``counts`` (m,): how many places a row has;
     - ``best`` (n_queries,): the largest discounted gain of each query; nan if it has no pair;
     - ``discounts``, ``spreads`` (m,): what a row's place is worth at its score, the mean if others
       have the same; and the mean difference of two places of those, 0 if there is one.
@@ -33,6 +34,7 @@ class Lists(NamedTuple):
     higher: np.ndarray
     a: np.ndarray
     gains: np.ndarray
+    counts: np.ndarray
     best: np.ndarray
     discounts: np.ndarray
     spreads: np.ndarray
@@ -43,22 +45,22 @@ def fill_discounts(rows, ordered, starts, worth, lists):
     """Fill the discounts and spreads.
 
     ``rows`` (m,) are those of each query by rising score, ``ordered`` (m,) their scores, and
-    ``worth`` (m,) falls with the place, the best one first.
+    ``worth`` (any,) falls with the place, the best one first.
     """
     for q in range(starts.shape[0] - 1):
-        stop = starts[q + 1]
-        i = stop - 1
+        i, place = starts[q + 1] - 1, 0
         while i >= starts[q]:
-            end, total, spread = i, 0.0, 0.0
+            end, n, total, spread = i, 0, 0.0, 0.0
             while i >= starts[q] and ordered[i] == ordered[end]:
-                total += worth[stop - 1 - i]
+                n += lists.counts[rows[i]]
                 i -= 1
-            n = end - i
             for t in range(n):
-                spread += (n - 1 - 2 * t) * worth[stop - 1 - end + t]
-            for t in range(n):
-                lists.discounts[rows[end - t]] = total / n
-                lists.spreads[rows[end - t]] = 2.0 * spread / max(n * (n - 1), 1)
+                total += worth[place + t]
+                spread += (n - 1 - 2 * t) * worth[place + t]
+            for t in range(i + 1, end + 1):
+                lists.discounts[rows[t]] = total / n
+                lists.spreads[rows[t]] = 2.0 * spread / max(n * (n - 1), 1)
+            place += n
 
 
 @compiled(error_model="numpy", fastmath=FAST)
@@ -71,10 +73,10 @@ def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
     longest = 0
     for q in range(first, last):
         longest = max(longest, lists.starts[q + 1] - lists.starts[q])
-    u, weights, bent = np.empty(longest), np.empty(longest), np.empty(longest)
+    u, weights = np.empty(longest), np.empty(longest)
     for q in range(first, last):
         start, stop = lists.starts[q], lists.starts[q + 1]
-        g, h, a = out[0, start:stop], out[1, start:stop], lists.a[start:stop]
+        g, h = out[0, start:stop], out[1, start:stop]
         low, top = np.inf, -np.inf
         for i in range(stop - start):
             g[i] = h[i] = 0.0
@@ -86,52 +88,49 @@ def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
             # from here on, only the rows of a higher target
             at = lists.higher[start + i]
             n, mine = stop - at, u[i]
-            others, their_a = u[at - start : stop - start], a[at - start :]
+            others = u[at - start : stop - start]
             if top - low > SPAN:
                 mine = 1.0
                 for j in range(n):
                     others[j] = np.exp(min(max(s[at + j] - s[start + i], -SPAN), SPAN))
-            weigh(lists, q, start + i, kind, weights)
-            total = slope = curve = 0.0
-            for j in range(n):
-                weights[j] *= a[i] * their_a[j]
-                total += weights[j]
+            sums[q, 1] += weigh(lists, q, start + i, kind, weights)
+            their_g, their_h = g[at - start :], h[at - start :]
+            slope = curve = 0.0
             if logistic:
                 for j in range(n):
                     wrong = mine / (mine + others[j])
-                    bent[j] = weights[j] * wrong * (1.0 - wrong)
-                    weights[j] *= wrong
+                    pull = weights[j] * wrong
+                    their_g[j] -= pull
+                    their_h[j] += pull * (1.0 - wrong)
+                    slope += pull
+                    curve += pull * (1.0 - wrong)
             else:
                 for j in range(n):
-                    weights[j] *= mine / others[j]
-                    bent[j] = weights[j]
-            their_g, their_h = g[at - start :], h[at - start :]
-            for j in range(n):
-                their_g[j] -= weights[j]
-                slope += weights[j]
-            for j in range(n):
-                their_h[j] += bent[j]
-                curve += bent[j]
+                    pull = weights[j] * (mine / others[j])
+                    their_g[j] -= pull
+                    their_h[j] += pull
+                    slope += pull
+                curve = slope
             g[i] += slope
             h[i] += curve
             sums[q, 0] += slope
-            sums[q, 1] += total
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(inner=True, error_model="numpy", fastmath=FAST)
 def weigh(lists, q, i, kind, out):
-    """Fill the weights ``out`` of the pairs of row i of query q and its better rows."""
-    at, stop = lists.higher[i], lists.starts[q + 1]
-    gains, discounts = lists.gains[at:stop], lists.discounts[at:stop]
+    """Fill the weights ``out`` of the pairs of row i of query q and its better rows; sum them."""
+    at, stop, mine = lists.higher[i], lists.starts[q + 1], lists.a[i]
+    gains, discounts, a = lists.gains[at:stop], lists.discounts[at:stop], lists.a[at:stop]
     gain, discount, spread = lists.gains[i], lists.discounts[i], lists.spreads[i]
-    if kind == UNIFORM:
-        for j in range(stop - at):
-            out[j] = 1.0
-        return
-    for j in range(stop - at):
-        out[j] = gains[j] - gain
+    total = 0.0
     if kind == NDCG:
-        scale = 1.0 / lists.best[q]
+        scale = mine / lists.best[q]
         for j in range(stop - at):
             far = abs(discounts[j] - discount)
-            out[j] *= scale * (far if far > 0.0 else spread)
+            out[j] = scale * a[j] * (gains[j] - gain) * (far if far > 0.0 else spread)
+            total += out[j]
+    else:
+        for j in range(stop - at):
+            out[j] = mine * a[j] * (gains[j] - gain if kind == MAGNITUDE else 1.0)
+            total += out[j]
+    return total

@@ -81,7 +81,7 @@ class State(NamedTuple):
     rows: np.ndarray
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def judge(plus, minus, n_bins, objective, out):
     """Fill ``out`` with what each of the n_bins cuts is judged by: less is better.
 
@@ -100,7 +100,7 @@ def judge(plus, minus, n_bins, objective, out):
             out[p] = 1.0 - right - wrong + (capped if high > limit * low else free)
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def choose(values, n_bins, side, best):
     """Let ``best`` be (value, position of the cut, side of the missing) if one here is better."""
     for p in range(n_bins):
@@ -126,17 +126,14 @@ def search_slots(bins, first, last, state, objective, hists, out):
     """
     factors, links, wholes = state.factors, state.links, state.wholes
     stride = hists.shape[3]
-    low, gap = np.empty((2, WIDTH, stride)), np.empty((2, WIDTH, stride))
-    plus, minus = np.empty((2, WIDTH, stride)), np.empty((2, WIDTH, stride))
-    share, values = np.empty(stride), np.empty(stride)
+    # of each side of the missing and each feature: low, gap, plus and minus
+    sums, share = np.empty((2, WIDTH, 4, stride)), np.empty(stride)
     whole = gaps = 0.0
     for b in range(first, last):
         begin, end = WIDTH * b, min(WIDTH * b + WIDTH, bins.n_bins.shape[0])
-        for side in range(2):
-            for k in range(WIDTH):
-                for p in range(stride):
-                    low[side, k, p] = gap[side, k, p] = 0.0
-                    plus[side, k, p] = minus[side, k, p] = 0.0
+        cells = sums.reshape(-1)
+        for p in range(cells.shape[0]):
+            cells[p] = 0.0
         for q in range(factors.group.shape[0]):
             g, is_better = factors.group[q], factors.sign[q] == BETTER
             hist = hists[b % hists.shape[0], q % hists.shape[1]]
@@ -148,8 +145,7 @@ def search_slots(bins, first, last, state, objective, hists, out):
                 n_bins, k = bins.n_bins[f], f - begin
                 for side in range(1 + bins.missing[f]):
                     fill_below(hist[k], n_bins, side, 1.0 / max(wholes.total[q], 1), share)
-                    x, z = low[side, k], gap[side, k]
-                    right, wrong = plus[side, k], minus[side, k]
+                    x, z, right, wrong = _four(sums[side, k])
                     if is_better and objective.magnitude:
                         for p in range(n_bins):
                             z[p] += step * x[p]
@@ -170,16 +166,22 @@ def search_slots(bins, first, last, state, objective, hists, out):
             n_bins, k = bins.n_bins[f], f - begin
             out[f, 0] = np.inf
             for side in range(1 + bins.missing[f]):
-                judge(plus[side, k], minus[side, k], n_bins, objective, values)
-                choose(values, n_bins, side, out[f])
+                _, _, right, wrong = _four(sums[side, k])
+                judge(right, wrong, n_bins, objective, share)
+                choose(share, n_bins, side, out[f])
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
+def _four(rows):
+    return rows[0], rows[1], rows[2], rows[3]
+
+
+@compiled(inner=True, error_model="numpy")
 def _link(links, g):
     return links.ratio[g], links.rise[g], links.step[g], links.weight[g]
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def add_slot(bins, begin, end, state, q, hist):
     """Add what slot q adds to the histograms of features begin to end."""
     g, first, split = state.factors.group[q], state.factors.first[q], state.split
@@ -195,7 +197,7 @@ def add_slot(bins, begin, end, state, q, hist):
     add_part(bins, begin, end, Part(rows, values, start, state.wholes.total[q : q + 1]), hist)
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def fill_below(hist, n_bins, side, unit, share):
     """Fill ``share`` with the sums of a histogram ``hist`` (stride,) below each cut, times unit.
 
@@ -285,7 +287,7 @@ def weigh_sides(factors, links, sums, picks_above, magnitude):
     return plus, minus
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def add_exactly(values, first, picked, unit):
     """Return the sum of ``values`` at first + ``picked`` (n,), as `sum_of` takes it."""
     high, low = np.int64(0), np.int64(0)
@@ -297,7 +299,7 @@ def add_exactly(values, first, picked, unit):
     return high, low
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def _sum_sides(state, q):
     """Fill in the sums of the factors of slot q that are picked, and of the others."""
     factors, wholes, split = state.factors, state.wholes, state.split

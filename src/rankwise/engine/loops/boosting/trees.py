@@ -94,7 +94,7 @@ def search_children(bins, first, last, small, large, rule, out):
             search_node(cells, n_bins, bins.missing[f], large.total, rule, room, out[1, f])
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def search_node(hist, n_bins, missing, total, rule, room, best):
     """Let ``best`` be (gain, cut, side of the missing) of a feature, from ``hist`` (stride, 2).
 

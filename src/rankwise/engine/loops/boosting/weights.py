@@ -13,6 +13,10 @@ them, the next one is ratio x + rise.
 
 Sums over rows are taken in whole numbers, two for each, so they are the same in any order of the
 rows, and those of parts of the rows add up.
+
+A push of p makes the worse factors :math:`a e^{p s}`, and a query's sum of the better ones count to
+the power of p. Then the total is that of the p-norm push, and D its gradient; queries have at most
+two groups.
 """
 
 from typing import NamedTuple
@@ -21,8 +25,8 @@ import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
 
-# The signs of the slots of worse and of better rows, and their columns.
-WORSE, BETTER = 1, -1
+# The signs of the slots of worse and of better rows; with a push, the former is times that.
+WORSE, BETTER = 1.0, -1.0
 # The most that the first whole number of a sum may be, and parts of 1 that the second one counts.
 MOST, FINE = 2.0**61, 2.0**28
 
@@ -80,13 +84,13 @@ class Links(NamedTuple):
     weight: np.ndarray
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def sum_of(high, low, unit):
     """Return a sum whose terms, times unit, are ``high`` in whole and ``low`` in parts of 1."""
     return (np.float64(high) + np.float64(low) * (1.0 / FINE)) / unit
 
 
-@compiled(error_model="numpy")
+@compiled(inner=True, error_model="numpy")
 def fill_factors(a, s, sign, top, unit, values):
     """Fill the factors ``values`` (n,) of rows of a slot in units of e^top.
 
@@ -120,11 +124,13 @@ def compute_factors(groups, s, factors):
 
 
 @compiled(error_model="numpy")
-def fill_links(groups, factors, magnitude, links):
+def fill_links(groups, factors, magnitude, push, links):
     """Fill the links; return the logarithm of the total weight of the pairs."""
-    n, logs = groups.y.shape[0], np.zeros((2, groups.y.shape[0]))
+    n, logs = groups.y.shape[0], np.empty((2, groups.y.shape[0]))
+    for g in range(n):
+        logs[0, g] = logs[1, g] = 0.0
     for q in range(factors.group.shape[0]):
-        way = 0 if factors.sign[q] == WORSE else 1
+        way = 1 if factors.sign[q] == BETTER else 0
         logs[way, factors.group[q]] = factors.shift[q] + np.log(factors.sums[q])
     lower = gaps = 0.0
     peak, top = -np.inf, -np.inf
@@ -136,7 +142,7 @@ def fill_links(groups, factors, magnitude, links):
             continue
         step = groups.y[g] - groups.y[g - 1]
         gaps += step * lower
-        exponent = peak + logs[1, g]
+        exponent = peak + push * logs[1, g]
         links.step[g], links.weight[g] = step, exponent
         top = max(top, exponent + np.log(gaps if magnitude else lower))
         higher = max(peak, logs[0, g])

@@ -15,7 +15,7 @@ MOST = 32
 """More targets than these are left to `rankwise.engine.loops.pairs.dominance`."""
 
 
-@compiled
+@compiled(inner=True)
 def _code(value, levels, k):
     """Return the last of k levels that is not above the value, 0 if all are."""
     code = 0
