@@ -44,6 +44,13 @@ def find_client(client: Any) -> Any:
         return None
 
 
+def say_dashboard(client: Any) -> None:
+    """Log where a cluster shows its progress."""
+    link = getattr(client, "dashboard_link", None)
+    if link:
+        logger.info("the cluster's dashboard: %s", link)
+
+
 class _Sealed:
     """A value that Dask shall not look into."""
 
@@ -208,6 +215,7 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> Clust
     """Return the parts of a collection of Dask, of delayed frames or of Parquet for workers."""
     dask = import_dask()
     client = find_client(client)
+    say_dashboard(client)
     X, sizes = raw.X, None
     if isinstance(X, str | Path):
         pieces = find_pieces(X, raw, bytes_of(memory_limit), width)

@@ -63,7 +63,9 @@ class Traffic:
         try:
             yield
         finally:
-            self.seconds += perf_counter() - begin
+            seconds = perf_counter() - begin
+            self.seconds += seconds
+            logger.debug("pass %d over the rows took %.3g s", self.passes, seconds)
 
 
 class Kept:
