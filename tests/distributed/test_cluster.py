@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from rankwise.comparison._compare import run_jobs
 from rankwise.comparison._trials import Trials
+from rankwise.distributed import _cluster, fit, predict, rank
 from rankwise.distributed import cluster as connect
-from rankwise.distributed import fit, predict, rank
 from rankwise.distributed._cluster import ClusterParts
 from rankwise.distributed._jobs import on_cluster
 from rankwise.magnitude import MPRank, SVRank
@@ -153,6 +153,7 @@ class TestLost:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ClusterParts, "_compute", kill_in_between)
+            patch.setattr(_cluster, "_LARGE", 0)  # values are lost with the worker, too
             found = fit(clone(model), *lazy, client=client)
         assert killed
         alone = clone(model).set_params(**_exact(model)).fit(X, y)

@@ -241,11 +241,15 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> Clust
     return ClusterParts(parts, raw, client)
 
 
+def _is_lazy(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in {"dask", "dask_expr", "distributed"}
+
+
 def _columns(value: Any, name: str, n: int, sizes: Any) -> list[Any]:
     """Return a column part by part."""
     if value is None or isinstance(value, str):
         return [_Sealed(value)] * n
-    if isinstance(value, list | tuple) and len(value) == n and hasattr(value[0], "dask"):
+    if isinstance(value, list | tuple) and len(value) == n and all(map(_is_lazy, value)):
         return list(value)
     if hasattr(value, "to_delayed"):
         if sizes is not None and hasattr(value, "rechunk") and value.chunks[0] != sizes:
