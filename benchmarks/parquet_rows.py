@@ -61,7 +61,11 @@ def write_rows(folder: Path, rows: int) -> None:
         columns = {f"x{j:02}": X[:, j].copy() for j in range(FEATURES)}
         table = arrow.table({**columns, "grade": y, "query": qid})
         parquet.write_table(
-            table, folder / f"{n:04}.parquet", row_group_size=GROUP_ROWS, compression="none"
+            table,
+            folder / f"{n:04}.parquet",
+            row_group_size=GROUP_ROWS,
+            compression="none",
+            use_dictionary=False,
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
-from rankwise.distributed import fit
+from rankwise.distributed import _support_vectors, fit
 from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._machine import bytes_of
 from rankwise.magnitude import MPRank
@@ -188,6 +188,12 @@ class TestFiles:
     def test_limits(self, limit):
         with pytest.raises(ValueError, match="memory_limit="):
             bytes_of(limit)
+
+    def test_a_limit_that_is_too_small_for_the_rows(self, monkeypatch):
+        monkeypatch.setattr(_support_vectors, "_ROW_BYTES", 10**7)
+        X, y = rows()
+        with pytest.raises(ValueError, match="memory_limit must be at least 1 GB"):
+            fit(RankSVM(), X, y, memory_limit="500MB")
 
     def test_units(self):
         texts = ["4GB", "4 gb", "4000MB", "4e9"[:1] + "000000000"]

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,8 +13,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankwise.distributed import fit, predict, rank
+from rankwise.comparison._compare import run_jobs
+from rankwise.comparison._trials import Trials
+from rankwise.distributed import _cluster, fit, predict, rank
+from rankwise.distributed import cluster as connect
 from rankwise.distributed._cluster import ClusterParts
+from rankwise.distributed._jobs import on_cluster
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.pairwise import RankSVM
@@ -106,14 +111,17 @@ def test_a_bad_row_is_named(client):
         fit(RankSVM(), *lazy, client=client)
 
 
-@pytest.mark.usefixtures("client")
-def test_joblib_on_the_cluster():
-    import joblib
-
+def test_joblib_on_the_cluster(cluster):
     X, y, _, _ = table()
     search = GridSearchCV(MPRank(), {"C": [0.1, 1.0, 10.0]}, cv=3)
-    with joblib.parallel_config("dask"):
+    with connect(cluster.scheduler_address) as client:
+        assert on_cluster()
         found = clone(search).fit(X, y)
+        jobs = {name: partial(Trials, name, failure="none") for name in "ab"}
+        trials = run_jobs(jobs, 60, 1, lambda _: None)
+        assert client.status == "running"
+    assert not on_cluster()
+    assert {name: tried.failure for name, tried in trials.items()} == {"a": "none", "b": "none"}
     alone = clone(search).fit(X, y)
     np.testing.assert_array_equal(
         found.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
@@ -145,6 +153,7 @@ class TestLost:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ClusterParts, "_compute", kill_in_between)
+            patch.setattr(_cluster, "_LARGE", 0)  # values are lost with the worker, too
             found = fit(clone(model), *lazy, client=client)
         assert killed
         alone = clone(model).set_params(**_exact(model)).fit(X, y)

@@ -264,16 +264,16 @@ def _check_rows(X: Any, *, missing: bool) -> None:
 
 
 def _check_targets(y: NDArray[Any]) -> None:
+    row = None
     if y.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(y))
-    else:
-        bad = np.array([i for i in range(len(y)) if any_missing(y[i : i + 1])][:1], dtype=int)
-        if y.dtype.kind not in "OT":
-            bad = bad[:0]
-    if len(bad):
+        row = int(bad[0]) if len(bad) else None
+    elif any_missing(y):
+        row = next(i for i in range(len(y)) if any_missing(y[i : i + 1]))
+    if row is not None:
         raise ValueError(
-            f"y contains {y[bad[0]]} (row {bad[0]}): a row without a target can't be learned from; "
-            "drop it"
+            f"y contains {y[row]} (row {row}): a row without a target can't be learned from; drop "
+            "it"
         )
 
 

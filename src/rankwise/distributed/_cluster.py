@@ -44,6 +44,13 @@ def find_client(client: Any) -> Any:
         return None
 
 
+def say_dashboard(client: Any) -> None:
+    """Log where a cluster shows its progress."""
+    link = getattr(client, "dashboard_link", None)
+    if link:
+        logger.info("the cluster's dashboard: %s", link)
+
+
 class _Sealed:
     """A value that Dask shall not look into."""
 
@@ -208,6 +215,7 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> Clust
     """Return the parts of a collection of Dask, of delayed frames or of Parquet for workers."""
     dask = import_dask()
     client = find_client(client)
+    say_dashboard(client)
     X, sizes = raw.X, None
     if isinstance(X, str | Path):
         pieces = find_pieces(X, raw, bytes_of(memory_limit), width)
@@ -233,11 +241,15 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> Clust
     return ClusterParts(parts, raw, client)
 
 
+def _is_lazy(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in {"dask", "dask_expr", "distributed"}
+
+
 def _columns(value: Any, name: str, n: int, sizes: Any) -> list[Any]:
     """Return a column part by part."""
     if value is None or isinstance(value, str):
         return [_Sealed(value)] * n
-    if isinstance(value, list | tuple) and len(value) == n and hasattr(value[0], "dask"):
+    if isinstance(value, list | tuple) and len(value) == n and all(map(_is_lazy, value)):
         return list(value)
     if hasattr(value, "to_delayed"):
         if sizes is not None and hasattr(value, "rechunk") and value.chunks[0] != sizes:

@@ -6,16 +6,15 @@ from typing import Any
 
 import joblib
 
-from rankwise.distributed._cluster import import_dask
-from rankwise.distributed._parts import logger
+from rankwise.distributed._cluster import import_dask, say_dashboard
 
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Any]:
     """Connect to a scheduler, and let joblib use its workers; None: neither.
 
-    Grid searches, `rankwise.recommend.fit_many`, `rankwise.comparison.compare` and the experiments
-    then run there. The link of the dashboard is logged, to the logger ``rankwise.distributed``.
+    Grid searches, `rankwise.comparison.compare` and the experiments then run there. The link of the
+    dashboard is logged, to the logger ``rankwise.distributed``.
 
     Parameters
     ----------
@@ -31,8 +30,7 @@ def cluster(address: str | None) -> Iterator[Any]:
         return
     distributed = import_dask("distributed")
     with distributed.Client(address, timeout=10) as client, joblib.parallel_config("dask"):
-        if client.dashboard_link:
-            logger.info("the cluster's dashboard: %s", client.dashboard_link)
+        say_dashboard(client)
         yield client
 
 

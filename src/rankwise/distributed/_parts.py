@@ -63,7 +63,9 @@ class Traffic:
         try:
             yield
         finally:
-            self.seconds += perf_counter() - begin
+            seconds = perf_counter() - begin
+            self.seconds += seconds
+            logger.debug("pass %d over the rows took %.3g s", self.passes, seconds)
 
 
 class Kept:
@@ -89,6 +91,8 @@ class Parts(ABC):
         How many there are.
     has_queries : bool
         Whether a qid was given.
+    limit : int or None
+        Bytes of memory that a fit should stay within; None: nobody said.
     traffic : Traffic
         What was moved so far.
     rows : list of int
@@ -111,6 +115,7 @@ class Parts(ABC):
     def __init__(self, n_parts: int, given: Raw) -> None:
         self.n_parts = n_parts
         self.has_queries = given.qid is not None
+        self.limit: int | None = None
         self.traffic = Traffic()
         self._checked = False
         self._transformers: tuple[Any, ...] = ()

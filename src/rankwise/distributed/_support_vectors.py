@@ -28,6 +28,8 @@ Vector = NDArray[np.float64]
 Anchor = Vector | None
 
 _ROWS = 8192
+# What the driver holds of each row: targets, scores, slopes, and what sorts them.
+_ROW_BYTES = 100
 
 
 def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
@@ -47,6 +49,12 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
         )
     parts.persist()
     told = [each for each in parts.map(_targets) if each is not None]
+    if parts.limit is not None and parts.n_rows * _ROW_BYTES > parts.limit:
+        raise ValueError(
+            f"{name} sorts the scores of all {parts.n_rows} rows, for which it holds some "
+            f"{_ROW_BYTES} bytes of each: memory_limit must be at least "
+            f"{parts.n_rows * _ROW_BYTES / 1e9:.3g} GB, or fit some of the rows"
+        )
     y = np.concatenate([each[0] for each in told])
     codes, n_queries, weight = None, 1, None
     if "qid" in parts.kinds:
