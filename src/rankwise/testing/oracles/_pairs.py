@@ -241,7 +241,7 @@ def pnorm_push(
         D = D / D.sum()
         edges = [-abs(D[np.ix_(~h, h)].sum() - D[np.ix_(h, ~h)].sum()) for _, h in rankers]
         feature, h = rankers[_chosen(edges, rankers, None if ties is None else ties[t], tol)]
-        alpha = _lowest(lambda alpha, s=s, h=h: log_loss(s + alpha * h), -cap, cap)  # type: ignore[misc]
+        alpha = _lowest(lambda alpha, s=s, h=h: log_loss(s + alpha * h), -cap, cap)
         s = s + alpha * h
         after = log_loss(s)
         yield BoostingRound(feature, h, alpha, np.exp(after - before), np.exp(after - first))
