@@ -199,7 +199,7 @@ class ArraySource(Source):
             raise ValueError(f"X must have a row for each sample, but it is {shortened(X)}")
         if raw.features is not None:
             raise ValueError("columns names features, but X is an array, which has no names")
-        columns = {}
+        columns: dict[str, Any] = {}
         for name, value in raw.columns().items():
             if value is None:
                 continue
