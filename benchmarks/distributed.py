@@ -108,7 +108,10 @@ def peer(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
     else:
         qid = array.from_array(np.arange(sum(sizes)) // 100, chunks=(sizes,))
         model = load("xgboost.dask.DaskXGBRanker")(
-            n_estimators=100, tree_method="hist", objective="rank:pairwise"
+            n_estimators=100,
+            tree_method="hist",
+            objective="rank:pairwise",
+            allow_group_split=True,
         )
         model.client = client
         model.fit(X, y, qid=qid)
