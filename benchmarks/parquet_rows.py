@@ -23,7 +23,7 @@ from benchmarks.report import append, console, describe
 FEATURES, GRADES, FILE_ROWS, GROUP_ROWS = 50, 5, 1_000_000, 250_000
 GB = 10**9
 TOLD = 100_000
-MODELS = {
+MODELS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "MPRank": ("rankwise.magnitude.MPRank", {}, False),
     "MPRank, 1,000 queries": ("rankwise.magnitude.MPRank", {}, True),
     "RankSVM": ("rankwise.pairwise.RankSVM", {}, False),

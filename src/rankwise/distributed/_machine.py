@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 from scipy import sparse
@@ -197,7 +199,7 @@ class ArraySource(Source):
             raise ValueError(f"X must have a row for each sample, but it is {shortened(X)}")
         if raw.features is not None:
             raise ValueError("columns names features, but X is an array, which has no names")
-        columns = {}
+        columns: dict[str, Any] = {}
         for name, value in raw.columns().items():
             if value is None:
                 continue
@@ -283,16 +285,15 @@ class MachineParts(Parts):
         return seen, now
 
     def _keep(self, leaf: _Leaf, each: Sequence[Sequence[Any]], along: Sequence[Kept]) -> Kept:
-        folder = TemporaryDirectory(prefix="rankwise-")
-        paths = []
+        folder = Path(mkdtemp(prefix="rankwise-"))
+        kept = Kept([folder / str(part) for part in range(self.n_parts)])
+        finalize(kept, rmtree, folder, ignore_errors=True)  # also if this raises
         for part, raw, values in self._values(each, along):
             _, arrays = leaf(part, raw, *values)
-            place = Path(folder.name) / str(part)
-            place.mkdir()
+            kept.values[part].mkdir()
             for name, array in arrays.items():
-                np.save(place / f"{name}.npy", array, allow_pickle=False)
-            paths.append(place)
-        return Kept(paths, folder)
+                np.save(kept.values[part] / f"{name}.npy", array, allow_pickle=False)
+        return kept
 
 
 def _load(folder: Path) -> dict[str, Any]:

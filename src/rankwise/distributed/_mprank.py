@@ -107,7 +107,7 @@ def _names(block: Block) -> _Names | None:
     if block.qid is None or not len(block.qid):
         return None
     names, codes = np.unique(block.qid, return_inverse=True)
-    weights = np.bincount(codes, block.weights(), len(names))
+    weights = np.bincount(codes, block.weights(), len(names)).astype(np.float64)
     return _Names(names, weights, np.bincount(codes))
 
 
@@ -119,7 +119,8 @@ def _by_query(parts: Parts) -> Statistics | None:
     full = [each for each in told if each is not None]
     names = np.concatenate([each.names for each in full])
     codes, n_queries = encode_queries(names, len(names))
-    total = np.bincount(codes, np.concatenate([each.weights for each in full]), n_queries)
+    weights_of = np.concatenate([each.weights for each in full])
+    total = np.bincount(codes, weights_of, n_queries).astype(np.float64)
     if np.bincount(codes, np.concatenate([each.n_rows for each in full])).max() < 2:
         raise ValueError(
             f"qid gives each row a query of its own (n_samples = {parts.n_rows}): ranking compares "
@@ -169,7 +170,7 @@ def _merged_means(
 
 def _local_means(block: Block) -> tuple[NDArray[np.int64], Vector, Vector]:
     """Return the query of each row of a part, and weights and means of the queries in it."""
-    names, codes = np.unique(block.qid, return_inverse=True)
+    names, codes = np.unique(np.asarray(block.qid), return_inverse=True)
     a, n = block.weights(), block.X.shape[0]
     totals = np.bincount(codes, a, len(names)).astype(np.float64)
     order, starts = counting_sort(codes.astype(np.int64), len(names))

@@ -123,5 +123,5 @@ def _finish(estimator: OnlineMixin, blocks: list[Any], parts: Parts) -> None:
     kept = {name: value for name, value in vars(model).items() if name not in model.get_params()}
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
-    vars(estimator).update(kept)
+    estimator.__dict__.update(kept)
     set_features(estimator, parts)

@@ -77,9 +77,8 @@ class Kept:
         What stands for each, as the kind of parts takes it.
     """
 
-    def __init__(self, values: Sequence[Any], owner: Any = None) -> None:
+    def __init__(self, values: Sequence[Any]) -> None:
         self.values = list(values)
-        self._owner = owner  # a folder that lives as long as this does
 
 
 class Parts(ABC):
