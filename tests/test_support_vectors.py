@@ -263,7 +263,7 @@ def test_more_features_than_rows_and_more_than_a_matrix_holds(monkeypatch):
         assert_allclose(objective(wide, X, y), wide.objective_, rtol=1e-9)
         with monkeypatch.context() as patch:
             patch.setattr("rankwise._support_vectors._FEW_ROWS", 0)
-            patch.setattr(newton, "_MATRIX", 0)
+            patch.setattr(newton, "MATRIX", 0)
             by_products = estimator(10.0, power=power, tol=1e-6).fit(X, y)
         assert_allclose(by_products.objective_, wide.objective_, rtol=2e-6)
 

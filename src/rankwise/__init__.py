@@ -12,6 +12,8 @@ Each kind of evidence has a room of its own:
 `rankwise.comparison` tells which method fits a table, and how sure that is.
 `rankwise.web` is a service in which people rate and see everything ranked for them.
 
+`rankwise.distributed` fits rows on a Dask cluster, or from disk within a limit of memory.
+
 Models are kept as files that run nothing: `save` and `load`, see `rankwise.persistence`.
 
 Rooms are loaded when first used, so that ``import rankwise`` stays light.
@@ -51,6 +53,7 @@ __all__ = [
     "bounds",
     "comparison",
     "datasets",
+    "distributed",
     "experiments",
     "load",
     "magnitude",

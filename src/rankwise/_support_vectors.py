@@ -109,6 +109,18 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         pairs = Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self._weighing())
         costs = self._loss(pairs).costs()
 
+        draw = self._draw_from(ratings, codes, weight)
+        predicted = self._learn(rows, costs, left, n, draw)
+        if self._keeps_scale:
+            self._shift(float(np.average(ratings - predicted, weights=weight)))
+        self.n_queries_ = n_queries
+        return self
+
+    def _draw_from(
+        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
+    ) -> Draw:
+        """Return what draws some rows and the costs of their pairs, see `RowsInMemory`."""
+
         def draw(size: int) -> tuple[NDArray[np.int64], PairCosts] | None:
             some, times = sample_rows(codes, len(ratings), size)
             mass = None if weight is None else weight[some]
@@ -123,11 +135,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
             comparable = few.one_sided_weight > 0
             return (some, self._loss(few).swept()) if comparable else None
 
-        predicted = self._learn(rows, costs, left, n, draw)
-        if self._keeps_scale:
-            self._shift(float(np.average(ratings - predicted, weights=weight)))
-        self.n_queries_ = n_queries
-        return self
+        return draw
 
     def _weighing(self) -> str:
         """Return how a pair weighs besides its rows."""
@@ -172,14 +180,8 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
             if linear:
                 predicted = rows @ coef
                 shift = 0.0 if anchored.anchor is None else float(anchored.anchor @ coef)
-        learned: dict[str, Any] = {"objective_": solution.objective, "duality_gap_": solution.gap}
-        learned |= {"coef_": coef, "_moved": shift} if linear else {"dual_coef_": alpha}
-        check_learned(learned, self.C)
-        if solution.gap > self.tol * solution.objective:
-            self._warn(solution.objective, solution.gap, solution.n_iter)
-        for name in ("coef_", "dual_coef_", "X_fit_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(learned)
+        learned = {"coef_": coef, "_moved": shift} if linear else {"dual_coef_": alpha}
+        self._take_over(solution, learned)
         if not linear:
             self._anchored, self._constant = anchored, 0.0
             self._moved = anchored.constant(X, alpha)
@@ -188,9 +190,23 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
                 self.dual_coef_[slice(None) if kept is None else kept] = alpha
             else:
                 self.X_fit_ = X.copy()
+        return predicted
+
+    def _take_over(self, solution: Solution, learned: dict[str, Any]) -> None:
+        """Set what was learned, in place of what an earlier fit has learned; the intercept is 0."""
+        learned = {
+            "objective_": solution.objective,
+            "duality_gap_": solution.gap,
+            **learned,
+        }
+        check_learned(learned, self.C)
+        if solution.gap > self.tol * solution.objective:
+            self._warn(solution.objective, solution.gap, solution.n_iter)
+        for name in ("coef_", "dual_coef_", "X_fit_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learned)
         self.intercept_ = 0.0
         self.n_iter_, self._ended = solution.n_iter + 1, (solution.h, self.C)
-        return predicted
 
     def _shift(self, by: float) -> None:
         """Add a constant to the scores that `_learn` has returned, and let that be all of it."""

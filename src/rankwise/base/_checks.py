@@ -140,7 +140,7 @@ def check_ranked(
     ratings = np.ascontiguousarray(as_floats(ratings, "y"))
     if given is not None and given.ndim == 0:
         given = np.full(len(ratings), float(given))
-    weight, weight_unit = _scaled(check_sample_weight(given, rows, dtype=np.float64))
+    weight, weight_unit = scale_weights(check_sample_weight(given, rows, dtype=np.float64))
     codes, n_queries = encode_queries(qid, len(ratings))
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])
@@ -154,7 +154,7 @@ def check_ranked(
     return Ranked(rows, ratings, weight, codes, n_queries, kept, weight_unit)
 
 
-def _scaled(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def scale_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Return weights whose products a float can hold, and what they were divided by."""
     largest = float(np.abs(weight).max(initial=0.0))
     if largest == 0 or _LEAST_WEIGHT <= largest <= _LARGEST_WEIGHT:

@@ -59,9 +59,10 @@ def _column(part: str, about: str) -> Any:
               help="Seed of the splits and the methods.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Methods that run at the same time.")  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS", help="Run the methods on this Dask cluster.")
 def compare(
     table: str, out: Path, form: str, title: str, seed: int, jobs: int, order: list[str],
-    methods: tuple[str], **options: Any,
+    methods: tuple[str], scheduler: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Compare the methods that fit a table, and keep the best.
 
@@ -75,11 +76,12 @@ def compare(
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
     from rankwise.comparison import contests_of, read_table, recognise  # noqa: PLC0415
+    from rankwise.distributed import cluster  # noqa: PLC0415
     from rankwise.persistence import save  # noqa: PLC0415
     from rankwise.preference import BradleyTerry  # noqa: PLC0415
 
     said = Console(stderr=True, markup=False, emoji=False)
-    with said.status("reading") as status:
+    with cluster(scheduler), said.status("reading") as status:
 
         def progress(what: str) -> None:
             status.update(what)

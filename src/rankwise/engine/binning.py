@@ -1,7 +1,7 @@
 """Features cut into bins: quantiles of a sample of the rows, or every distinct value."""
 
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,14 +92,45 @@ def bin_features(
     pool : Pool
         Threads that share rows and features, if X is dense.
     """
-    m = X.shape[0]
-    rows = np.arange(m)
-    if max_bins is not None and m > SAMPLE:
-        rows = np.sort(random.permutation(m)[:SAMPLE])
+    rows = sample_rows(X.shape[0], max_bins, random)
     sampled_weight = None if weight is None else weight[rows]
     if isinstance(X, np.ndarray):
         return _bin_dense(X, order, rows, sampled_weight, max_bins, pool)
     return _bin_sparse(X, order, rows, sampled_weight, max_bins)
+
+
+def sample_rows(m: int, max_bins: int | None, random: np.random.RandomState) -> NDArray[np.int64]:
+    """Return which of m rows the edges are taken from, rising."""
+    if max_bins is not None and m > SAMPLE:
+        return np.sort(random.permutation(m)[:SAMPLE])
+    return np.arange(m)
+
+
+def edges_of_columns(columns: Floats, weight: Floats | None, max_bins: int | None) -> list[Floats]:
+    """Return the edges of features, from the columns (d, n) of a sample."""
+    if weight is None:
+        return [find_edges(ordered, None, max_bins) for ordered in np.sort(columns, axis=1)]
+    return [_weighted_edges(values, weight, max_bins) for values in columns]
+
+
+class Table(NamedTuple):
+    """Edges to put rows into bins by, and the bins of each feature; ``kind`` is that of a code."""
+
+    edges: Edges
+    n_bins: NDArray[np.int64]
+    kind: Any
+
+    @classmethod
+    def of(cls, edges: list[Floats]) -> "Table":
+        """Return a table of the edges of each feature."""
+        joined, starts = _join(edges)
+        n_bins, found = np.diff(starts), find_tables(joined, starts, 0, len(edges))
+        kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
+        return cls(Edges(joined, starts, *found), n_bins, kind)
+
+    def shape(self, m: int) -> tuple[int, int, int]:
+        """Return the shape of the codes of m rows."""
+        return -(-len(self.n_bins) // WIDTH), m, WIDTH
 
 
 def _bin_dense(
@@ -118,25 +149,20 @@ def _bin_dense(
         take_columns(rows, sampled, first, last, columns)
 
     def edges_of(first: int, last: int) -> list[Floats]:
-        some = columns[first:last]
-        if weight is None:
-            return [find_edges(ordered, None, max_bins) for ordered in np.sort(some, axis=1)]
-        return [_weighted_edges(values, weight, max_bins) for values in some]
+        return edges_of_columns(columns[first:last], weight, max_bins)
 
     pool.run_ranges(take, len(sampled), work=columns.size)
     edges = list(chain(*pool.run_ranges(edges_of, d, work=SORT_STEPS * columns.size)))
-    joined, starts = _join(edges)
-    n_bins, table = np.diff(starts), Edges(joined, starts, *find_tables(joined, starts, 0, d))
-    kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
-    codes = np.empty((-(-d // WIDTH), m, WIDTH), dtype=kind)
+    table = Table.of(edges)
+    codes = np.empty(table.shape(m), dtype=table.kind)
     missing, places = np.zeros(d, dtype=np.bool_), np.empty(m, dtype=np.int64)
     places[order] = np.arange(m)
 
     def fill(first: int, last: int) -> None:
-        bin_rows(rows, places, first, last, table, codes, missing)
+        bin_rows(rows, places, first, last, table.edges, codes, missing)
 
     pool.run_ranges(fill, m, work=BIN_STEPS * X.size)
-    return Dense(codes, n_bins, missing), edges
+    return Dense(codes, table.n_bins, missing), edges
 
 
 def _bin_sparse(

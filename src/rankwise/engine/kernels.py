@@ -275,8 +275,7 @@ def find_anchor(X: Any) -> NDArray[np.float64] | None:
 
     Other columns are 0, so that sparse rows stay sparse. Some rows tell enough.
     """
-    step = max(1, X.shape[0] // _TOLD)
-    rows = X[::step]
+    rows = X[:: _step(X.shape[0])]
     n = rows.shape[0]
     # products with 1 / n: a sum of large numbers might overflow
     means = np.full(n, 1.0 / n) @ rows
@@ -288,6 +287,15 @@ def find_anchor(X: Any) -> NDArray[np.float64] | None:
     if not (means @ means > _FAR * spread.sum()):
         return None
     return np.where(means * means > _FAR * spread, means, 0.0)
+
+
+def _step(m: int) -> int:
+    return max(1, m // _TOLD)
+
+
+def anchor_rows(m: int) -> NDArray[np.int64]:
+    """Return which of m rows tell the anchor: `find_anchor` of these is that of all of them."""
+    return np.arange(0, m, _step(m))
 
 
 def shift_rows(X: Any, anchor: NDArray[np.float64] | None) -> Any:

@@ -185,6 +185,8 @@ class OAPRank(KernelMixin, BaseEstimator):
     }
 
     _directions = ("W",)
+    # The number of the first member: not 0 for a block of the members of a larger model.
+    _first_member: int = 0
 
     def __init__(
         self,
@@ -363,7 +365,7 @@ class OAPRank(KernelMixin, BaseEstimator):
 
         def run(b: int) -> int:
             part = stream._replace(counts=counts[b], guesses=NO_GUESSES)
-            coins = Coins(seed[0], start, spans[b].start, int(tails[0]))
+            coins = Coins(seed[0], start, self._first_member + spans[b].start, int(tails[0]))
             block = Members(*(array[spans[b]] for array in members))
             if plain:
                 return oap(part, coins, block, sums[b], votes[b])

@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from rankwise.engine._sklearn import validate_parameter_constraints
 from rankwise.engine.arguments import shortened
+from rankwise.engine.inputs import as_floats
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.recommend._ids import Places
 from rankwise.recommend._summary import varied_rows
@@ -20,6 +23,8 @@ Progress = Callable[[int, int], object]
 # Models that a thread fits before the next are handed out: few are held at once, and seldom does a
 # thread wait for the others.
 _EACH = 8
+# Models that a worker of a cluster fits before it sends them.
+_TOGETHER = 64
 
 
 def fit_many(
@@ -30,12 +35,14 @@ def fit_many(
     raters: Any = None,
     missing: str = "median",
     center: str | None = None,
+    item_features: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Fit one model for each of many people, in parallel and in flat memory.
 
-    Each is ``clone(estimator).fit(X, y)`` on the person's own problem, `RatingTable.problem_for`.
+    Each is ``clone(estimator).fit(X, y)`` on the person's own problem, `RatingTable.problem_for`,
+    or on given features of the items that the person rated.
 
     Parameters
     ----------
@@ -48,6 +55,9 @@ def fit_many(
         The people; by default all who gave two different ratings at least.
     raters, missing, center
         As for `RatingTable.problem_for`.
+    item_features : array-like of shape (n_items, n_features), default=None
+        What the columns are instead of others' ratings, in the order of ``table.items``: factors
+        of the items, for example. Then ``raters`` is None.
     n_jobs : int, default=None
         Threads. None is 1, unless `joblib.parallel_config` says otherwise; -1 are all cores.
     progress : callable, default=None
@@ -72,6 +82,9 @@ def fit_many(
     models are the same for any ``n_jobs``, bit for bit, if the estimator's ``random_state`` is an
     integer; NumPy's linear algebra is kept to one thread meanwhile.
 
+    Called inside ``joblib.parallel_config("dask")`` the models are fitted by the workers of that
+    cluster, 64 at a time. The table is sent to each worker once, and the models come back.
+
     Examples
     --------
     >>> from rankwise.magnitude import MPRank
@@ -94,9 +107,18 @@ def fit_many(
     if progress is not None and not callable(progress):
         raise ValueError(f"progress={shortened(progress)} must be a function of done and total")
     validate_parameter_constraints({"n_jobs": JOBS_CONSTRAINTS}, {"n_jobs": n_jobs}, "fit_many")
-    options = {"raters": raters, "missing": missing, "center": center}
+    options: Any = {"raters": raters, "missing": missing, "center": center}
     people = table.users[_learnable(table, users)]
     table.features_for(people[:1].tolist()[0], table.items[:1], **options)  # raises if one is bad
+    if item_features is not None:
+        if raters is not None:
+            raise ValueError(
+                f"raters={shortened(raters)} and item_features are two kinds of columns: give one"
+            )
+        options = check_features(item_features, table)
+    if type(get_active_backend()[0]).__module__ == "joblib._dask":
+        workers = Parallel(n_jobs, return_as="generator", batch_size=1)
+        return _models_of_workers(table, estimator, people.tolist(), options, workers, progress)
     return _models(table, estimator, people.tolist(), options, n_jobs, progress)
 
 
@@ -124,23 +146,17 @@ def _models(
     table: RatingTable,
     estimator: Any,
     people: list[Any],
-    options: dict[str, Any],
+    options: Any,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> Iterator[tuple[Any, Any]]:
     """Fit the models, some people at a time."""
 
-    def fit(user: Any) -> Any:
-        try:
-            X, y, _ = table.problem_for(user, **options)
-            return clone(estimator).fit(X, y)
-        except Exception as error:
-            error.add_note(f"while a model of user {shortened(user)} was fitted")
-            raise
-
     def fit_batch(batch: list[Any]) -> list[Any]:
         with blas.limit(limits=1):
-            return pool.run(lambda t: fit(batch[t]), len(batch), work=np.inf)
+            return pool.run(
+                lambda t: _fit(table, estimator, batch[t], options), len(batch), work=np.inf
+            )
 
     blas = ThreadpoolController()
     with Pool(n_jobs) as pool:
@@ -152,3 +168,61 @@ def _models(
                 if progress is not None:
                     progress(done, len(people))
                 yield user, models.pop()
+
+
+def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
+    """Return features of the items as numbers, a row for each item of a table."""
+    X = as_floats(item_features, "item_features")
+    if X.ndim != 2 or len(X) != table.n_items:
+        raise ValueError(
+            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
+            "items of the table, in the order of table.items"
+        )
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise ValueError(
+            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
+        )
+    return X
+
+
+def _fit(table: RatingTable, estimator: Any, user: Any, options: Any) -> Any:
+    """Return the model of a person; ``options`` are features of the items, or of their raters."""
+    try:
+        if isinstance(options, dict):
+            X, y, _ = table.problem_for(user, **options)
+        else:
+            row = int(table.user_index([user])[0])
+            at = slice(table.matrix.indptr[row], table.matrix.indptr[row + 1])
+            X, y = options[table.matrix.indices[at]], table.matrix.data[at]
+        return clone(estimator).fit(X, y)
+    except Exception as error:
+        error.add_note(f"while a model of user {shortened(user)} was fitted")
+        raise
+
+
+def _fit_some(table: RatingTable, estimator: Any, users: list[Any], options: Any) -> list[Any]:
+    """Return the models of some people."""
+    with ThreadpoolController().limit(limits=1):
+        return [_fit(table, estimator, user, options) for user in users]
+
+
+def _models_of_workers(
+    table: RatingTable,
+    estimator: Any,
+    people: list[Any],
+    options: Any,
+    workers: Parallel,
+    progress: Progress | None,
+) -> Iterator[tuple[Any, Any]]:
+    """Fit the models on a cluster, and yield them as they come."""
+    batches = [people[k : k + _TOGETHER] for k in range(0, len(people), _TOGETHER)]
+    found = workers(delayed(_fit_some)(table, estimator, some, options) for some in batches)
+    done = 0
+    for batch, models in zip(batches, found, strict=True):
+        for user, model in zip(batch, models, strict=True):
+            done += 1
+            if progress is not None:
+                progress(done, len(people))
+            yield user, model

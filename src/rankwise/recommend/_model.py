@@ -16,16 +16,16 @@ from threadpoolctl import threadpool_limits
 from rankwise.base._checks import unchanged_on_error
 from rankwise.engine._sklearn import Interval
 from rankwise.engine.arguments import shortened
-from rankwise.engine.inputs import as_floats
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.fold_in import Evidence, fold_in
 from rankwise.engine.solvers.taste import Taste
-from rankwise.engine.solvers.taste_fit import Say, learn_exact, memory_of_exact
+from rankwise.engine.solvers.taste_fit import HERE, Say, Work, learn_exact, memory_of_exact
 from rankwise.engine.solvers.taste_head import head_for, learn_factors
 from rankwise.engine.solvers.taste_parts import Ratings
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
 from rankwise.recommend._catalogue import Catalogue
+from rankwise.recommend._many import check_features
 from rankwise.recommend._merge import add_ratings
 from rankwise.recommend._person import TasteRanker, person_of
 from rankwise.recommend._table import RatingTable
@@ -192,6 +192,10 @@ class TasteModel(BaseEstimator):
         -------
         self
         """
+        return self._fit(table, item_features, HERE)
+
+    def _fit(self, table: RatingTable, item_features: ArrayLike | None, work: Work) -> Self:
+        """Learn, the heavy steps done by ``work``."""
         self._validate_params()
         check_table(table)
         side = None if item_features is None else standardise(item_features, table)
@@ -204,7 +208,9 @@ class TasteModel(BaseEstimator):
             form, rank, head = self._choose_form(table)
             with Pool(self.n_jobs) as pool:
                 if form == "exact":
-                    taste, own = learn_exact(ratings, side=side, noise=noise, pool=pool, say=say)
+                    taste, own = learn_exact(
+                        ratings, side=side, noise=noise, pool=pool, say=say, work=work
+                    )
                     own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
                 else:
                     taste = learn_factors(
@@ -215,6 +221,7 @@ class TasteModel(BaseEstimator):
                         noise=noise,
                         pool=pool,
                         say=say,
+                        work=work,
                     )
             taste = replace(taste, low=table.scale[0], high=table.scale[1])
         choice = None
@@ -452,18 +459,7 @@ class LateChoice:
 
 def standardise(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
     """Return features of the items with mean 0 and deviation 1, without those that are constant."""
-    X = as_floats(item_features, "item_features")
-    if X.ndim != 2 or len(X) != table.n_items:
-        raise ValueError(
-            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
-            "items of the table, in the order of table.items"
-        )
-    bad = np.argwhere(~np.isfinite(X))
-    if len(bad):
-        row, column = bad[0].tolist()
-        raise ValueError(
-            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
-        )
+    X = check_features(item_features, table)
     with np.errstate(over="ignore", invalid="ignore"):
         scale = np.abs(X).max(axis=0, initial=0.0)
         X = X / np.where(scale > 0, scale, 1.0)

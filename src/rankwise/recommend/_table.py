@@ -127,6 +127,11 @@ class RatingTable:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a RatingTable can't be changed: {name!r} is read-only")
 
+    def __sizeof__(self) -> int:
+        # Dask sends what is large to a worker once.
+        arrays = (self.matrix.data, self.matrix.indices, self.matrix.indptr)
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
+
     def __getstate__(self) -> dict[str, Any]:
         kept = ("matrix", "times", "has_ratings", "scale", "_user_ids", "_item_ids")
         return {name: self.__dict__[name] for name in kept}

@@ -87,5 +87,5 @@ def test_a_sample_is_drawn_from_many_rows_alone(monkeypatch):
     assert sample.costs is costs
     assert_allclose(sample.X, X[:50] - X[:50].mean(axis=0))
     assert RowsInMemory(X, lambda _: None).sample().costs is None
-    monkeypatch.setattr(newton, "_MATRIX", 3)
+    monkeypatch.setattr(newton, "MATRIX", 3)
     assert RowsInMemory(X, draw).sample() is None

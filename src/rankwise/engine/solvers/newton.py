@@ -32,8 +32,8 @@ Solve = Callable[[Vector], Vector]
 
 # Rows of a sample, and how many of them each feature asks for.
 _SAMPLE, _PER_FEATURE = 2_000, 20
-# More features than these have no Hessian matrix.
-_MATRIX = 2_000
+MATRIX = 2_000
+"""More features than these have no Hessian matrix."""
 # Steps without a lower objective or a smaller gap that rounding is taken for.
 _PATIENCE = 30
 _EPS = float(np.finfo(np.float64).eps)
@@ -121,7 +121,7 @@ class RowsInMemory:
     def sample(self) -> Sampled | None:
         """Return some rows, or all if they are few or can't be drawn."""
         m, d = self._X.shape
-        if d > _MATRIX:
+        if d > MATRIX:
             return None
         size = sample_size(m, d)
         drawn = self._draw(size) if self._draw is not None and size < m else None
@@ -136,13 +136,13 @@ class WholeRows(RowsInMemory):
 
     def sample(self) -> Sampled | None:
         """Return all rows as they are."""
-        return None if self.n_features > _MATRIX else Sampled(self._X, None)
+        return None if self.n_features > MATRIX else Sampled(self._X, None)
 
 
 def sample_size(m: int, d: int) -> int:
     """Return how many rows a sample of m should have; m if sampling isn't worth it."""
     size = max(_SAMPLE, _PER_FEATURE * d)
-    return size if 2 * size < m and d <= _MATRIX else m
+    return size if 2 * size < m and d <= MATRIX else m
 
 
 def sample_rows(

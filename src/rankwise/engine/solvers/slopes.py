@@ -69,10 +69,15 @@ def _given_logistic(relation: GivenPairs) -> tuple[Floats, Floats, float]:
     return g, h, float(loss)
 
 
+def find_scale(size: Floats, unit: Floats) -> Floats:
+    """Return log2(1 + size) / unit of each query, 0 if there is none."""
+    factor = np.log1p(np.minimum(size, 1e300)) / np.log(2) / np.where(unit > 0, unit, 1.0)
+    return np.where(unit > 0, factor, 0.0)
+
+
 def _scale(g: Floats, h: Floats, starts: NDArray[Any], size: Floats, unit: Floats) -> None:
     """Multiply the rows of each query by log2(1 + size) / unit, 0 if there is none."""
-    factor = np.log1p(np.minimum(size, 1e300)) / np.log(2) / np.where(unit > 0, unit, 1.0)
-    rows = np.repeat(np.where(unit > 0, factor, 0.0), np.diff(starts))
+    rows = np.repeat(find_scale(size, unit), np.diff(starts))
     g *= rows
     h *= rows
 
@@ -148,6 +153,11 @@ class PairSlopes:
 
     def __call__(self) -> tuple[Floats, Floats, float]:
         """Return gradient, Hessian and the mean slope of the pairs."""
+        g, h, slope, weight = self.sums()
+        return g, h, slope / weight
+
+    def sums(self) -> tuple[Floats, Floats, float, float]:
+        """Return gradient, Hessian, and the sums of the slopes and weights of the pairs."""
         s, starts, lists = self.relation.s, self.relation.starts, self.lists
         if self.kind == NDCG:
             rows, ordered = sorted_rows(s, starts)
@@ -165,7 +175,7 @@ class PairSlopes:
 
         self.pool.run_ranges(fill, len(sums), work=self.n_pairs)
         _scale(g, h, starts, 2.0 * sums[:, 0], 2.0 * sums[:, 0])
-        return g, h, float(sums[:, 0].sum() / sums[:, 1].sum())
+        return g, h, float(sums[:, 0].sum()), float(sums[:, 1].sum())
 
     def _fill_long(self, q: int, g: Floats, h: Floats, sums: Floats) -> None:
         """Fill the gradient of a long query from a grid of its scores."""

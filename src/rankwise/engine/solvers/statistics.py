@@ -88,6 +88,16 @@ class Statistics:
             stats.queries[name] = reduce(Query.merged, queries)
         return stats
 
+    @classmethod
+    def of_closed(
+        cls, names: Iterable[Hashable], scatter: "Scatter", weight: float, mean: Vector
+    ) -> "Statistics":
+        """Return the statistics of closed queries, given their sum and the mean of all rows z."""
+        stats = cls(len(mean) - 1, named=True)
+        stats.closed, stats._sum = set(names), scatter
+        stats._all = Query(weight, mean, np.zeros((0, 0)))
+        return stats
+
     def merged(self, other: "Statistics") -> "Statistics":
         """Return the statistics of both together; neither is changed."""
         if self.n_features != other.n_features:

@@ -54,7 +54,7 @@ class Rounds:
         self.first_log = relation.log_total
         # the sum of the sizes of all steps, and whether they are to enlarge the smooth margin
         self.length, self.for_margin = 0.0, step == "smooth-margin"
-        self.found = np.empty((len(bins.n_bins), 3))
+        self.found, self.n_rows = np.empty((len(bins.n_bins), 3)), m
         self.rows, self.h = np.arange(m, dtype=np.uint32), np.empty(m, dtype=np.uint8)
 
     def grow(self) -> Tree | None:
@@ -67,8 +67,8 @@ class Rounds:
         value, cut, missing_above = self.found[feature].tolist()
         if value >= (0.0 if self.objective.edge else 1.0) - TIE:
             return None
-        n_above = loops.split_rows(bins, feature, int(cut), int(missing_above), self.rows, self.h)
-        picks_above = 2 * n_above <= len(self.h)
+        n_above = self.split(feature, int(cut), int(missing_above))
+        picks_above = 2 * n_above <= self.n_rows
         alpha = self.choose_step(picks_above)
         if not abs(alpha) > 0:
             return None
@@ -88,6 +88,11 @@ class Rounds:
     def search(self) -> None:
         """Fill ``found`` with (value, cut, side of the missing) of each feature's best cut."""
         raise NotImplementedError
+
+    def split(self, feature: int, cut: int, missing_above: int) -> int:
+        """Let h be the base ranker of a cut; return how many rows are above it."""
+        n_above = loops.split_rows(self.bins, feature, cut, missing_above, self.rows, self.h)
+        return int(n_above)
 
     def choose_step(self, picks_above: bool) -> float:
         """Return how far to go along h; ``picks_above`` is as in `weigh`."""
@@ -156,12 +161,14 @@ class StumpRounds(Rounds):
             picked=np.empty(m + 1, dtype=np.uint32),
             bounds=np.zeros(len(relation.groups.y) + 1, dtype=np.int64),
             sums=np.empty((n, 2)),
+            exact=np.empty((n, 2), dtype=np.int64),
         )
         wholes = Wholes(
             unit=np.empty(n),
             total=np.zeros(n, dtype=np.int64),
             begins=np.ones(n, dtype=np.bool_),
             added=np.empty(len(relation.factors.values), dtype=np.int64),
+            exact=np.empty((n, 2), dtype=np.int64),
         )
         self.state = State(
             relation.groups, relation.factors, relation.links, wholes, split, self.rows

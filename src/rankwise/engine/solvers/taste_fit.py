@@ -75,6 +75,22 @@ class Limits(NamedTuple):
     longest: int
 
 
+class Work(NamedTuple):
+    """Who takes the two steps that take most of the time.
+
+    Attributes
+    ----------
+    multiply : callable
+        As `multiply_items`.
+    next_stage : callable
+        As `rankwise.engine.solvers.taste_rounds.next_stage`.
+    """
+
+    multiply: Callable[[Parts, Pool], Matrix]
+    next_stage: Callable[[Matrix, Stage, Parts, Group, float, Pool], Stage]
+
+
+HERE = Work(multiply_items, next_stage)
 EXACT = Limits(rounds=3, most=10_000, longest=1_000)
 
 
@@ -154,7 +170,13 @@ def memory_of_exact(n_users: int, n_items: int, n_ratings: int, limits: Limits =
 
 
 def learn_exact(
-    ratings: Ratings, *, side: Matrix | None, noise: float | None, pool: Pool, say: Say
+    ratings: Ratings,
+    *,
+    side: Matrix | None,
+    noise: float | None,
+    pool: Pool,
+    say: Say,
+    work: Work = HERE,
 ) -> tuple[Taste, OwnRows]:
     """Return the taste of a table, with all similarities of items in one matrix.
 
@@ -166,7 +188,7 @@ def learn_exact(
     part, _ = ratings.only_items(items)
     of_items = None if side is None else side[items]
     learned = learn_kernel(
-        part, partial(find_levels, side=of_items), EXACT, noise=noise, pool=pool, say=say
+        part, partial(find_levels, side=of_items), EXACT, noise=noise, pool=pool, say=say, work=work
     )
     parts, n = learned.parts, ratings.n_items
     place = np.arange(parts.n)
@@ -222,6 +244,7 @@ def learn_kernel(
     noise: float | None,
     pool: Pool,
     say: Say,
+    work: Work = HERE,
 ) -> Learned:
     """Return the kernel of a table; noise, unless given, and spread by ratings held out."""
     rest, judges, held = hold_out(ratings)
@@ -239,38 +262,45 @@ def learn_kernel(
         return float(noises[best]), float(np.mean(squares[best] / variances[best])) or 1.0
 
     with threadpool_limits(1, "blas"):
-        parts, C, stage = first_stage(rest, levels_of(rest), precision, pool, say)
+        parts, C, stage = first_stage(rest, levels_of(rest), precision, pool, say, work)
         of_rounds = noise or _OF_ROUNDS * judge(stage, parts, _FIRST_ONE_IN)[0]
-        stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say)
+        stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say, work)
         used, spread = judge(stage, parts, 1)
         if len(held.y) > _SHARE * len(ratings.values):
             del C, stage
             say(f"again with the {len(held.y)} ratings held out, noise {used:g}")
-            parts, C, stage = first_stage(ratings, levels_of(ratings), precision, pool, say)
-            stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say)
+            parts, C, stage = first_stage(ratings, levels_of(ratings), precision, pool, say, work)
+            stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say, work)
     return Learned(parts, stage.K.astype(np.float64, copy=False), used, spread)
 
 
 def first_stage(
-    ratings: Ratings, levels: Levels, precision: type, pool: Pool, say: Say
+    ratings: Ratings, levels: Levels, precision: type, pool: Pool, say: Say, work: Work
 ) -> tuple[Parts, Matrix, Stage]:
     """Return the kernel before the first round."""
     parts = find_parts(ratings, levels)
     say(f"products of {ratings.n_items} items over {ratings.n_users} people")
-    C = multiply_items(parts, pool).astype(precision, copy=False)
+    C = work.multiply(parts, pool).astype(precision, copy=False)
     rows = np.full(ratings.n_users, -1)
     return parts, C, Stage(C, 1.0, 0.0, rows, np.zeros((0, len(C)), C.dtype))
 
 
 def run_rounds(
-    parts: Parts, C: Matrix, stage: Stage, limits: Limits, noise: float, pool: Pool, say: Say
+    parts: Parts,
+    C: Matrix,
+    stage: Stage,
+    limits: Limits,
+    noise: float,
+    pool: Pool,
+    say: Say,
+    work: Work,
 ) -> Stage:
     """Return the kernel after the last round."""
     ratings = parts.ratings
     group = Group.of(parts, chosen(ratings, limits))
     for k in range(limits.rounds):
         say(f"round {k + 1} of {limits.rounds} with {len(group.people)} people, noise {noise:g}")
-        stage = next_stage(C, stage, parts, group, noise, pool)
+        stage = work.next_stage(C, stage, parts, group, noise, pool)
     return stage
 
 

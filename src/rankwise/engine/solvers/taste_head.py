@@ -14,10 +14,12 @@ from threadpoolctl import threadpool_limits
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.taste import FactorKernel, Matrix, Taste, Vector
 from rankwise.engine.solvers.taste_fit import (
+    HERE,
     PRIOR,
     Learned,
     Limits,
     Say,
+    Work,
     by_count,
     learn_kernel,
     make_taste,
@@ -44,6 +46,7 @@ def learn_factors(
     noise: float | None,
     pool: Pool,
     say: Say,
+    work: Work = HERE,
 ) -> Taste:
     """Return the taste of a table in factors.
 
@@ -54,7 +57,7 @@ def learn_factors(
     items = by_count(ratings)[:head]
     part, people = ratings.only_items(items)
     own = Levels(levels.mean, levels.users[people], levels.items[items])
-    learned = learn_kernel(part, lambda _: own, LIMITS, noise=noise, pool=pool, say=say)
+    learned = learn_kernel(part, lambda _: own, LIMITS, noise=noise, pool=pool, say=say, work=work)
     n_places = learned.parts.places.shape[1]
     with threadpool_limits(1, "blas"):
         say(f"factors of rank {rank}")

@@ -132,28 +132,39 @@ def next_stage(
 ) -> Stage:
     """Return the kernel after a round over a group of people; F is written over if there is one."""
     counts = parts.ratings.counts
-    n_items = parts.ratings.n_items
-    F = stage.F
-    weights, along = solve_group(stage, group, noise, pool)
-    if len(F) == 0:
-        F = np.zeros((len(group.people), len(C)), C.dtype)
-    keep = (-stage.second * along[:, 2]).astype(C.dtype)
-    edges = list(range(0, len(C), _COLUMNS))
-
-    def columns(t: int) -> None:
-        ends = np.array([edges[t], min(edges[t] + _COLUMNS, len(C))])
-        strip = np.empty((len(C), _COLUMNS), C.dtype)
-        combine_rows(group.starts, group.things, weights, (stage.K, strip), ends, keep, F)
-
-    pool.run(columns, len(edges), work=float(len(group.things) * len(C)))
-    subtract_own(group.starts, group.things, group.a, group.b, stage.first * along, F)
-    total = np.einsum("ui,ui,i->", F[:, :n_items], F[:, :n_items], counts)
+    F = score_all(stage, group, noise, pool)
+    total = weigh_scores(F, counts)
     second = float(counts.sum() / total) if total > 0 else 0.0
     rows = np.full(parts.ratings.n_users, -1)
     rows[group.people] = np.arange(len(group.people))
     K = stage.K if stage.K is not C else np.empty_like(C)
     add_squares(F, second, C, FIRST, K, pool)
     return Stage(K, FIRST, second, rows, F)
+
+
+def score_all(stage: Stage, group: Group, noise: float, pool: Pool) -> Matrix:
+    """Return the scores F of everyone in a group; they are written over those of the stage."""
+    n, F = len(stage.K), stage.F
+    weights, along = solve_group(stage, group, noise, pool)
+    if len(F) == 0:
+        F = np.zeros((len(group.people), n), stage.K.dtype)
+    keep = (-stage.second * along[:, 2]).astype(stage.K.dtype)
+    edges = list(range(0, n, _COLUMNS))
+
+    def columns(t: int) -> None:
+        ends = np.array([edges[t], min(edges[t] + _COLUMNS, n)])
+        strip = np.empty((n, _COLUMNS), stage.K.dtype)
+        combine_rows(group.starts, group.things, weights, (stage.K, strip), ends, keep, F)
+
+    pool.run(columns, len(edges), work=float(len(group.things) * n))
+    subtract_own(group.starts, group.things, group.a, group.b, stage.first * along, F)
+    return F
+
+
+def weigh_scores(F: Matrix, counts: Ints) -> float:
+    """Return the sum of the squared scores of the items, each times its count."""
+    n_items = len(counts)
+    return float(np.einsum("ui,ui,i->", F[:, :n_items], F[:, :n_items], counts))
 
 
 def solve_group(stage: Stage, group: Group, noise: float, pool: Pool) -> tuple[Vector, Matrix]:

@@ -82,7 +82,8 @@ class Trees:
         counts: NDArray[np.int64],
         pool: Pool,
     ) -> None:
-        m, d = len(s), len(bins.n_bins)
+        self.m = m = len(s)
+        d = len(bins.n_bins)
         check_bins(bins, m)
         self.s, self.gradient, self.bins, self.limits = s, gradient, bins, limits
         self.counts, self.n_rows, self.pool = counts, int(counts.sum()), pool
@@ -99,15 +100,13 @@ class Trees:
 
     def grow(self) -> Tree | None:
         """Take a round, and return its tree; None if nothing is gained."""
-        size, bend = np.abs(self.slope).sum(), self.curve.sum()
+        size, bend = self._sizes()
         if not (size > 0 and bend > 0):
             return None
-        m, limits = len(self.s), self.limits
+        m, limits = self.m, self.limits
         l2 = limits.l2 * bend / self.n_rows
         rule = Rule((WIDE - m) / size, (CURVED - m) / bend, l2, limits.min_samples_leaf)
-        loops.fill_values(self.slope, self.curve, self.counts, rule, self.values)
-        self.rows[:] = np.arange(m)
-        leaves = [self._search((0, m, 0, self.values.sum(axis=0)), None, rule)[0]]
+        leaves = [self._plant(rule)]
         nodes: list[tuple[int, int, bool, float]] = []
         # where each leaf hangs: the node above it, and its side
         hangs, children = [(-1, 0)], list[list[int]]()
@@ -116,22 +115,11 @@ class Trees:
             leaf = leaves[k]
             if not leaf.gain > 0:
                 break
-            rows = self.rows[leaf.start : leaf.stop]
-            below, g, hn = loops.split_node(
-                self.bins, leaf.feature, leaf.cut, leaf.missing_above, rows, self.values, self.h,
-                self.room,
-            )  # fmt: skip
-            total, middle = np.array([g, hn]), leaf.start + below
-            parts = [
-                (leaf.start, middle, leaf.depth + 1, total),
-                (middle, leaf.stop, leaf.depth + 1, leaf.total - total),
-            ]
-            smaller = int(2 * below > len(rows))
-            small, large = self._search(parts[smaller], (parts[1 - smaller], leaf.hist), rule)
-            pair = (large, small) if smaller else (small, large)
+            pair = self._divide(k, leaf, rule)
+            below, n = pair[0].stop - pair[0].start, leaf.stop - leaf.start
             if hangs[k][0] >= 0:
                 children[hangs[k][0]][hangs[k][1]] = len(nodes)
-            above = leaf.missing_above if self.bins.missing[leaf.feature] else 2 * below < len(rows)
+            above = leaf.missing_above if self.bins.missing[leaf.feature] else 2 * below < n
             children.append([~k, ~len(leaves)])
             hangs[k] = len(nodes), 0
             hangs.append((len(nodes), 1))
@@ -141,16 +129,46 @@ class Trees:
         self.spare = [leaf.hist for leaf in leaves]
         if not nodes:
             return None
-        values, bounds = np.empty(len(leaves)), np.array([leaf[:2] for leaf in leaves])
-        loops.fill_leaves(
-            self.rows, bounds, self.slope, self.curve, l2, limits.learning_rate, self.s, values
-        )
-        self.slope, self.curve, self.loss = self.gradient()
+        values = self._settle(leaves, l2)
         features, cuts, missing_above, gains = zip(*nodes, strict=True)
         return Tree(
             np.array(features), np.array(cuts), np.array(missing_above), np.array(gains),
             np.array(children), values, self.loss,
         )  # fmt: skip
+
+    def _sizes(self) -> tuple[float, float]:
+        """Return the sum of the sizes of the gradients, and that of the Hessians."""
+        return float(np.abs(self.slope).sum()), float(self.curve.sum())
+
+    def _plant(self, rule: Rule) -> Leaf:
+        """Return the first leaf of a tree, which has all rows."""
+        loops.fill_values(self.slope, self.curve, self.counts, rule, self.values)
+        self.rows[:] = np.arange(self.m)
+        return self._search((0, self.m, 0, self.values.sum(axis=0)), None, rule)[0]
+
+    def _divide(self, k: int, leaf: Leaf, rule: Rule) -> tuple[Leaf, Leaf]:  # noqa: ARG002
+        """Split leaf k; return the one below the cut, and the one above, with their best splits."""
+        rows = self.rows[leaf.start : leaf.stop]
+        below, g, hn = loops.split_node(
+            self.bins, leaf.feature, leaf.cut, leaf.missing_above, rows, self.values, self.h,
+            self.room,
+        )  # fmt: skip
+        total, middle = np.array([g, hn]), leaf.start + below
+        parts = [
+            (leaf.start, middle, leaf.depth + 1, total),
+            (middle, leaf.stop, leaf.depth + 1, leaf.total - total),
+        ]
+        smaller = int(2 * below > len(rows))
+        small, large = self._search(parts[smaller], (parts[1 - smaller], leaf.hist), rule)
+        return (large, small) if smaller else (small, large)
+
+    def _settle(self, leaves: list[Leaf], l2: float) -> Floats:
+        """Add to the scores what the leaves add; return it."""
+        values, bounds = np.empty(len(leaves)), np.array([leaf[:2] for leaf in leaves])
+        rate = self.limits.learning_rate
+        loops.fill_leaves(self.rows, bounds, self.slope, self.curve, l2, rate, self.s, values)
+        self.slope, self.curve, self.loss = self.gradient()
+        return values
 
     def _search(
         self, small: Span, large: tuple[Span, NDArray[np.int64]] | None, rule: Rule
@@ -182,9 +200,9 @@ class Trees:
             cells = self.shape[0] * self.shape[1] * self.shape[2]
             entries = len(rows) * len(self.bins.n_bins) if self.dense else self.bins.codes.size
             self.pool.run_ranges(search, self.shape[0], work=entries + 2 * cells)
-        leaves = [_leaf(small, hist, found[0])]
+        leaves = [leaf_of(small, hist, found[0])]
         if large is not None:
-            leaves.append(_leaf(*large, found[1]))
+            leaves.append(leaf_of(*large, found[1]))
         return leaves
 
 
@@ -193,7 +211,8 @@ def _first_best(gains: Floats) -> int:
     return int(np.argmax(gains >= (1 - TIE) * gains.max()))
 
 
-def _leaf(span: Span, hist: NDArray[np.int64], found: Floats) -> Leaf:
+def leaf_of(span: Span, hist: NDArray[np.int64], found: Floats) -> Leaf:
+    """Return a leaf whose features have the best splits ``found`` (d, 3)."""
     feature = _first_best(found[:, 0])
     gain, cut, missing_above = found[feature].tolist()
     return Leaf(*span, hist, gain, feature, int(cut), int(missing_above))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.engine.loops.boosting.bins import WIDTH, Part, add_part, fill_above
-from rankwise.engine.loops.boosting.weights import BETTER, Factors, Groups, Links
+from rankwise.engine.loops.boosting.weights import BETTER, FINE, Factors, Groups, Links, sum_of
 from rankwise.engine.loops.compiled import compiled
 
 # A choice must be better than one before it by more than the noise of sums.
@@ -42,13 +42,15 @@ class Wholes(NamedTuple):
     - ``unit`` (n_slots,): what factors are multiplied by before they are rounded;
     - ``total`` (n_slots,): the sum of the whole numbers;
     - ``begins`` (n_slots,): whether histograms begin empty and all rows are added, or changes;
-    - ``added`` (n_values,): what is added, from where the slot's factors begin.
+    - ``added`` (n_values,): what is added, from where the slot's factors begin;
+    - ``exact`` (n_slots, 2): the sum of the factors, as `sum_of` takes it.
     """
 
     unit: np.ndarray
     total: np.ndarray
     begins: np.ndarray
     added: np.ndarray
+    exact: np.ndarray
 
 
 class Split(NamedTuple):
@@ -57,13 +59,15 @@ class Split(NamedTuple):
     - ``h`` (m,): where it is 1;
     - ``picked`` (m,): the rows that are picked, in order;
     - ``bounds`` (n_groups + 1,): those of group g are ``picked[bounds[g] : bounds[g + 1]]``;
-    - ``sums`` (n_slots, 2): of the factors picked, and of the others.
+    - ``sums`` (n_slots, 2): of the factors picked, and of the others;
+    - ``exact`` (n_slots, 2): the sum of the factors picked, as `sum_of` takes it.
     """
 
     h: np.ndarray
     picked: np.ndarray
     bounds: np.ndarray
     sums: np.ndarray
+    exact: np.ndarray
 
 
 class State(NamedTuple):
@@ -133,14 +137,14 @@ def search_slots(bins, first, last, state, objective, hists, out):
         for q in range(factors.group.shape[0]):
             g, is_better = factors.group[q], factors.sign[q] == BETTER
             hist = hists[b % hists.shape[0], q % hists.shape[1]]
-            _add_slot(bins, begin, end, state, q, hist)
+            add_slot(bins, begin, end, state, q, hist)
             ratio, rise, step, weight = _link(links, g)
             gaps += step * whole if is_better else 0.0
             everyone = weight * (gaps if objective.magnitude else whole)
             for f in range(begin, end):
                 n_bins, k = bins.n_bins[f], f - begin
                 for side in range(1 + bins.missing[f]):
-                    _fill_below(hist[k], n_bins, side, 1.0 / max(wholes.total[q], 1), share)
+                    fill_below(hist[k], n_bins, side, 1.0 / max(wholes.total[q], 1), share)
                     x, z, right, wrong = _four(sums[side, k])
                     if is_better and objective.magnitude:
                         for p in range(n_bins):
@@ -178,7 +182,7 @@ def _link(links, g):
 
 
 @compiled(inner=True, error_model="numpy")
-def _add_slot(bins, begin, end, state, q, hist):
+def add_slot(bins, begin, end, state, q, hist):
     """Add what slot q adds to the histograms of features begin to end."""
     g, first, split = state.factors.group[q], state.factors.first[q], state.split
     start, stop = state.groups.starts[g], state.groups.starts[g + 1]
@@ -194,7 +198,7 @@ def _add_slot(bins, begin, end, state, q, hist):
 
 
 @compiled(inner=True, error_model="numpy")
-def _fill_below(hist, n_bins, side, unit, share):
+def fill_below(hist, n_bins, side, unit, share):
     """Fill ``share`` with the sums of a histogram ``hist`` (stride,) below each cut, times unit.
 
     Cut p has the bins below p on the low side; missing values are there too if ``side`` is 0.
@@ -223,7 +227,7 @@ def search_edges(bins, first, last, potentials, out):
         for f in range(begin, end):
             out[f, 0], n_bins = np.inf, bins.n_bins[f]
             for side in range(1 + bins.missing[f]):
-                _fill_below(hist[f - begin], n_bins, side, 1.0 / WIDE, values)
+                fill_below(hist[f - begin], n_bins, side, 1.0 / WIDE, values)
                 for p in range(n_bins):
                     values[p] = -abs(values[p])
                 choose(values, n_bins, side, out[f])
@@ -242,7 +246,14 @@ def split_rows(bins, f, cut, missing_above, rows, h):
 @compiled(error_model="numpy")
 def weigh_split(state, picks_above, magnitude):
     """Pick the rows above the split, or those below; return its (plus, minus)."""
-    groups, factors, links, split = state.groups, state.factors, state.links, state.split
+    pick_side(state, picks_above)
+    return weigh_sides(state.factors, state.links, state.split.sums, picks_above, magnitude)
+
+
+@compiled(error_model="numpy")
+def pick_side(state, picks_above):
+    """Pick the rows above the split, or those below, and sum up their factors."""
+    groups, split = state.groups, state.split
     n, side = np.uint64(0), np.uint8(picks_above)
     for g in range(groups.y.shape[0]):
         split.bounds[g] = n
@@ -250,10 +261,17 @@ def weigh_split(state, picks_above, magnitude):
             split.picked[n] = i
             n += np.uint64(split.h[i] == side)
     split.bounds[groups.y.shape[0]] = n
+    for q in range(state.factors.group.shape[0]):
+        _sum_sides(state, q)
+
+
+@compiled(error_model="numpy")
+def weigh_sides(factors, links, sums, picks_above, magnitude):
+    """Return (plus, minus) of a split, from the sums of each slot as in `Split`."""
+    side = np.uint8(picks_above)
     plus = minus = low0 = low1 = gap0 = gap1 = 0.0
     for q in range(factors.group.shape[0]):
-        _sum_sides(groups, factors, split, q, side)
-        above, below = split.sums[q, 1 - side], split.sums[q, side]
+        above, below = sums[q, 1 - side], sums[q, side]
         above, below = above / factors.sums[q], below / factors.sums[q]
         ratio, rise, step, weight = _link(links, factors.group[q])
         if factors.sign[q] == BETTER:
@@ -270,21 +288,28 @@ def weigh_split(state, picks_above, magnitude):
 
 
 @compiled(inner=True, error_model="numpy")
-def _sum_sides(groups, factors, split, q, side):
-    """Fill in the sums of the factors of slot q that are picked, and of the others.
+def add_exactly(values, first, picked, unit):
+    """Return the sum of ``values`` at first + ``picked`` (n,), as `sum_of` takes it."""
+    high, low = np.int64(0), np.int64(0)
+    for t in range(picked.shape[0]):
+        x = unit * values[first + picked[t]]
+        whole = np.int64(x)
+        high += whole
+        low += np.int64((x - whole) * FINE)
+    return high, low
 
-    The latter is what is left of the total, unless that would be imprecise.
-    """
-    g, first = factors.group[q], factors.first[q] - groups.starts[factors.group[q]]
-    within = 0.0
-    for t in range(split.bounds[g], split.bounds[g + 1]):
-        within += factors.values[first + split.picked[t]]
-    rest = factors.sums[q] - within
-    if rest < within:
-        rest = 0.0
-        for i in range(groups.starts[g], groups.starts[g + 1]):
-            rest += factors.values[first + i] * (split.h[i] != side)
-    split.sums[q, 0], split.sums[q, 1] = within, rest
+
+@compiled(inner=True, error_model="numpy")
+def _sum_sides(state, q):
+    """Fill in the sums of the factors of slot q that are picked, and of the others."""
+    factors, wholes, split = state.factors, state.wholes, state.split
+    g, unit = factors.group[q], wholes.unit[q]
+    first, picked = factors.first[q] - state.groups.starts[g], split.picked
+    picked = picked[split.bounds[g] : split.bounds[g + 1]]
+    high, low = add_exactly(factors.values, first, picked, unit)
+    split.exact[q, 0], split.exact[q, 1] = high, low
+    split.sums[q, 0] = sum_of(high, low, unit)
+    split.sums[q, 1] = sum_of(wholes.exact[q, 0] - high, wholes.exact[q, 1] - low, unit)
 
 
 @compiled(error_model="numpy")
@@ -308,6 +333,10 @@ def add_step(state, s, alpha, picks_above):
             change = np.int64(unit * after + 0.5) - np.int64(unit * before + 0.5)
             wholes.added[factors.first[q] + k] = change
             gain += change
+        picked = split.picked[split.bounds[g] : split.bounds[g + 1]]
+        high, low = add_exactly(factors.values, first, picked, unit)
+        wholes.exact[q, 0] += high - split.exact[q, 0]
+        wholes.exact[q, 1] += low - split.exact[q, 1]
         factors.shift[q] += 0.0 if picks_above else factors.sign[q] * alpha
         factors.sums[q] = split.sums[q, 1] + factor * split.sums[q, 0]
         wholes.total[q] += gain
@@ -330,3 +359,6 @@ def fill_wholes(state, all_of_them):
             wholes.added[i] = np.int64(wholes.unit[q] * factors.values[i] + 0.5)
             total += wholes.added[i]
         wholes.total[q] = total
+        if factors.stale[q]:
+            high, low = add_exactly(factors.values, first, state.rows[:n], wholes.unit[q])
+            wholes.exact[q, 0], wholes.exact[q, 1] = high, low

@@ -83,7 +83,7 @@ def search_children(bins, first, last, small, large, rule, out):
         add_part(bins, begin, end, Part(small.rows, small.values, 0, small.total), mine)
         for f in range(begin, end):
             n_bins, missing = bins.n_bins[f], bins.missing[f]
-            _search(mine[f - begin], n_bins, missing, small.total, rule, room, out[0, f])
+            search_node(mine[f - begin], n_bins, missing, small.total, rule, room, out[0, f])
         if large.rows.shape[0] == 0:
             continue
         for f in range(begin, end):
@@ -91,11 +91,11 @@ def search_children(bins, first, last, small, large, rule, out):
             for p in range(n_bins + 1):
                 cells[p, 0] -= less[p, 0]
                 cells[p, 1] -= less[p, 1]
-            _search(cells, n_bins, bins.missing[f], large.total, rule, room, out[1, f])
+            search_node(cells, n_bins, bins.missing[f], large.total, rule, room, out[1, f])
 
 
 @compiled(inner=True, error_model="numpy")
-def _search(hist, n_bins, missing, total, rule, room, best):
+def search_node(hist, n_bins, missing, total, rule, room, best):
     """Let ``best`` be (gain, cut, side of the missing) of a feature, from ``hist`` (stride, 2).
 
     Cut p has the bins below p on the low side; missing values are there too if the side is 0.

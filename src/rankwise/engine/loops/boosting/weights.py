@@ -11,6 +11,9 @@ kept as a logarithm, so scores of any size do no harm. Sums over all worse rows 
 group to group by a chain of links: with x the sum over the lower groups in units of the largest of
 them, the next one is ratio x + rise.
 
+Sums over rows are taken in whole numbers, two for each, so they are the same in any order of the
+rows, and those of parts of the rows add up.
+
 A push of p makes the worse factors :math:`a e^{p s}`, and a query's sum of the better ones count to
 the power of p. Then the total is that of the p-norm push, and D its gradient; queries have at most
 two groups.
@@ -24,6 +27,8 @@ from rankwise.engine.loops.compiled import compiled
 
 # The signs of the slots of worse and of better rows; with a push, the former is times that.
 WORSE, BETTER = 1.0, -1.0
+# The most that the first whole number of a sum may be, and parts of 1 that the second one counts.
+MOST, FINE = 2.0**61, 2.0**28
 
 
 class Groups(NamedTuple):
@@ -79,6 +84,28 @@ class Links(NamedTuple):
     weight: np.ndarray
 
 
+@compiled(inner=True, error_model="numpy")
+def sum_of(high, low, unit):
+    """Return a sum whose terms, times unit, are ``high`` in whole and ``low`` in parts of 1."""
+    return (np.float64(high) + np.float64(low) * (1.0 / FINE)) / unit
+
+
+@compiled(inner=True, error_model="numpy")
+def fill_factors(a, s, sign, top, unit, values):
+    """Fill the factors ``values`` (n,) of rows of a slot in units of e^top.
+
+    ``a`` and ``s`` (n,) are weights and scores. Returns their sum as `sum_of` takes it.
+    """
+    high, low = np.int64(0), np.int64(0)
+    for i in range(values.shape[0]):
+        values[i] = a[i] * np.exp(sign * s[i] - top)
+        x = unit * values[i]
+        whole = np.int64(x)
+        high += whole
+        low += np.int64((x - whole) * FINE)
+    return high, low
+
+
 @compiled(error_model="numpy")
 def compute_factors(groups, s, factors):
     """Fill the factors of stale slots in units of each one's largest, and their sums."""
@@ -86,15 +113,14 @@ def compute_factors(groups, s, factors):
         if not factors.stale[q]:
             continue
         g, sign, first = factors.group[q], factors.sign[q], factors.first[q]
-        start, stop, top, total = groups.starts[g], groups.starts[g + 1], -np.inf, 0.0
+        start, stop, top, most = groups.starts[g], groups.starts[g + 1], -np.inf, 0.0
         for i in range(start, stop):
-            top = max(top, sign * s[i])
-        for i in range(start, stop):
-            value = groups.a[i] * np.exp(sign * s[i] - top)
-            factors.values[first + i - start] = value
-            total += value
+            top, most = max(top, sign * s[i]), max(most, groups.a[i])
+        unit = MOST / (most * (stop - start))
+        values = factors.values[first : first + stop - start]
+        high, low = fill_factors(groups.a[start:stop], s[start:stop], sign, top, unit, values)
         factors.shift[q] = top
-        factors.sums[q] = factors.fresh[q] = total
+        factors.sums[q] = factors.fresh[q] = sum_of(high, low, unit)
 
 
 @compiled(error_model="numpy")
@@ -137,10 +163,9 @@ def fill_links(groups, factors, magnitude, push, links):
 
 
 @compiled(error_model="numpy")
-def fill_shares(groups, factors, links, magnitude, up, down):
-    """Fill the shares in D of the pairs of each row: ``up`` (m,) as the better one, ``down``."""
-    n = groups.y.shape[0]
-    better, worse = np.empty(n), np.empty(n)
+def find_shares(links, magnitude, better, worse):
+    """Fill the shares in D of all pairs whose better row, or worse one, is in each group (n,)."""
+    n = better.shape[0]
     lower = gaps = 0.0
     for g in range(n):
         gaps += links.step[g] * lower
@@ -153,6 +178,14 @@ def fill_shares(groups, factors, links, magnitude, up, down):
         gaps = links.ratio[g] * gaps + (links.weight[g] if magnitude else 0.0)
         lower = links.ratio[g] * lower + links.step[g] * gaps
         lower += 0.0 if magnitude else links.weight[g]
+
+
+@compiled(error_model="numpy")
+def fill_shares(groups, factors, links, magnitude, up, down):
+    """Fill the shares in D of the pairs of each row: ``up`` (m,) as the better one, ``down``."""
+    n = groups.y.shape[0]
+    better, worse = np.empty(n), np.empty(n)
+    find_shares(links, magnitude, better, worse)
     for i in range(up.shape[0]):
         up[i] = down[i] = 0.0
     for q in range(factors.group.shape[0]):

@@ -1,0 +1,246 @@
+"""Predictions, positions and measures of rows in parts: lazy on collections of Dask."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.distributed._cluster import import_dask
+from rankwise.distributed._parts import as_parts
+from rankwise.engine.arguments import shortened
+from rankwise.engine.queries import encode_queries, group_rows
+
+
+def predict(estimator: Any, X: Any, *, method: str = "predict") -> Any:
+    """Return what a fitted estimator predicts for rows in parts, part by part.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Any one whose prediction of a row does not depend on other rows.
+    X : dask array or dataframe, list of delayed, path of Parquet, ndarray or memmap
+        The rows. Of files, the columns that the estimator was fitted with are read.
+    method : str, default="predict"
+        The method to call, such as "project" or "predict_proba".
+
+    Returns
+    -------
+    dask array, dask series, list of delayed or ndarray
+        As X is: lazy for what is Dask's; an array for what is read from disk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import distributed
+    >>> from rankwise.magnitude import MPRank
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> model = distributed.fit(MPRank(C=1000), X, X @ [2.0, -1.0, 0.0])
+    >>> distributed.predict(model, X[:3]).shape
+    (3,)
+    """
+    call = _Call(estimator, method)
+    if isinstance(X, list | tuple) and _is_dask(X[:1]):
+        delayed = import_dask().delayed(call, pure=False)
+        return [delayed(part) for part in X]
+    if not _is_dask([X]):
+        return _predict_from_disk(call, X)
+    if hasattr(X, "columns"):
+        like = call.like(X._meta_nonempty)
+        if like.ndim > 1:
+            return X.map_partitions(call.frame, meta=call.frame(X._meta_nonempty)[:0])
+        return X.map_partitions(call.series, meta=(method, like.dtype))
+    if getattr(X, "ndim", 0) != 2:
+        raise ValueError(f"X={shortened(X)} must have a row for each sample")
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    like = call.like(np.zeros((1, X.shape[1])))
+    if like.ndim > 1:
+        return X.map_blocks(call, dtype=like.dtype, chunks=(X.chunks[0], (like.shape[1],)))
+    return X.map_blocks(call, dtype=like.dtype, drop_axis=1)
+
+
+def rank(estimator: Any, X: Any, *, qid: Any = None) -> Any:
+    """Return the position of each row among all, from 1, best first; with qid in its query.
+
+    The scores of all rows, and their queries, come together in one task, 8 bytes a row each.
+
+    Parameters
+    ----------
+    estimator : fitted ranker
+        Its ``predict`` gives scores.
+    X : dask array or dataframe, list of delayed, path of Parquet, ndarray or memmap
+        The rows.
+    qid : collection of the same kind, ndarray, or name of a column, default=None
+        The query of each row, in any order.
+
+    Returns
+    -------
+    dask array of int64, or ndarray for what is read from disk
+    """
+    X, qid = _without(X, qid)
+    scores = predict(estimator, X)
+    if isinstance(scores, np.ndarray):
+        return _positions([scores], None if qid is None else [qid])[0]
+    dask = import_dask()
+    blocks = _blocks(scores)
+    sizes = getattr(scores, "chunks", ((np.nan,) * len(blocks),))[0]
+    queries = None if qid is None else _blocks(qid, sizes)
+    every = dask.delayed(_positions, pure=False, nout=len(blocks))(blocks, queries)
+    array = import_dask("dask.array")
+    return array.concatenate(
+        [
+            array.from_delayed(part, (size,), dtype=np.int64)
+            for part, size in zip(every, sizes, strict=True)
+        ],
+        allow_unknown_chunksizes=True,
+    )
+
+
+def measure(
+    metric: Callable[..., float],
+    y: Any,
+    scores: Any,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    **options: Any,
+) -> Any:
+    """Return a measure of rows in parts, lazily: exactly what it is of all rows at once.
+
+    Targets and scores come together in one task, 16 bytes a row: a measure over pairs needs all
+    of them, and takes O(m log m) time. Queries may be cut over parts.
+
+    Parameters
+    ----------
+    metric : callable
+        A function of `rankwise.metrics`, called with y and scores.
+    y, scores : dask arrays, series or lists of delayed
+        What is true, and what was predicted.
+    qid, sample_weight : the same, default=None
+        As the metric takes them.
+    **options
+        Passed on to the metric.
+
+    Returns
+    -------
+    Delayed
+        Its ``compute()`` gives the number.
+    """
+    dask = import_dask()
+    columns = {"qid": qid, "sample_weight": sample_weight}
+    given = {name: _blocks(value) for name, value in columns.items() if value is not None}
+    return dask.delayed(_measured, pure=False)(metric, _blocks(y), _blocks(scores), given, options)
+
+
+def _is_dask(values: Any) -> bool:
+    kinds = {type(value).__module__.partition(".")[0] for value in values}
+    return bool(kinds) and kinds <= {"dask", "dask_expr", "distributed"}
+
+
+class _Call:
+    """A method of an estimator, for parts that may be empty."""
+
+    def __init__(self, estimator: Any, method: str) -> None:
+        if not callable(getattr(estimator, method, None)):
+            raise ValueError(f"method={method!r} is no method of {type(estimator).__name__}")
+        self.estimator, self.method = estimator, method
+        self._like: Any = None
+
+    def like(self, X: Any) -> Any:
+        """Call it on a few rows, and remember what it returned for parts without rows."""
+        X = self._known(X)
+        self._like = np.asarray(getattr(self.estimator, self.method)(X[:1]))
+        return self._like
+
+    def __call__(self, X: Any) -> Any:
+        if not X.shape[0]:
+            return np.empty((0,)) if self._like is None else self._like[:0]
+        return np.asarray(getattr(self.estimator, self.method)(self._known(X)))
+
+    def series(self, X: Any) -> Any:
+        """Return a column with the index of a frame."""
+        return self._like_frame(X).iloc[:, 0].rename(self.method)
+
+    def frame(self, X: Any) -> Any:
+        """Return columns with the index of a frame."""
+        return self._like_frame(X)
+
+    def _like_frame(self, X: Any) -> Any:
+        found = self(X)
+        return type(X)(found if found.ndim > 1 else found[:, None], index=X.index)
+
+    def _known(self, X: Any) -> Any:
+        """Return the columns of a frame that the estimator knows."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        return X if names is None or not hasattr(X, "columns") else X[list(names)]
+
+
+def _predict_from_disk(call: _Call, X: Any) -> NDArray[Any]:
+    names = getattr(call.estimator, "feature_names_in_", None)
+    if isinstance(X, str | Path) and names is None:
+        raise ValueError(
+            "the estimator does not know the names of its columns: fit it to Parquet or a frame, "
+            "or give X as an array"
+        )
+    named = isinstance(X, str | Path)
+    parts = as_parts(X, columns=names if named else None)
+    found = parts.map(_predicted, call, None if names is None else tuple(names))
+    return np.concatenate([each for each in found if len(each)])
+
+
+def _predicted(block: Any, call: _Call, names: tuple[str, ...] | None) -> NDArray[Any]:
+    X = block.X
+    if names is None or block.names is None:
+        return call(X)
+    pandas = import_dask("pandas")
+    return call(pandas.DataFrame(X, columns=list(block.names)))
+
+
+def _without(X: Any, qid: Any) -> tuple[Any, Any]:
+    """Return the rows and the queries, taken out of a frame if they are named."""
+    if not isinstance(qid, str):
+        return X, qid
+    if not hasattr(X, "columns") or qid not in list(X.columns):
+        raise ValueError(f"qid={qid!r} is no column of X: give the queries themselves")
+    return X[[name for name in X.columns if name != qid]], X[qid]
+
+
+def _blocks(values: Any, sizes: Any = None) -> list[Any]:
+    """Return a column as a list of parts."""
+    if isinstance(values, list | tuple):
+        return list(values)
+    if hasattr(values, "to_delayed"):
+        parts = values.to_delayed()
+        return parts.ravel().tolist() if hasattr(parts, "ravel") else list(parts)
+    array = np.asarray(values)
+    if sizes is None or np.isnan(np.sum(sizes)):
+        return [array]
+    return np.split(array, np.cumsum(sizes)[:-1])
+
+
+def _joined(blocks: list[Any]) -> NDArray[Any]:
+    full = [np.asarray(block) for block in blocks if len(block)]
+    return np.concatenate(full) if full else np.empty(0)
+
+
+def _positions(scores: list[Any], qid: list[Any] | None) -> list[NDArray[np.int64]]:
+    """Return positions from 1, best first, ties as they come, as `RankerMixin.rank` does."""
+    values = _joined(scores)
+    codes, n_queries = encode_queries(None if qid is None else _joined(qid), len(values))
+    best = np.argsort(-values, kind="stable")
+    order, starts = group_rows(codes[best], n_queries)
+    positions = np.empty(len(values), dtype=np.int64)
+    positions[best[order]] = 1 + np.arange(len(values)) - starts[codes[best[order]]]
+    return np.split(positions, np.cumsum([len(each) for each in scores])[:-1])
+
+
+def _measured(
+    metric: Callable[..., float],
+    y: list[Any],
+    scores: list[Any],
+    columns: dict[str, list[Any]],
+    options: dict[str, Any],
+) -> float:
+    given = {name: _joined(value) for name, value in columns.items()}
+    return metric(_joined(y), _joined(scores), **given, **options)

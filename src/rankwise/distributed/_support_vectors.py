@@ -1,0 +1,193 @@
+"""RankSVM and SVRank over parts: the rows stay, scores and slopes travel.
+
+The solver is that of one machine, `rankwise.engine.solvers.newton.minimise`, with its certificate.
+It asks for the scores of a direction, 8 bytes a row back, and for a gradient, 8 bytes a row out and
+8 a feature back, and sorts the scores itself. Targets, queries and weights come once. Queries may
+be cut over parts in any way.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise._kernel_ranker import check_ratings, check_size
+from rankwise._support_vectors import SupportVectorRanker
+from rankwise.base import Ranked
+from rankwise.distributed._block import Block
+from rankwise.distributed._parts import Parts, logger
+from rankwise.distributed._shared import fetch, in_part, set_features, to_ratings
+from rankwise.engine.kernels import Anchored, Kernel, anchor_rows, shift_rows
+from rankwise.engine.pairs import Pairs
+from rankwise.engine.queries import encode_queries
+from rankwise.engine.solvers.newton import MATRIX, Draw, Sampled, minimise, sample_size
+
+Vector = NDArray[np.float64]
+Anchor = Vector | None
+
+_ROWS = 8192
+# What the driver holds of each row: targets, scores, slopes, and what sorts them.
+_ROW_BYTES = 100
+
+
+def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
+    """Learn from all pairs of the rows of all parts.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not linear.
+    """
+    estimator._validate_params()
+    name = type(estimator).__name__
+    if not estimator._is_linear():
+        raise ValueError(
+            f"{name}(kernel={estimator.kernel!r}) can't be fitted in parts: put a map of the rows "
+            "such as sklearn.kernel_approximation.Nystroem before a linear one, in a Pipeline"
+        )
+    parts.persist()
+    told = [each for each in parts.map(_targets) if each is not None]
+    if parts.limit is not None and parts.n_rows * _ROW_BYTES > parts.limit:
+        raise ValueError(
+            f"{name} sorts the scores of all {parts.n_rows} rows, for which it holds some "
+            f"{_ROW_BYTES} bytes of each: memory_limit must be at least "
+            f"{parts.n_rows * _ROW_BYTES / 1e9:.3g} GB, or fit some of the rows"
+        )
+    y = np.concatenate([each[0] for each in told])
+    codes, n_queries, weight = None, 1, None
+    if "qid" in parts.kinds:
+        qid = np.concatenate([each[1] for each in told])
+        codes, n_queries = encode_queries(qid, len(y))
+        logger.info("%d queries, brought together by the scores of their rows", n_queries)
+        del qid
+    if "sample_weight" in parts.kinds:
+        weight = np.concatenate([each[2] for each in told])
+        weight = weight / weight.max()
+    del told
+    no_rows = np.empty(0, dtype=np.int64)
+    one = np.zeros(len(y), dtype=np.int64) if codes is None else codes
+    estimator._prepare(Ranked(None, y, np.empty(0), one, n_queries, no_rows, 1.0))
+    pairs = Pairs(y, qid=codes, sample_weight=weight, pair_weight=estimator._weighing())
+    costs = estimator._loss(pairs).costs()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        some = fetch(parts, anchor_rows(len(y)))
+        anchor = Anchored.of(estimator._kernel(), some).anchor
+        rows = PartRows(parts, anchor, estimator._draw_from(y, codes, weight))
+        start = getattr(estimator, "coef_", None) if estimator.warm_start else None
+        if start is not None and len(start) != rows.n_features:
+            start = None
+        solution = minimise(
+            rows,
+            costs,
+            estimator.C,
+            tol=estimator.tol,
+            max_iter=estimator.max_iter,
+            w=start,
+            h=estimator._first_width(start, costs.scale),
+        )
+        del costs, pairs
+        coef = solution.w
+        shift = 0.0 if anchor is None else float(anchor @ coef)
+        estimator._take_over(solution, {"coef_": coef, "_moved": shift})
+        set_features(estimator, parts)
+        if estimator._keeps_scale:
+            missed = y - rows.scores(coef)
+            estimator._shift(float(np.average(missed, weights=weight)))
+    estimator.n_queries_ = n_queries
+
+
+def _targets(block: Block) -> tuple[Vector, Any, Any] | None:
+    """Return targets, queries and weights of a part."""
+    n = block.X.shape[0]
+    if not n:
+        return None
+    with in_part(block):
+        y = to_ratings(block)
+        check_ratings(y)
+        for start in range(0, n, _ROWS):
+            some = slice(start, start + _ROWS)
+            kept = np.arange(start, min(start + _ROWS, n))
+            check_size(block.X[some].astype(np.float64, copy=False), Kernel(), kept)
+    return y, block.qid, block.weight
+
+
+class PartRows:
+    """The rows of all parts, as the solver asks for them.
+
+    Parameters
+    ----------
+    parts : Parts
+        Where they are.
+    anchor : ndarray of shape (d,) or None
+        What is taken off each row.
+    draw : callable
+        See `rankwise.engine.solvers.newton.RowsInMemory`.
+    """
+
+    def __init__(self, parts: Parts, anchor: Anchor, draw: Draw) -> None:
+        self._parts, self._anchor, self._draw = parts, anchor, draw
+        self.n_features = parts.n_features
+
+    def scores(self, w: Vector) -> Vector:
+        """Return the inner product of each row with w."""
+        return np.concatenate(self._parts.map(_scores, w, self._anchor))
+
+    def gradient(self, weights: Vector) -> Vector:
+        """Return the sum of the rows, each times its weight."""
+        each = [self._parts.split(weights)]
+        return self._parts.reduce(_gradient, operator.add, self._anchor, each=each)
+
+    def squares(self, weights: Vector) -> Vector:
+        """Return the sum of the squared entries of the rows, each times its weight."""
+        each = [self._parts.split(weights)]
+        return self._parts.reduce(_squares, operator.add, self._anchor, each=each)
+
+    def sample(self) -> Sampled | None:
+        """Return some rows, the same that one machine draws, or all if they are few."""
+        m, d = self._parts.n_rows, self.n_features
+        if d > MATRIX:
+            return None
+        size = sample_size(m, d)
+        drawn = self._draw(size) if size < m else None
+        rows, costs = (np.arange(m), None) if drawn is None else drawn
+        some = shift_rows(fetch(self._parts, rows), self._anchor)
+        dense = some.toarray() if sparse.issparse(some) else some
+        return Sampled(dense - dense.mean(axis=0), costs)
+
+
+def _shifted(block: Block, anchor: Anchor, start: int) -> Any:
+    """Return some rows in double precision, less the anchor."""
+    rows = block.X[start : start + _ROWS].astype(np.float64, copy=False)
+    return shift_rows(rows, anchor)
+
+
+def _scores(block: Block, w: Vector, anchor: Anchor) -> Vector:
+    found = np.empty(block.X.shape[0])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for start in range(0, len(found), _ROWS):
+            found[start : start + _ROWS] = _shifted(block, anchor, start) @ w
+    return found
+
+
+def _gradient(block: Block, weights: Vector, anchor: Anchor) -> Vector | None:
+    if not len(weights):
+        return None
+    total = np.zeros(block.X.shape[1])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for start in range(0, len(weights), _ROWS):
+            total += _shifted(block, anchor, start).T @ weights[start : start + _ROWS]
+    return total
+
+
+def _squares(block: Block, weights: Vector, anchor: Anchor) -> Vector | None:
+    if not len(weights):
+        return None
+    total = np.zeros(block.X.shape[1])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for start in range(0, len(weights), _ROWS):
+            rows = _shifted(block, anchor, start)
+            squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+            total += squares.T @ weights[start : start + _ROWS]
+    return total
