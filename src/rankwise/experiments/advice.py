@@ -195,9 +195,8 @@ def _means(costs: list[Cost]) -> Table:
     for cost in costs:
         values = [f"{cost.advised_value:.3f}", f"{cost.best_value:.3f}"]
         shares = [f"{cost.regret:.1%}", f"{2 * cost.error:.1%}"]
-        rows.append(
-            [cost.table, str(cost.units), _often(cost.advised), cost.best, *values, *shares]
-        )
+        tested = f"{len(cost.advised)} x {cost.units}"
+        rows.append([cost.table, tested, _often(cost.advised), cost.best, *values, *shares])
     return Table(
         "On rows that the comparison has not seen, in the mean of the splits",
         ["table", "tested", "advised", "best", "value of advised", "of best", "worse by", "2 s.e."],
