@@ -39,7 +39,7 @@ def cluster(workers: int) -> Iterator[Any]:
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit=0,
             silence_logs=50,
         ) as local,
