@@ -136,6 +136,12 @@ METHODS = (
         most_rows=10_000,
     ),
     Method(
+        "thresholds, landmarks",
+        "a smooth score of landmarks, cut into grades where it costs least",
+        lambda _: ThresholdRanker(),
+        (GRADES,),
+    ),
+    Method(
         "thresholds, Gaussian kernel",
         "MPRank's smooth score, cut into grades where it costs least",
         lambda _: ThresholdRanker(MPRank(kernel="rbf"), cv=3),
