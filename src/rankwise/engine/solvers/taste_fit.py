@@ -280,7 +280,7 @@ def first_stage(
     """Return the kernel before the first round."""
     parts = find_parts(ratings, levels)
     say(f"products of {ratings.n_items} items over {ratings.n_users} people")
-    C = work.multiply(parts, pool).astype(precision, copy=False)
+    C: Matrix = work.multiply(parts, pool).astype(precision, copy=False)
     rows = np.full(ratings.n_users, -1)
     return parts, C, Stage(C, 1.0, 0.0, rows, np.zeros((0, len(C)), C.dtype))
 
