@@ -112,7 +112,7 @@ def transformed(block: Block, transformers: Sequence[Any]) -> Block:
     return block._replace(X=_as_rows(X)[0], names=None)
 
 
-def read_block(part: int, raw: Raw | Loaded, *, check: bool) -> tuple[Block, Seen]:
+def read_block(part: int, raw: Raw | Loaded, *, check: bool | str) -> tuple[Block, Seen]:
     """Return the rows of a part, and what they look like.
 
     Parameters

@@ -70,7 +70,7 @@ def copies_of_groups(block: Block, copies: Ints) -> Floats:
     """Return how many rows those of each group of a part stand for."""
     if not len(copies):
         return np.empty(0)
-    return np.bincount(_groups_here(block)[3], weights=copies)
+    return np.bincount(_groups_here(block)[3], weights=copies).astype(np.float64)
 
 
 def rows_at(block: Block, rows: Ints) -> Floats:

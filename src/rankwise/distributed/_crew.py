@@ -7,7 +7,8 @@ before: a part counts what it has answered, so it notices. The answers are the s
 model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -40,11 +41,14 @@ class Crew:
         step, found = 4 * self.pool.n_threads, list[Answer]()
         for first in range(0, len(self.members), step):
             some = self.members[first : first + step]
-            found += self.pool.run(
-                lambda t, some=some: getattr(some[t], name)(*arguments), len(some), work=1e9
-            )
+            answers = [partial(getattr(member, name), *arguments) for member in some]
+            found += self.pool.run(partial(_call, answers), len(some), work=1e9)
             found = [_merge_all(found)]
         return found[0]
+
+
+def _call(functions: Sequence[Callable[[], Answer]], t: int) -> Answer:
+    return functions[t]()
 
 
 class Member:
@@ -157,7 +161,7 @@ class Remote:
 
         while True:
             try:
-                wait(futures, timeout=PATIENCE)
+                wait(futures, timeout=PATIENCE)  # type: ignore[no-untyped-call]
                 return
             except TimeoutError:
                 here = self.client.nthreads()

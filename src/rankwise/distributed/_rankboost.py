@@ -132,7 +132,7 @@ def learn(model: RankBoost, parts: Parts) -> None:
     relation = AllPairs(pairs, n_pairs, model.push)
     boost(model, parts, groups, weights, relation, pair_weight, edges, missing)
     model.pair_weight_ = pair_weight
-    vars(model).pop("feature_names_in_", None)
+    model.__dict__.pop("feature_names_in_", None)
     if parts.names is not None:
         model.feature_names_in_ = np.array(parts.names, dtype=object)
     model.n_pairs_, model.n_dropped_pairs_ = int(n_pairs), 0
@@ -195,8 +195,8 @@ def find_all_edges(
     m = parts.n_rows
     if max_bins is None:
         found = parts.map(distinct_values)
-        columns = zip(*(each for each in found if each is not None), strict=True)
-        return [find_edges(np.unique(np.concatenate(each)), None, None) for each in columns]
+        by_feature = zip(*(each for each in found if each is not None), strict=True)
+        return [find_edges(np.unique(np.concatenate(each)), None, None) for each in by_feature]
     rows = sample_rows(m, max_bins, random)
     ends = np.cumsum([0, *parts.rows])
     cut = np.split(rows, np.searchsorted(rows, ends[1:-1]))

@@ -129,7 +129,10 @@ def _as_table(ratings: Any, columns: dict[str, str]) -> RatingTable:
             f"ratings has no column {absent[0]!r}, only {shortened(list(ratings.columns))}: say "
             "which by user=, item= and rating="
         )
-    return RatingTable.from_frame(ratings[list(columns.values())].compute(), **columns)
+    frame = ratings[list(columns.values())].compute()
+    return RatingTable.from_frame(
+        frame, user=columns["user"], item=columns["item"], rating=columns["rating"]
+    )
 
 
 class Block(NamedTuple):

@@ -8,7 +8,7 @@ bins, weights and scores. What joins them are a few numbers for each slot (see
 Sums are whole numbers, so those of base rankers don't depend on how the rows are parted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,13 +246,13 @@ class PartRows:
         size, bend = np.abs(self.g).sum(), self.h.sum()
         return {"size": size, "bend": bend, "slope": slope, "weight": weight}
 
-    def plant(self, rule: Sequence[float]) -> Answer:
+    def plant(self, rule: Rule) -> Answer:
         """Begin a tree: return the sum of all rows and their histogram."""
         m = len(self.s)
         if not hasattr(self, "values"):
             self.values = np.empty((m, 2), dtype=np.int64)
             self.order, self.room = np.empty((2, m), dtype=np.uint32)
-        tree_loops.fill_values(self.g, self.h, self.counts, Rule(*rule), self.values)
+        tree_loops.fill_values(self.g, self.h, self.counts, rule, self.values)
         self.order[:] = np.arange(m)
         self.leaves = [(0, m)]
         return {

@@ -106,7 +106,7 @@ class PartedTrees(Trees):
         return self.size, self.bend
 
     def _plant(self, rule: Rule) -> Leaf:
-        answer = self.ask("plant", tuple(rule))
+        answer = self.ask("plant", rule)
         return self._leaf((0, self.m, 0, answer["total"]), answer["hist"], rule)
 
     def _divide(self, k: int, leaf: Leaf, rule: Rule) -> tuple[Leaf, Leaf]:
