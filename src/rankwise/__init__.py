@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         bounds,
         comparison,
         datasets,
+        distributed,
         experiments,
         magnitude,
         metrics,
