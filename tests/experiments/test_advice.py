@@ -110,8 +110,8 @@ def test_an_empty_folder_leaves_the_tables_of_packages(tmp_path, monkeypatch):
 def test_the_advice_costs_little():
     """In the mean of the splits 3 % of the measure, and on no table two paired errors.
 
-    The goal is 2 %, and 2.3 % were measured. Against the winner of each single split 2 % can't be asked for: the method that is best in the
-    mean costs more than that there.
+    The goal is 2 %, and 2.3 % were measured. Against the winner of each single split 2 % can't be
+    asked for: the method that is best in the mean costs more than that there.
     """
     if not os.environ.get("RANKWISE_DATA"):
         pytest.skip("RANKWISE_DATA names no folder with ordinal tables and MQ2008")
