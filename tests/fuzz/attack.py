@@ -31,6 +31,7 @@ from fuzz.damages import damage
 OTHER_ROOMS = {
     "cli": "a command line, tested by its own fuzz",
     "comparison": "fits for seconds; damaged files and tables are in tests/comparison",
+    "distributed": "takes collections; bad parts are in tests/distributed",
     "engine": "not public",
     "experiments": "minutes each, and their arguments are sizes",
     "testing": "checks that fail on purpose",

@@ -97,9 +97,7 @@ def test_queries_and_splitters_are_held_back_whole():
     assert (by_query.thresholds_ != alone.thresholds_).any()
     seen = ThresholdRanker(cv=None).fit(X, y)
     scores = seen.project(X)
-    assert_array_equal(
-        seen.thresholds_, best_thresholds(scores, y - 1, np.ones(120), 5, costs="expected")
-    )
+    assert_array_equal(seen.thresholds_, best_thresholds(scores, y - 1, np.ones(120), 5))
 
 
 def test_it_learns_what_bends_and_says_the_median_of_noise():
