@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from rankwise.engine.arguments import shortened
 _LARGE = 100_000
 # How often a pass is begun again after values on their way were lost with a worker.
 _TRIES = 5
+# Seconds until the scheduler has noticed that a worker is gone.
+_PAUSE = 1.0
 
 
 def import_dask(name: str = "dask") -> Any:
@@ -198,14 +201,21 @@ class ClusterParts(Parts):
         if self.client is None:
             return list(self._dask.compute(*build()))
         distributed = import_dask("distributed")
+        lost = (
+            distributed.client.FutureCancelledError,
+            distributed.KilledWorker,
+            distributed.comm.CommClosedError,  # it was lost while values were sent to it
+        )
         for left in reversed(range(_TRIES)):
-            futures = self.client.compute(build())
+            futures: list[Any] = []
             try:
+                futures = self.client.compute(build())
                 return list(self.client.gather(futures))
-            except (distributed.client.FutureCancelledError, distributed.KilledWorker):
+            except lost:
                 if not left:
                     raise
                 logger.warning("a worker was lost with values on their way: the pass begins again")
+                sleep(_PAUSE)
             finally:
                 self.client.cancel(futures)
         raise AssertionError
