@@ -130,6 +130,16 @@ async def by_mean_later(u, v):
     return by_mean(u, v)
 
 
+def surely(u, v):
+    """Never close to 1/2: whoever asks until it is sure would ask for very long."""
+    return float(by_mean(u, v) > 0.5)
+
+
+async def surely_later(u, v):
+    await asyncio.sleep(0)
+    return surely(u, v)
+
+
 def _two_ranks(w):
     return w.random.permutation(np.array([0, 1] * 7)[: w.n]) + w.choose(0, 1)
 
@@ -378,7 +388,8 @@ GOOD = {
     "next_pairs.model": World.duels,
     **dict.fromkeys([f"{f}.goal" for f in ("next_pairs", "ask", "aask")], lambda w: "best"),
     **dict.fromkeys([f"{f}.k" for f in ("next_pairs", "ask", "aask")], lambda w: None),
-    "aask.prefer": lambda w: by_mean_later,
+    "ask.prefer": lambda w: surely,
+    "aask.prefer": lambda w: surely_later,
     **dict.fromkeys(
         [
             f"{name}Display.from_estimator.estimator"

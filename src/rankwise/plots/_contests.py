@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.arguments import check_text, check_whole
+from rankwise.engine.arguments import check_flag, check_text, check_whole
 from rankwise.engine.inputs import as_floats, check_floats
 from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable
 
@@ -106,6 +106,7 @@ class StrengthDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         """
+        places = check_flag(places, "places")
         check_drawable(estimator, ("table",), ("strengths_",), _SAY)
         table = estimator.table(level)
         shown = slice(check_whole(max_items, "max_items"))
