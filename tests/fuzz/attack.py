@@ -15,6 +15,7 @@ import typing
 import warnings
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import GeneratorType
 
 import matplotlib.pyplot as plt
@@ -307,9 +308,10 @@ def _pickled(model):
 
 
 def _saved(model):
-    path = Path("lives")  # in the folder of this process
-    rankwise.save(model, path)
-    return rankwise.load(path)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        rankwise.save(model, path)
+        return rankwise.load(path)
 
 
 def _verdict(error):
