@@ -146,17 +146,22 @@ def in_terminal(arguments, said=b"", *, columns=80, until=None, **environment):
         os.environ.update(COLUMNS=str(columns), LINES="24", TERM="xterm", **environment)
         os.execv(SCRIPT[0], [*SCRIPT, *map(str, arguments)])  # noqa: S606
     shown, end = b"", time.monotonic() + 60
-    asked = said
+    asked, last = said, time.monotonic()
     while time.monotonic() < end:
         if not select.select([terminal], [], [], 0.1)[0]:
-            continue
-        try:
-            shown += os.read(terminal, 4096)
-        except OSError:
-            break
+            if said == b"\x03" and not asked and time.monotonic() - last > 10:
+                # A key that meets a change of the terminal's mode is lost: press it again.
+                asked = said
+            else:
+                continue
+        else:
+            try:
+                shown += os.read(terminal, 4096)
+            except OSError:
+                break
         if asked and (until is None or until in shown):
             os.write(terminal, asked)
-            asked = b""
+            asked, last = b"", time.monotonic()
     else:
         os.kill(pid, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
