@@ -1,5 +1,7 @@
 """The taste kernel against its literal form, person by person."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -32,6 +34,17 @@ def as_csr(Y):
     return sparse.coo_array((Y[u, i], (u, i)), shape=Y.shape).tocsr()
 
 
+def parts_of(n, n_rounds):
+    """Who takes part: everyone, or parts of the people one after the other and then everyone."""
+    everyone = [range(n)]
+    return {
+        0: [],
+        1: [everyone],
+        2: [everyone, everyone],
+        4: [[range(0, n, 3)], [range(1, n, 3)], [range(2, n, 3)], [range(k, n, 3) for k in range(3)]],
+    }[n_rounds]
+
+
 def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1, precision=np.float64):
     ratings = Ratings.of(as_csr(Y))
     with Pool(n_jobs) as pool:
@@ -40,8 +53,9 @@ def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1, precision=np.float64):
         group = Group.of(parts, np.arange(ratings.n_users))
         rows = np.full(ratings.n_users, -1)
         stage = Stage(C, 1.0, 0.0, rows, np.zeros((0, len(C)), precision))
-        for _ in range(n_rounds):
-            stage = next_stage(C, stage, parts, group, noise, pool)
+        for taking_part in parts_of(ratings.n_users, n_rounds):
+            groups = [Group.of(parts, np.array(people)) for people in taking_part]
+            stage = next_stage(C, stage, parts, groups, noise, pool)
     return parts, group, stage
 
 
@@ -50,7 +64,7 @@ def signs_of(parts, literal):
     return np.sign((parts.x * literal.x).sum(axis=0))
 
 
-@pytest.mark.parametrize("n_rounds", [0, 1, 3])
+@pytest.mark.parametrize("n_rounds", [0, 1, 2, 4])
 def test_single_precision_has_six_digits(n_rounds):
     Y = draw_table()
     double, single = (run_rounds(Y, 6, 0.5, n_rounds, 2, p)[2] for p in (np.float64, np.float32))
@@ -59,11 +73,12 @@ def test_single_precision_has_six_digits(n_rounds):
 
 
 @pytest.mark.parametrize("n_places", [0, 1, 6])
-@pytest.mark.parametrize("n_rounds", [0, 1, 3])
+@pytest.mark.parametrize("n_rounds", [0, 1, 2, 4])
 @pytest.mark.parametrize("noise", [0.5, 2.0])
 def test_kernel_is_that_of_a_loop_over_people(n_places, n_rounds, noise):
     Y = draw_table()
-    literal = taste_parts(Y, n_places=n_places, noise=noise, n_rounds=n_rounds)
+    rounds = [[*chain(*people)] for people in parts_of(len(Y), n_rounds)]
+    literal = taste_parts(Y, n_places=n_places, noise=noise, rounds=rounds)
     parts, _, stage = run_rounds(Y, n_places, noise, n_rounds)
     signs = np.concatenate([np.ones(Y.shape[1]), signs_of(parts, literal)])
     np.testing.assert_allclose(stage.K * signs * signs[:, None], literal.K, atol=1e-8)
@@ -74,7 +89,7 @@ def test_kernel_is_that_of_a_loop_over_people(n_places, n_rounds, noise):
 @pytest.mark.parametrize("n_rounds", [0, 1])
 def test_held_out_ratings_are_predicted_without_their_person(n_rounds):
     Y, noise, prior = draw_table(25, 15), 1.5, 2.0
-    literal = taste_parts(Y, n_places=3, noise=noise, n_rounds=n_rounds)
+    literal = taste_parts(Y, n_places=3, noise=noise, rounds=n_rounds * [range(len(Y))])
     parts, group, stage = run_rounds(Y, 3, noise, n_rounds)
     g = np.random.default_rng(0)
     items = [np.flatnonzero(np.isnan(y))[: g.integers(0, 3)] for y in Y]
@@ -106,7 +121,7 @@ def test_held_out_ratings_are_predicted_without_their_person(n_rounds):
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_same_bits_for_any_number_of_threads(n_jobs):
     Y = draw_table(150, 90)
-    alone, shared = (run_rounds(Y, 6, 1.0, 2, jobs)[2] for jobs in (1, n_jobs))
+    alone, shared = (run_rounds(Y, 6, 1.0, 4, jobs)[2] for jobs in (1, n_jobs))
     np.testing.assert_array_equal(alone.K, shared.K)
     np.testing.assert_array_equal(alone.F, shared.F)
 

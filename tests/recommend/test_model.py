@@ -45,12 +45,21 @@ def test_predict_is_a_live_person(model, parts):
         np.testing.assert_allclose(mean, np.clip(score, 1, 5), atol=1e-10)
 
 
+def popularity(Y, u):
+    """Minus the counts of a person's items, and their squares."""
+    counts = np.sum(~np.isnan(Y), axis=0)[~np.isnan(Y[u])]
+    return -counts.sum(), -np.square(counts).sum()
+
+
 def test_new_person_is_the_literal_formula():
     users, items, ratings = draw(40, 25, density=0.5)
     model = TasteModel(noise=1.0).fit(RatingTable.from_arrays(users, items, ratings))
     Y = np.full((40, 25), np.nan)
     Y[users, items] = ratings
-    literal = taste_parts(Y, n_places=20, noise=1.0, n_rounds=3)
+    sizes = np.sum(~np.isnan(Y), axis=1)
+    by_size = sorted(range(40), key=lambda u: (-sizes[u], *popularity(Y, u)))
+    rounds = [by_size[k::3] for k in range(3)] + [by_size]
+    literal = taste_parts(Y, n_places=20, noise=1.0, rounds=rounds)
     new = np.full(25, np.nan)
     new[[1, 5, 8]] = [5, 2, 4]
     scores = taste_scores(literal, new, noise=1.0, prior=3.0)

@@ -9,7 +9,7 @@ each block.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -160,14 +160,16 @@ class People:
         threads = sum(client.nthreads().values()) if client is not None else 2
         self.client, self.n_blocks = client, max(1, _BLOCKS * threads)
         self.sent = self.back = 0
-        self._last: tuple[Stage, list[Any], list[Any]] | None = None
+        # Of each group that has taken part: the blocks; of those in the last round, the scores.
+        self._blocks: dict[int, tuple[Group, list[Any]]] = {}
+        self._scores: dict[int, list[Any]] = {}
 
     def multiply(self, parts: Parts, pool: Pool) -> Matrix:  # noqa: ARG002
         """Return the products of items; see `multiply_items`."""
         ratings = parts.ratings
         work = np.concatenate([[0.0], np.cumsum(np.square(ratings.sizes, dtype=np.float64))])
         blocks = [_part_of(parts, first, last) for first, last in _cuts(work, self.n_blocks)]
-        self._last = None
+        self._blocks, self._scores = {}, {}
         found = self._sum([self._run(_multiply, self._send(block)) for block in blocks])
         self.sent += sum(block.a.nbytes * 3 for block in blocks)
         self.back += len(blocks) * found[0].nbytes
@@ -179,37 +181,44 @@ class People:
         C: Matrix,
         stage: Stage,
         parts: Parts,
-        group: Group,
+        groups: Sequence[Group],
         noise: float,
         pool: Pool,  # noqa: ARG002
     ) -> Stage:
         """Return the kernel after a round; see `rankwise.engine.solvers.taste_rounds`."""
         counts = parts.ratings.counts
-        if self._last is None or self._last[0] is not stage:
+        K = self._send((stage.K, stage.first, stage.second))
+        scores, squares = {}, []
+        for group in groups:
+            blocks = self._blocks_of(group, counts)
+            known = self._scores.get(id(group), [None] * len(blocks))
+            new = [
+                self._run(_score, K, block, old, noise)
+                for block, old in zip(blocks, known, strict=True)
+            ]
+            squares += [
+                self._run(_square, F, block) for F, block in zip(new, blocks, strict=True)
+            ]
+            scores[id(group)] = new
+        self._scores = scores
+        self.sent += len(squares) * C.nbytes
+        self.back += len(squares) * C.nbytes
+        found, total = self._sum(squares)
+        second = float(counts.sum() / total) if total > 0 else 0.0
+        found *= second
+        found += FIRST * C
+        rows = np.full(parts.ratings.n_users, -1)
+        return Stage(found, FIRST, second, rows, np.zeros((0, len(C))))
+
+    def _blocks_of(self, group: Group, counts: NDArray[np.int64]) -> list[Any]:
+        """Return what stands for the blocks of a group; they are sent once."""
+        if id(group) not in self._blocks:
             work = np.square(np.diff(group.starts), dtype=np.float64)
             cuts = _cuts(np.concatenate([[0.0], np.cumsum(work)]), self.n_blocks)
             blocks = [self._send(Block(_some_of(group, *cut), counts)) for cut in cuts]
-            scores: list[Any] = [None] * len(blocks)
+            self._blocks[id(group)] = group, blocks
             self.sent += 5 * group.t.nbytes
-        else:
-            _, blocks, scores = self._last
-        K = self._send((stage.K, stage.first, stage.second))
-        scores = [
-            self._run(_score, K, block, old, noise)
-            for block, old in zip(blocks, scores, strict=True)
-        ]
-        squares, total = self._sum(
-            [self._run(_square, new, block) for new, block in zip(scores, blocks, strict=True)]
-        )
-        self.sent += len(blocks) * C.nbytes
-        self.back += len(blocks) * C.nbytes
-        second = float(counts.sum() / total) if total > 0 else 0.0
-        squares *= second
-        squares += FIRST * C
-        rows = np.full(parts.ratings.n_users, -1)
-        new = Stage(squares, FIRST, second, rows, np.zeros((0, len(C))))
-        self._last = new, blocks, scores
-        return new
+        return self._blocks[id(group)][1]
 
     def _send(self, value: Any) -> Any:
         """Return what stands for a value on the workers.
@@ -289,9 +298,11 @@ def _score(
     K, first, second = kernel
     people = len(block.group.people)
     rows = np.arange(people) if old is not None else np.full(people, -1)
-    F = np.zeros((0, len(K))) if old is None else old.copy()
+    F = np.zeros((0, len(K)), K.dtype) if old is None else old
+    out = np.empty((people, len(K)), K.dtype)
     with Pool(1) as pool, threadpool_limits(1, "blas"):
-        return score_all(Stage(K, first, second, rows, F), block.group, noise, pool)
+        score_all(Stage(K, first, second, rows, F), block.group, noise, pool, out)
+    return out
 
 
 def _square(F: Matrix, block: Block) -> tuple[Matrix, float]:

@@ -1,6 +1,6 @@
 """Learns the taste kernel of a table of ratings, its noise and its spread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from rankwise.engine.solvers.taste_rounds import (
     Group,
     HeldOut,
     Stage,
+    in_order,
     next_stage,
     predict_held,
     run_blocks,
@@ -58,19 +59,19 @@ Say = Callable[[str], None]
 
 
 class Limits(NamedTuple):
-    """Who takes part in how many rounds.
+    """Who takes part in the rounds.
 
     Attributes
     ----------
-    rounds : int
-        How many.
+    parts : int
+        The people are cut into so many parts. Each has a round, and then all have one.
     most : int
         At most so many people.
     longest : int
         With at most so many ratings.
     """
 
-    rounds: int
+    parts: int
     most: int
     longest: int
 
@@ -87,15 +88,15 @@ class Work(NamedTuple):
     """
 
     multiply: Callable[[Parts, Pool], Matrix]
-    next_stage: Callable[[Matrix, Stage, Parts, Group, float, Pool], Stage]
+    next_stage: Callable[[Matrix, Stage, Parts, Sequence[Group], float, Pool], Stage]
 
 
 HERE = Work(multiply_items, next_stage)
-EXACT = Limits(rounds=3, most=10_000, longest=1_000)
+EXACT = Limits(parts=3, most=10_000, longest=800)
 
 
 class Learned(NamedTuple):
-    """The kernel, what it was made of, and what was chosen by ratings held out."""
+    """The kernel, in the precision of the rounds, its parts, and what held-out ratings chose."""
 
     parts: Parts
     K: Matrix
@@ -193,7 +194,7 @@ def learn_exact(
     parts, n = learned.parts, ratings.n_items
     place = np.arange(parts.n)
     place[items] = np.arange(n)
-    K = learned.K[np.ix_(place, place)]
+    K = in_order(learned.K, place, pool)
     own, place = OwnRows.of(parts, items), place[:n]
     taste = make_taste(learned, DenseKernel(K), parts.means[place], parts.places[place])
     return taste, replace(own, echo=find_echo(taste, own, ratings, pool))
@@ -271,7 +272,7 @@ def learn_kernel(
             say(f"again with the {len(held.y)} ratings held out, noise {used:g}")
             parts, C, stage = first_stage(ratings, levels_of(ratings), precision, pool, say, work)
             stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say, work)
-    return Learned(parts, stage.K.astype(np.float64, copy=False), used, spread)
+    return Learned(parts, stage.K, used, spread)
 
 
 def first_stage(
@@ -296,11 +297,12 @@ def run_rounds(
     work: Work,
 ) -> Stage:
     """Return the kernel after the last round."""
-    ratings = parts.ratings
-    group = Group.of(parts, chosen(ratings, limits))
-    for k in range(limits.rounds):
-        say(f"round {k + 1} of {limits.rounds} with {len(group.people)} people, noise {noise:g}")
-        stage = work.next_stage(C, stage, parts, group, noise, pool)
+    groups = [Group.of(parts, people) for people in chosen(parts.ratings, limits)]
+    rounds = [*([group] for group in groups), groups]
+    for k, taking_part in enumerate(rounds, 1):
+        n = sum(len(group.people) for group in taking_part)
+        say(f"round {k} of {len(rounds)} with {n} people, noise {noise:g}")
+        stage = work.next_stage(C, stage, parts, taking_part, noise, pool)
     return stage
 
 
@@ -326,11 +328,16 @@ def by_count(ratings: Ratings) -> Ints:
     return np.lexsort((-busier, -busy, -ratings.counts))
 
 
-def chosen(ratings: Ratings, limits: Limits) -> Ints:
-    """Return who takes part in the rounds: those with most ratings, but for very many."""
+def chosen(ratings: Ratings, limits: Limits) -> list[Ints]:
+    """Return who takes part in the rounds, in parts: those with most ratings, but for very many.
+
+    People of all sizes are in each part.
+    """
     order = by_size(ratings)
     short = order[ratings.sizes[order] <= limits.longest]
-    return np.sort(short[: min(max(_LEAST, ratings.n_users // 2), limits.most)])
+    people = short[: min(max(_LEAST, ratings.n_users // 2), limits.most)]
+    n_parts = max(1, min(limits.parts, len(people)))
+    return [np.sort(people[k::n_parts]) for k in range(n_parts)]
 
 
 def hold_out(ratings: Ratings) -> tuple[Ratings, Ints, HeldOut]:

@@ -29,7 +29,7 @@ from rankwise.engine.solvers.taste_parts import Levels, Ratings, find_levels
 from rankwise.engine.solvers.taste_rounds import run_blocks
 from rankwise.engine.solvers.unlocked import factor, solve
 
-LIMITS = Limits(rounds=2, most=10_000, longest=500)
+LIMITS = Limits(parts=1, most=10_000, longest=500)
 _HEAD, _LEAST_HEAD = 8_000, 500
 # Penalty of the ridge of an item outside of the head, in units of rank / mean |V_i|^2.
 _PENALTY = 0.35
@@ -61,7 +61,7 @@ def learn_factors(
     n_places = learned.parts.places.shape[1]
     with threadpool_limits(1, "blas"):
         say(f"factors of rank {rank}")
-        V, extra = factorise(learned.K, rank, pool)
+        V, extra = factorise(learned.K.astype(np.float64, copy=False), rank, pool)
         factors = np.zeros((ratings.n_items + n_places, rank))
         things = np.concatenate([items, ratings.n_items + np.arange(n_places)])
         factors[things] = V

@@ -4,7 +4,7 @@
 float32 for large tables.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -122,43 +122,47 @@ class Group(NamedTuple):
         gather(stage.K, things, own, shift, out)
         return out
 
-    def space(self, stage: Stage) -> Any:
-        """Return room for the largest matrix of a person."""
-        return np.empty(int(np.diff(self.starts).max(initial=0)) ** 2, stage.K.dtype)
+    def space(self, stage: Stage, n: int) -> Any:
+        """Return room for n of the largest matrix of a person."""
+        return np.empty((n, int(np.diff(self.starts).max(initial=0)) ** 2), stage.K.dtype)
 
 
 def next_stage(
-    C: Matrix, stage: Stage, parts: Parts, group: Group, noise: float, pool: Pool
+    C: Matrix, stage: Stage, parts: Parts, groups: Sequence[Group], noise: float, pool: Pool
 ) -> Stage:
-    """Return the kernel after a round over a group of people; F is written over if there is one."""
+    """Return the kernel after a round over some groups of people."""
     counts = parts.ratings.counts
-    F = score_all(stage, group, noise, pool)
+    people = np.concatenate([group.people for group in groups])
+    F = np.empty((len(people), len(C)), C.dtype)
+    last = 0
+    for group in groups:
+        first, last = last, last + len(group.people)
+        score_all(stage, group, noise, pool, F[first:last])
     total = weigh_scores(F, counts)
     second = float(counts.sum() / total) if total > 0 else 0.0
     rows = np.full(parts.ratings.n_users, -1)
-    rows[group.people] = np.arange(len(group.people))
+    rows[people] = np.arange(len(people))
     K = stage.K if stage.K is not C else np.empty_like(C)
     add_squares(F, second, C, FIRST, K, pool)
     return Stage(K, FIRST, second, rows, F)
 
 
-def score_all(stage: Stage, group: Group, noise: float, pool: Pool) -> Matrix:
-    """Return the scores F of everyone in a group; they are written over those of the stage."""
-    n, F = len(stage.K), stage.F
+def score_all(stage: Stage, group: Group, noise: float, pool: Pool, out: Matrix) -> None:
+    """Set the rows of ``out`` to the scores of everyone in a group."""
+    n, rows = len(stage.K), stage.rows[group.people]
     weights, along = solve_group(stage, group, noise, pool)
-    if len(F) == 0:
-        F = np.zeros((len(group.people), n), stage.K.dtype)
+    out[:] = 0.0
+    out[rows >= 0] = stage.F[rows[rows >= 0]]
     keep = (-stage.second * along[:, 2]).astype(stage.K.dtype)
     edges = list(range(0, n, _COLUMNS))
 
     def columns(t: int) -> None:
         ends = np.array([edges[t], min(edges[t] + _COLUMNS, n)])
         strip = np.empty((n, _COLUMNS), stage.K.dtype)
-        combine_rows(group.starts, group.things, weights, (stage.K, strip), ends, keep, F)
+        combine_rows(group.starts, group.things, weights, (stage.K, strip), ends, keep, out)
 
     pool.run(columns, len(edges), work=float(len(group.things) * n))
-    subtract_own(group.starts, group.things, group.a, group.b, stage.first * along, F)
-    return F
+    subtract_own(group.starts, group.things, group.a, group.b, stage.first * along, out)
 
 
 def weigh_scores(F: Matrix, counts: Ints) -> float:
@@ -174,7 +178,7 @@ def solve_group(stage: Stage, group: Group, noise: float, pool: Pool) -> tuple[V
 
     def person(g: int, space: Any) -> None:
         at, e = group.at(g), group.is_rating(g)
-        gram = group.gram(stage, g, noise, space)
+        gram = group.gram(stage, g, noise, space[0])
         found = np.array([group.t[at], e], gram.dtype)
         factor(gram)
         solve(gram, found)
@@ -185,7 +189,7 @@ def solve_group(stage: Stage, group: Group, noise: float, pool: Pool) -> tuple[V
         if f >= 0:
             along[g, 2] = stage.F[f, group.things[at]] @ weights[at]
 
-    run_blocks(person, len(group.people), pool, partial(group.space, stage))
+    run_blocks(person, len(group.people), pool, partial(group.space, stage, 1))
     return weights, along
 
 
@@ -219,6 +223,19 @@ def add_squares(F: Matrix, second: float, C: Matrix, first: float, K: Matrix, po
         K[j, i] = found.T
 
     pool.run(tile, len(tiles), work=float(F.size * len(C)))
+
+
+def in_order(K: Matrix, things: Ints, pool: Pool) -> Matrix:
+    """Return a kernel among some things, in this order and in double precision."""
+    out = np.empty((len(things), len(things)))
+    edges = range(0, len(things), _TILE)
+
+    def rows(t: int) -> None:
+        at = slice(edges[t], edges[t] + _TILE)
+        out[at] = np.take(K[things[at]], things, axis=1)
+
+    pool.run(rows, len(edges), work=float(out.size))
+    return out
 
 
 class HeldOut(NamedTuple):
@@ -260,8 +277,11 @@ def predict_held(
         e = group.is_rating(g)
         right = np.concatenate([[group.t[at], e], stage.K[np.ix_(items, things)]])
         right = right.astype(stage.K.dtype)
+        kernel = group.gram(of_people, g, 0.0, space[0])
+        gram = space[1, : kernel.size].reshape(kernel.shape)
         for k in range(len(noises)):
-            gram = group.gram(of_people, g, noises[k], space)
+            gram[:] = kernel
+            gram.flat[:: len(gram) + 1] += noises[k]
             factor(gram)
             found = right.copy()
             half_solve(gram, found)
@@ -276,5 +296,5 @@ def predict_held(
                 stage.K[items, items] - explained + free * free / (weight + priors[k]) + noises[k]
             )
 
-    run_blocks(person, len(group.people), pool, partial(group.space, stage))
+    run_blocks(person, len(group.people), pool, partial(group.space, stage, 2))
     return errors, variances

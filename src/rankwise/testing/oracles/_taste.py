@@ -1,5 +1,6 @@
 """The taste kernel, person by person, with every matrix in full."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ class TasteParts(NamedTuple):
     """What the taste kernel is made of.
 
     ``Y`` has NaN where a person has not rated; ``A``, ``B`` and ``F`` a row for each person and a
-    column for each item, then for each place; ``F`` is empty before the first round.
+    column for each item, then for each place; ``F`` is empty before the first round, and 0 for those
+    who took no part in the last.
     """
 
     Y: Matrix
@@ -25,10 +27,12 @@ class TasteParts(NamedTuple):
     K: Matrix
 
 
-def taste_parts(Y: ArrayLike, *, n_places: int, noise: float, n_rounds: int) -> TasteParts:
+def taste_parts(
+    Y: ArrayLike, *, n_places: int, noise: float, rounds: Sequence[Sequence[int]]
+) -> TasteParts:
     """Return the kernel that ratings ``Y`` (people x items, NaN where none) teach.
 
-    All people take part in all rounds.
+    ``rounds`` says who takes part in each round.
     """
     Y = np.asarray(Y, dtype=np.float64)
     known = ~np.isnan(Y)
@@ -60,8 +64,8 @@ def taste_parts(Y: ArrayLike, *, n_places: int, noise: float, n_rounds: int) -> 
     B = np.hstack([pattern * np.sqrt(2 * N / (n_i * pattern**2).sum()), np.zeros_like(x)])
     C = A.T @ A + B.T @ B
     parts = TasteParts(Y, mu + item_bias, x, q, A, B, np.zeros((0, n + n_places)), C)
-    for _ in range(n_rounds):
-        F = np.array([_smoothed(parts, u, noise) for u in range(U)])
+    for people in rounds:
+        F = np.array([_smoothed(parts, u, noise) * (u in people) for u in range(U)])
         F *= np.sqrt(N / (n_i @ (F[:, :n] ** 2).sum(0)))
         parts = parts._replace(F=F, K=F.T @ F + 0.3 * C)
     return parts
