@@ -36,13 +36,10 @@ def as_csr(Y):
 
 def parts_of(n, n_rounds):
     """Who takes part: everyone, or parts of the people one after the other and then everyone."""
-    everyone = [range(n)]
-    return {
-        0: [],
-        1: [everyone],
-        2: [everyone, everyone],
-        4: [[range(0, n, 3)], [range(1, n, 3)], [range(2, n, 3)], [range(k, n, 3) for k in range(3)]],
-    }[n_rounds]
+    if n_rounds < 4:
+        return n_rounds * [[range(n)]]
+    thirds = [range(k, n, 3) for k in range(3)]
+    return [[thirds[0]], [thirds[1]], [thirds[2]], thirds]
 
 
 def run_rounds(Y, n_places, noise, n_rounds, n_jobs=1, precision=np.float64):

@@ -196,9 +196,7 @@ class People:
                 self._run(_score, K, block, old, noise)
                 for block, old in zip(blocks, known, strict=True)
             ]
-            squares += [
-                self._run(_square, F, block) for F, block in zip(new, blocks, strict=True)
-            ]
+            squares += [self._run(_square, F, block) for F, block in zip(new, blocks, strict=True)]
             scores[id(group)] = new
         self._scores = scores
         self.sent += len(squares) * C.nbytes

@@ -13,8 +13,8 @@ class TasteParts(NamedTuple):
     """What the taste kernel is made of.
 
     ``Y`` has NaN where a person has not rated; ``A``, ``B`` and ``F`` a row for each person and a
-    column for each item, then for each place; ``F`` is empty before the first round, and 0 for those
-    who took no part in the last.
+    column for each item, then for each place; ``F`` is empty before the first round, and 0 for
+    those who took no part in the last.
     """
 
     Y: Matrix
