@@ -12,6 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranked, RankerMixin, check_ranked, check_rows, unchanged_on_error
+from rankwise.base._checks import scale_weights
 from rankwise.engine._sklearn import Interval, StrOptions
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
@@ -354,6 +355,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         check_steps(self, "uniform", given=True)
         rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
+        weight, _ = scale_weights(weight)
         random = check_random_state(self.random_state)
         judge: Judge | None = None
         if self.n_iter_no_change is not None:

@@ -223,6 +223,8 @@ def _informative(
         circle = random.permutation(desk.n)
         pairs = np.column_stack([circle, np.roll(circle, -1)])[: desk.n if desk.n > 2 else 1]
         yield from _asked(desk, pairs)
+    if not log:
+        raise ValueError("max_calls=0 allows no question, and there is no log: allow one or more")
     while True:
         model = _model(desk.n, log)
         order = model.ranking().order.astype(np.int64)
