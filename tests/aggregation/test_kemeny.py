@@ -255,8 +255,8 @@ class Unknown:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "best"}, "method is 'best'"),
-        ({"method": ["auto"]}, r"method is \['auto'\]"),
+        ({"method": "best"}, "method='best' must be"),
+        ({"method": ["auto"]}, r"method=\['auto'\] must be"),
         ({"unlisted": ["last"]}, r"unlisted=\['last'\] must be"),
         *(
             ({"weights": weights}, "weights is .*: give a number for each ranking")
