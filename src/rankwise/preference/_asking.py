@@ -2,7 +2,7 @@
 
 A sort is a generator. It yields pairs to ask, as two arrays of positions in the input, and is sent
 their answers; so the same sort serves comparators that are called and those that are awaited. The
-`Asker` stands between the sort and the comparator: it looks up what the log knows, repeats and turns
+`Asker` is between the sort and the comparator: it looks up what the log knows, repeats and turns
 questions, stops at the limit, and keeps every answer at once.
 """
 

@@ -267,7 +267,7 @@ def make_asker(
     log: list[Any] | None,
     progress: Progress | None,
 ) -> Asker:
-    """Return the asker between a sort and its comparator."""
+    """Return what asks a comparator for a sort."""
     return Asker(
         items, prefer, batch=batch, repeats=repeats, symmetrise=symmetrise, max_calls=max_calls,
         log=log, progress=progress,
@@ -388,7 +388,7 @@ def decide(
 def as_ranking(
     asker: Asker, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]
 ) -> Ranking:
-    """Return an order of the items of a asker as a `Ranking`."""
+    """Return an order of the items of an asker as a `Ranking`."""
     return Ranking(
         order=asker.take(order),
         positions=positions_of(order),
