@@ -13,6 +13,7 @@ no deterministic sort can promise less (Balcan et al. 2007).
 """
 
 from collections.abc import Callable
+from numbers import Integral
 from reprlib import repr as short
 from typing import Any
 
@@ -278,8 +279,8 @@ def _quicksort(
     asker: Asker, k: int | None, randomise: bool, random_state: int | np.random.RandomState | None
 ) -> Sort[Ranking]:
     if k is not None:
-        check_whole(k, "k")
-        k = min(k, max(asker.n, 1))
+        most = max(asker.n, 1)
+        k = most if isinstance(k, Integral) and k > most else check_whole(k, "k")
     check_flags(randomise=randomise)
     random = _as_random(random_state)
     seed = int(random.randint(2**31))
