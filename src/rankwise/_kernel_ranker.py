@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import TOO_LARGE, RankerMixin, bad_row, check_rows
+from rankwise.engine.inputs import dense
 from rankwise.engine.kernels import Anchored, Kernel
 from rankwise.engine.loops.rows import as_rows, scores
 
@@ -150,8 +150,7 @@ class KernelRanker(RankerMixin):
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
         if not self._is_precomputed():
             return X
-        if sparse.issparse(X):
-            X = X.toarray()
+        X = dense(X)
         if X.shape[1] != n:
             raise ValueError(
                 f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "

@@ -101,7 +101,11 @@ def test_nothing_to_agree_on():
 
 @pytest.mark.parametrize(
     ("rankings", "weights", "message"),
-    [([["a", "b"]], None, "one voter"), ([["a"], ["a"]], [0.5, 1], "whole numbers")],
+    [
+        ([["a", "b"]], None, "one voter"),
+        ([["a"], ["a"]], [0.5, 1], "whole numbers"),
+        ([["a", "b"], ["b", "a"]], [1e200, 1], r"weights add up to 1.0e\+200 voters"),
+    ],
 )
 def test_bad_input_is_refused(rankings, weights, message):
     with pytest.raises(ValueError, match=message):

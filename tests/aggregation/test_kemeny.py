@@ -255,8 +255,8 @@ class Unknown:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "best"}, "method is 'best'"),
-        ({"method": ["auto"]}, r"method is \['auto'\]"),
+        ({"method": "best"}, "method='best' must be"),
+        ({"method": ["auto"]}, r"method=\['auto'\] must be"),
         ({"unlisted": ["last"]}, r"unlisted=\['last'\] must be"),
         *(
             ({"weights": weights}, "weights is .*: give a number for each ranking")
@@ -281,7 +281,7 @@ class Unknown:
         ({"weights": [1]}, r"weights has the shape \(1,\) for 2 rankings"),
         ({"weights": [1, -1]}, r"weights\[1\] is -1"),
         ({"weights": [np.nan, 1]}, r"weights\[0\] is nan"),
-        ({"weights": [0, 0]}, "weights are all zero"),
+        ({"weights": [0, 0]}, "weights is zero for every ranking"),
         ({"candidates": ["a"]}, "ranking 0 has 'b', which is not in candidates"),
         ({"candidates": ["a", "b", "a"]}, "candidates has 'a' twice"),
         ({"candidates": ["a", ("b", "c")]}, "candidates has a tie"),

@@ -228,9 +228,9 @@ def test_kwiksort_is_at_most_twice_the_best_on_average():
 @pytest.mark.parametrize(
     ("rule", "options", "message"),
     [
-        (kwiksort, {"repeats": 0}, "repeats is 0"),
-        (kwiksort, {"repeats": 1.5}, "repeats is 1.5"),
-        (kwiksort, {"repeats": True}, "repeats is True"),
+        (kwiksort, {"repeats": 0}, "repeats=0 must be"),
+        (kwiksort, {"repeats": 1.5}, "repeats=1.5 must be"),
+        (kwiksort, {"repeats": True}, "repeats=True must be"),
         (markov_chain, {"chain": "MC5"}, "chain='MC5' must be 'MC1', 'MC2', 'MC3' or 'MC4'"),
         (markov_chain, {"teleport": True}, "teleport is True"),
         (markov_chain, {"teleport": 0}, "teleport is 0"),

@@ -249,7 +249,7 @@ def test_a_log_that_cannot_be_written_is_refused_before_the_first_question(fruit
         rankwise, ["sort", str(fruit), "--log", str(fruit.parent / name)], input="1\n"
     )
     assert result.exit_code == 1
-    assert "answers can't be kept there" in result.stderr
+    assert "it can't be written" in result.stderr
     assert "Question" not in result.stderr
     assert [path.name for path in fruit.parent.iterdir()] == ["fruit.txt"]
 

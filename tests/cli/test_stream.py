@@ -72,7 +72,7 @@ def test_each_row_is_predicted_by_what_was_learned_before(graded):
     X, y = rows(300)
     result = learn(graded, "--method", "prank")
     assert result.exit_code == 0, result.output
-    model, guesses = PRank(label_order=[1, 2, 3, 4]), []
+    model, guesses = PRank(vote=None, label_order=[1, 2, 3, 4]), []
     for i in range(len(X)):
         seen = X[: i + 1]
         deviation = seen.std(axis=0)
@@ -83,6 +83,8 @@ def test_each_row_is_predicted_by_what_was_learned_before(graded):
     assert np.allclose(saved[1].coef_, model.coef_)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     assert (saved.predict(X) == model.predict(scaled)).all()
+    averaged = learn(graded, "--method", "averaged", model="other.rankwise")
+    assert averaged.stdout != result.stdout
 
 
 @pytest.mark.parametrize("method", ["averaged", "oap"])

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from rankwise import load, save
 from rankwise.cli._commands import rankwise
 from rankwise.magnitude import MPRank, cut_at_gap
-from rankwise.ordinal import PRank
+from rankwise.ordinal import MulticlassPerceptron, PRank
 from rankwise.pairwise import RankBoost, RankSVM
 from rankwise.persistence import read_notes
 
@@ -119,6 +119,21 @@ def test_rows_are_ranked_within_their_lists(lists, ranker):
     named = ok("rank", ranker, lists, "--name", "colour", "--top", 1).splitlines()
     assert named[0] == "list,place,row,name,score,above gap"
     assert named[1].split(",")[3] in {"red", "green", "blue"}
+
+
+def test_a_score_for_each_grade_ranks_by_the_grade(table):
+    """MulticlassPerceptron has no line, and its grades are not in the order of the alphabet."""
+    rows = frame().fillna(0)
+    words = np.array(["poor", "fair", "good", "fine"], dtype=object)
+    rows["grade"] = words[rows["grade"] - 1]
+    rows.to_csv(table, index=False)
+    model = MulticlassPerceptron(label_order=words).fit(rows[["size", "age"]], rows["grade"])
+    path = table.with_name("m.rankwise")
+    save(model, path)
+    ranked = csv.DictReader(io.StringIO(ok("rank", path, table)))
+    grades = model.predict(rows[["size", "age"]])[[int(row["row"]) - 1 for row in ranked]]
+    assert list(dict.fromkeys(grades)) == ["fine", "good", "fair", "poor"]
+    assert json.loads(ok("evaluate", path, table, "--target", "grade", "--json"))["measures"]
 
 
 def test_measures_have_intervals_and_two_models_a_test(table, graded):
@@ -228,6 +243,9 @@ def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
     assert "choose one of" in refused(*fit, "--target", "grade", "--method", "nonsense")
     assert "no column 'nonsense'" in refused(*fit, "--target", "nonsense")
     assert "--query: nonsense is no column" in refused("rank", ranker, lists, "--query", "nonsense")
+    partly = tmp_path / "partly.csv"
+    frame().astype({"list": object}).assign(list=["a", None, *"b" * 118]).to_csv(partly)
+    assert "row 2 has no list" in refused("rank", ranker, partly)
     assert "--row 999" in refused("explain", graded, table, "--row", 999)
     assert "can't be read" in refused("predict", table, table)
     assert "--target: grade is no column" in refused("evaluate", graded, lists)

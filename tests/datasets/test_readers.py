@@ -433,6 +433,25 @@ def test_tables_of_contests(samples, write):
         read_contests(path, first="u", second="u", outcome="w")
 
 
+@pytest.mark.parametrize(
+    ("rows", "outcomes"),
+    [
+        # items are numbers, and outcomes 1 or 0: the 1 of the first row is no item
+        (["5,1,1", "1,5,1", "0,5,0", "7,8,0", "0,1,0.5"], [1, 1, 0, 0, 0.5]),
+        (["5,1,1", "7,8,0.25", "0,5,bad"], [1, 0.25]),
+        # items are numbers, and outcomes are the winners
+        (["5,1,1", "1,5,1", "0,5,0", "7,8,7", "0,1,tie"], [0, 1, 1, 1, 0.5]),
+        (["1,0,0", "0,1,0"], [0, 1]),
+        (["a,b,a", "b,a,a", "c,a,c"], [1, 0, 1]),
+        (["b,a,a", "c,d,a", "c,d,b"], [1, 1, 0]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*skipped 1 bad row")
+def test_outcomes_that_are_also_names_of_items(write, rows, outcomes):
+    path = write("x.csv", "first,second,outcome\n" + "\n".join(rows) + "\n")
+    assert read_contests(path, on_bad_rows="skip").outcome == outcomes
+
+
 def test_ordinal_tables(samples, write):
     path = write("wine.csv", samples.ORDINAL)
     data = read_ordinal(path)

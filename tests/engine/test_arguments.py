@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from rankwise.engine.arguments import (
     as_array,
     check_flag,
+    check_level,
     check_text,
     check_whole,
     check_word,
@@ -36,13 +37,20 @@ def test_what_is_no_text_is_named(value):
         check_text(value, "url")
 
 
-@pytest.mark.parametrize("value", [*ODD, 0, -1, 2.0, 2**63, 10**400, np.inf, "1"])
+@pytest.mark.parametrize("value", [*ODD, 0, -1, 2.0, 2**63, 10**400, np.inf, "1", True])
 def test_what_is_no_whole_number_is_named(value):
     with pytest.raises(ValueError, match=r"^k=.* must be a whole number from 1 on"):
         check_whole(value, "k")
 
 
+@pytest.mark.parametrize("value", [*ODD, 0, 1, -0.5, 1.5, 10**400, np.inf, "0.5", True])
+def test_what_is_no_level_is_named(value):
+    with pytest.raises(ValueError, match=r"^level=.* must lie between 0 and 1"):
+        check_level(value)
+
+
 def test_what_is_good_is_returned():
+    assert check_level(np.float32(0.5)) == 0.5
     assert check_word(np.str_("c"), "kind", ("a", "c")) == "c"
     assert check_flag(np.True_, "sparse") is True
     assert check_text("a", "url") == "a"

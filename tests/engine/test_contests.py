@@ -93,6 +93,22 @@ def test_ids_of_any_kind():
 
 
 @pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (np.array([2**63 + 1, 2**63 + 2], np.uint64), np.array([2**62, 5])),
+        (np.array([2**53, 2**53 + 1]), np.array([1.0, 2.5])),
+        (np.array([-(2**53) - 1, 3]), np.array([-(2.0**53), 2.5])),
+    ],
+)
+def test_ids_of_two_types_are_not_rounded(first, second):
+    """One array of both would be of floats, in which the first two ids are one."""
+    ids, codes = encode_ids([first, second], ["first", "second"])
+    assert len(ids) == 4
+    for column, code in zip((first, second), codes, strict=True):
+        assert ids[code].tolist() == column.tolist()
+
+
+@pytest.mark.parametrize(
     ("column", "words"),
     [
         (["a", None], "missing in row 1"),

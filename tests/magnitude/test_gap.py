@@ -43,6 +43,10 @@ def test_one_item_and_ties():
     assert cut_at_gap([2.0, 2.0, 2.0]) == 3
 
 
+def test_a_gap_that_no_float_can_hold():
+    assert cut_at_gap([1e308, 9e307, -1e308]) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import make_column_transformer
@@ -157,6 +157,20 @@ def test_scores_of_copies_are_put_on_one_line():
     y = 1 + np.digitize(X @ [1, 1] + g.normal(0, 0.1, 80), [-1, 0, 1])
     assert ThresholdRanker(Ridge()).fit(X, y).score(X, y) > 0.9
     assert ThresholdRanker(Wandering()).fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e200, 1e300])
+def test_scores_of_any_size_are_put_on_one_line(size):
+    """Squares of such scores are no floats, their thresholds are."""
+
+    class Sized(Kept):
+        def predict(self, X):
+            return size * X[:, 0]
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    usual, sized = (ThresholdRanker(scorer).fit(X, y) for scorer in (Kept(), Sized()))
+    assert_allclose(sized.thresholds_ / size, usual.thresholds_)
 
 
 def test_folds_have_their_share_of_each_rank_and_whole_queries():

@@ -121,6 +121,7 @@ def test_proportions_of_weights():
     weight, copies = proportions(np.array([1.0, np.pi]))
     assert_array_equal(copies, [1, 1])
     assert_allclose(weight, [2 / (1 + np.pi), 2 * np.pi / (1 + np.pi)])
+    assert_array_equal(proportions(np.array([1e-300, 1e60]))[0], [0, 2])
 
 
 def test_many_queries_take_the_edge_by_themselves(graded_rows):
@@ -180,6 +181,16 @@ def test_given_pairs_grow_trees_and_have_no_lists(graded_rows):
         assert_allclose(model.fit_pairs(X, pairs).predict(X), expected, atol=1e-6)
     with pytest.raises(ValueError, match="given pairs are no lists"):
         RankBoost(pair_weight="ndcg").fit_pairs(X, pairs)
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-320])
+@pytest.mark.parametrize("options", [{"loss": "logistic"}, {"n_iter_no_change": 2}])
+def test_weights_of_given_pairs_of_any_size(options, size):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    pairs = np.column_stack([np.arange(30), np.arange(30, 60)])
+    model = RankBoost(5, max_leaf_nodes=4, random_state=0, **options)
+    expected = model.fit_pairs(X, pairs).predict(X)
+    assert_array_equal(model.fit_pairs(X, pairs, pair_weight=[size] * 30).predict(X), expected)
 
 
 def test_a_missing_value_goes_to_a_learned_side():

@@ -285,6 +285,8 @@ def test_shift():
         (make_pipeline(OneHotEncoder(handle_unknown="ignore"), RankSVM()), "json", "OneHotEncoder"),
         (make_pipeline(MinMaxScaler(clip=True), RankSVM()), "json", "MinMaxScaler makes"),
         (make_pipeline(SimpleImputer(add_indicator=True), RankSVM()), "json", "SimpleImputer"),
+        (make_pipeline(SimpleImputer(missing_values=-1), RankSVM()), "json", "missing_values=-1"),
+        (make_pipeline(StandardScaler(), PRank(kernel="poly", degree=2)), "json", "kernel='poly'"),
     ],
     ids=str,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankwise.preference import BradleyTerry, PlackettLuce
+from rankwise.preference import BradleyTerry, EloRating, PlackettLuce
 
 CIRCLE = [0, 1, 2], [1, 2, 0], [1, 1, 1]
 
@@ -119,3 +119,34 @@ def test_seeds_of_samples():
     for seed in (-1, "x", 1.5, None):
         with pytest.raises((ValueError, TypeError), match="random_state"):
             model.bootstrap(2, random_state=seed)
+
+
+def test_ids_of_64_bits():
+    """Hashes fill all 64 bits; the model must know its items by the ids it was given."""
+    low = 2**63 + 5
+    first = np.array([low, low + 1, low + 2, low + 3] * 3, np.uint64)
+    second = np.array([low + 1, low + 2, low + 3, low] * 3, np.uint64)
+    outcome = [1, 0, 1, 1] * 3
+    model = quietly(BradleyTerry().fit, first, second, outcome)
+    small = quietly(BradleyTerry().fit, first - np.uint64(low), second - np.uint64(low), outcome)
+    assert model.items_.tolist() == [low, low + 1, low + 2, low + 3]
+    assert_array_equal(model.strengths_, small.strengths_)
+    assert model.prefer(low + 2, low + 3) == small.prefer(2, 3)
+
+
+@pytest.mark.parametrize("extra", [{}, {"covariates": [1.0, 2.0, 0.0]}])
+def test_rows_are_counted_as_they_were_given(extra):
+    """Rows of weight 0 are left out, but not of the numbers of rows in messages."""
+    with pytest.raises(ValueError, match="row 2: 5 meets itself"):
+        BradleyTerry().fit([0, 1, 5], [1, 0, 5], [1, 0, 1], sample_weight=[0, 1, 1], **extra)
+
+
+def test_weights_of_rankings_are_called_by_their_name():
+    for weight in ([-1, 2], [1e300, 1], [0, 0], [1], ["a", "b"]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            PlackettLuce().fit([["a", "b"], ["b", "a"]], sample_weight=weight)
+
+
+def test_elo_of_ratings_that_are_far_apart():
+    model = EloRating(k=1e5, scale=1e-3).fit(["a"] * 3, ["b"] * 3, [1, 1, 1])
+    assert (model.prefer("a", "b"), model.prefer("b", "a")) == (1.0, 0.0)

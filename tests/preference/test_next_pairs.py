@@ -114,6 +114,8 @@ def test_asking_stops_when_the_top_is_settled():
     short = ask(range(8), noisy(0), goal="order", max_calls=20, random_state=0)
     assert short.n_calls == 20
     assert not short.certain.any()
+    with pytest.raises(ValueError, match="max_calls=0 allows no question"):
+        ask(range(8), noisy(0), goal="best", max_calls=0)
     # and it can be gone on with
     log = list(short.log)
     more = ask(range(8), noisy(1), goal="best", log=log, random_state=0)

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,13 +90,36 @@ def test_settings_go_to_workers(monkeypatch):
     assert json.loads(os.environ["RANKWISE_WEB"])["max_ratings"] == 7
 
 
+def some_ratings(g):
+    likes = g.normal(size=(60, 2)) @ g.normal(size=(2, 40))
+    user, item = np.nonzero(g.random(likes.shape) < 0.5)
+    return RatingTable.from_arrays(user, item, np.clip(np.rint(3 + likes[user, item]), 1, 5))
+
+
+def test_two_processes_may_learn_at_once(tmp_path, monkeypatch):
+    """The slower one finds the files of the other, and takes these."""
+    table = some_ratings(np.random.default_rng(0))
+
+    class Slow(TasteModel):
+        def fit(self, table):
+            monkeypatch.setattr("rankwise.web._learned.TasteModel", TasteModel)
+            learned_taste(table, tmp_path)
+            return super().fit(table)
+
+    def looks_free(path):
+        return False if path.parent == tmp_path else exists(path)
+
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", looks_free)
+    monkeypatch.setattr("rankwise.web._learned.TasteModel", Slow)
+    assert learned_taste(table, tmp_path).means.shape == (40,)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 @pytest.mark.parametrize("rank", [None, 5])
 def test_what_was_learned_is_kept_and_equal(tmp_path, rank, monkeypatch):
     g = np.random.default_rng(0)
-    likes = g.normal(size=(60, 2)) @ g.normal(size=(2, 40))
-    user, item = np.nonzero(g.random(likes.shape) < 0.5)
-    rating = np.clip(np.rint(3 + likes[user, item]), 1, 5)
-    table = RatingTable.from_arrays(user, item, rating)
+    table = some_ratings(g)
     model = TasteModel(rank=rank).fit(table)
     monkeypatch.setattr("rankwise.web._learned.TasteModel", lambda **_: TasteModel(rank=rank))
     taste = learned_taste(table, tmp_path)

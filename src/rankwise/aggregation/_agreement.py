@@ -12,6 +12,8 @@ from rankwise.engine.loops.pairs.inversions import count_inversions
 from rankwise.engine.solvers.ordering import components
 from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
+MOST_VOTERS = 10**15
+
 
 def kendall_distance(a: Iterable[Any], b: Iterable[Any]) -> int:
     """Count the pairs that two rankings put in opposite orders.
@@ -131,6 +133,11 @@ def concordance(
     if (votes.weight != np.rint(votes.weight)).any():
         raise ValueError("weights must be numbers of voters here, that is whole numbers")
     m, n = int(votes.weight.sum()), len(votes.candidates)
+    if m > MOST_VOTERS:
+        raise ValueError(
+            f"weights add up to {m:.1e} voters, of whom a float can't count the last: give at most "
+            f"{MOST_VOTERS:.0e} in all"
+        )
     if m < 2:
         raise ValueError("rankings is of one voter: agreement takes two")
     w = _coefficient(votes, m)

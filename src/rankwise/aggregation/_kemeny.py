@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankwise.aggregation._wins import as_ranking
 from rankwise.base import Ranking
+from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.ordering.majority import order_cost
 from rankwise.engine.solvers.ordering import solve
 from rankwise.engine.votes import read_votes
@@ -108,8 +109,7 @@ def kemeny(
     Ranking(order=['ash', 'oak', 'elm'], positions=array([1, 3, 2]), cost=5.0, lower_bound=5.0,
             optimal=True)
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method is {method!r}: choose one of {', '.join(map(repr, METHODS))}")
+    check_word(method, "method", METHODS)
     deadline = monotonic() + _check_limit(time_limit)
     votes = read_votes(rankings, weights, candidates, unlisted)
     try:

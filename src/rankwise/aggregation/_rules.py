@@ -1,7 +1,7 @@
 """Rules that need no search: scores, an assignment, a random walk, a sort."""
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.aggregation._wins import as_ranking
 from rankwise.base import Ranking
-from rankwise.engine.arguments import check_word
+from rankwise.engine.arguments import check_whole, check_word
 from rankwise.engine.loops.ordering.majority import order_cost
 from rankwise.engine.sorting import QuickSort
 from rankwise.engine.votes import Floats, Indices, Votes, read_votes
@@ -243,8 +243,7 @@ def kwiksort(
     >>> kwiksort([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], random_state=0).order
     ['a', 'b', 'c']
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, Integral) or repeats < 1:
-        raise ValueError(f"repeats is {repeats!r}: give a positive whole number")
+    check_whole(repeats, "repeats")
     votes = read_votes(rankings, weights, candidates, unlisted)
     random = check_random_state(random_state)
     wins = votes.wins()

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.base import Ranking
+from rankwise.base import Ranking, positions_of
 from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
 
@@ -49,6 +48,4 @@ def pairwise_wins(
 
 def as_ranking(votes: Votes, order: Indices, **found: Any) -> Ranking:
     """Return an order of the candidates as a `Ranking`."""
-    positions = np.empty(len(order), dtype=np.int64)
-    positions[order] = np.arange(1, len(order) + 1)
-    return Ranking([votes.candidates[i] for i in order], positions, **found)
+    return Ranking([votes.candidates[i] for i in order], positions_of(order), **found)

@@ -16,6 +16,8 @@ from rankwise.base._online import RowSource as RowSource
 from rankwise.base._online import State as State
 from rankwise.base._ordinal import OrdinalMixin
 from rankwise.base._ranker import RankerMixin
+from rankwise.base._ranker import warn_without_qid as warn_without_qid
 from rankwise.base._ranking import Ranking
+from rankwise.base._ranking import positions_of as positions_of
 
 __all__ = ["OnlineMixin", "OrdinalMixin", "RankerMixin", "Ranking"]

@@ -140,11 +140,12 @@ def check_ranked(
     ratings = np.ascontiguousarray(as_floats(ratings, "y"))
     if given is not None and given.ndim == 0:
         given = np.full(len(ratings), float(given))
-    weight, weight_unit = scale_weights(check_sample_weight(given, rows, dtype=np.float64))
+    weight = check_sample_weight(given, rows, dtype=np.float64)
     codes, n_queries = encode_queries(qid, len(ratings))
     if (weight < 0).any():
         row = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(f"sample_weight is {weight[row]} in row {row}: a weight can't be negative")
+    weight, weight_unit = scale_weights(weight)
     kept = np.flatnonzero(weight)
     if not len(kept):
         raise ValueError("sample_weight is zero for every row: nothing is left to learn from")

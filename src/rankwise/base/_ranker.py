@@ -1,13 +1,25 @@
 """Rankers: regressors of a score, by which things are put in order."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
-from rankwise.engine.queries import encode_queries, group_rows
+from rankwise.engine.queries import encode_queries, group_rows, positions_in_queries
 from rankwise.engine.warn import warn_user
 from rankwise.metrics import pairwise_misranking_loss
+
+
+def warn_without_qid(model: Any, qid: ArrayLike | None) -> None:
+    """Warn if a model that was fitted with queries is scored without them."""
+    if qid is None and model.n_queries_ > 1:
+        warn_user(
+            f"this {type(model).__name__} was fitted with qid and is scored without it, so rows "
+            "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
+            "and cross_val_score through metadata routing)"
+        )
 
 
 class RankerMixin(RegressorMixin):
@@ -42,9 +54,7 @@ class RankerMixin(RegressorMixin):
         codes, n_queries = encode_queries(qid, len(values))
         best = np.argsort(-values, kind="stable")
         order, starts = group_rows(codes[best], n_queries)
-        positions = np.empty(len(values), dtype=np.int64)
-        positions[best[order]] = 1 + np.arange(len(values)) - starts[codes[best[order]]]
-        return positions
+        return positions_in_queries(best[order], codes, starts)
 
     def score(
         self,
@@ -68,12 +78,7 @@ class RankerMixin(RegressorMixin):
             Row weights; a pair weighs their product.
         """
         values = self.predict(X)
-        if qid is None and self.n_queries_ > 1:
-            warn_user(
-                f"this {type(self).__name__} was fitted with qid and is scored without it, so rows "
-                "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
-                "and cross_val_score through metadata routing)"
-            )
+        warn_without_qid(self, qid)
         return 1.0 - pairwise_misranking_loss(
             y, values, qid=qid, sample_weight=sample_weight, ties="half"
         )

@@ -10,6 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from rankwise.engine.inputs import as_floats
 
 
+def positions_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position, from 1, of each of 0..n-1 in an order of them."""
+    positions = np.empty(len(order), dtype=np.int64)
+    positions[order] = np.arange(1, len(order) + 1)
+    return positions
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """An order of things, and what it cost to find it.
@@ -55,9 +62,7 @@ class Ranking:
         if values.ndim != 1 or np.isnan(values).any():
             raise ValueError("scores must be a 1-D array without NaN, one number an item")
         order = np.argsort(-values, kind="stable")
-        positions = np.empty(len(order), dtype=np.int64)
-        positions[order] = np.arange(1, len(order) + 1)
-        return cls(order=order, positions=positions)
+        return cls(order=order, positions=positions_of(order))
 
     def __len__(self) -> int:
         return len(self.order)

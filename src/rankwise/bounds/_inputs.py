@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from rankwise.engine.arguments import check_whole, is_finite_number
-from rankwise.engine.inputs import check_floats, rows_of
+from rankwise.engine.arguments import is_finite_number
+from rankwise.engine.inputs import rows_of
 from rankwise.engine.kernels import checked_kernel
 
 Floats = NDArray[np.float64]
@@ -27,16 +27,6 @@ def check_rows(X: Any, *, sparse: bool = True) -> Any:
             )
     except OverflowError as error:
         raise ValueError(f"X must be numbers that a float can hold: {error}") from error
-
-
-def check_list(values: Any, name: str) -> Floats:
-    """Return a list of finite numbers, which may be empty."""
-    return check_floats(values, name)
-
-
-def check_count(n: Any, name: str) -> None:
-    """Refuse what is no number of rows."""
-    check_whole(n, name)
 
 
 def check_delta(delta: Any) -> None:

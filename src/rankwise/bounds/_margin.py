@@ -15,17 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from rankwise.bounds._inputs import (
-    check_count,
     check_delta,
-    check_list,
     check_rows,
     grow,
     kernel_diagonal,
     product,
 )
 from rankwise.bounds._result import Bound
-from rankwise.engine.arguments import check_word, is_finite_number
-from rankwise.engine.inputs import as_floats, ratings_of
+from rankwise.engine.arguments import check_whole, check_word, is_finite_number
+from rankwise.engine.inputs import as_floats, check_floats, ratings_of
 from rankwise.engine.queries import encode_queries
 
 _KINDS = ("linear", "kernel", "stumps")
@@ -60,7 +58,7 @@ def disjoint_pairs(
     array([[0, 2],
            [1, 3]])
     """
-    targets = check_list(ratings_of(y, "y"), "y")
+    targets = check_floats(ratings_of(y, "y"), "y")
     codes, _ = encode_queries(qid, len(targets))
     shuffled = check_random_state(random_state).permutation(len(targets))
     rows = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -195,7 +193,7 @@ def margin_bound(
     >>> print(f"{bound.value:.2f}, of which {bound.pieces['margin_loss']:.2f} was seen")
     0.31, of which 0.10 was seen
     """
-    gaps = check_list(margins, "margins")
+    gaps = check_floats(margins, "margins")
     if not len(gaps):
         raise ValueError("margins is empty: give one number a pair")
     rhos = np.atleast_1d(as_floats(rho, "rho"))
@@ -262,8 +260,8 @@ def auc_deviation(n_pos: int, n_neg: int, *, delta: float = 0.05) -> Bound:
     >>> print(f"{auc_deviation(100, 900).value:.3f}")
     0.143
     """
-    check_count(n_pos, "n_pos")
-    check_count(n_neg, "n_neg")
+    check_whole(n_pos, "n_pos")
+    check_whole(n_neg, "n_neg")
     check_delta(delta)
     doubt = math.log(2) - math.log(delta)
     value = math.sqrt((1 / int(n_pos) + 1 / int(n_neg)) / 2 * doubt)

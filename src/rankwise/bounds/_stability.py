@@ -12,7 +12,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from rankwise.bounds._inputs import (
-    check_count,
     check_delta,
     check_rows,
     grow,
@@ -20,7 +19,7 @@ from rankwise.bounds._inputs import (
     product,
 )
 from rankwise.bounds._result import Bound
-from rankwise.engine.arguments import check_power, check_word, is_finite_number
+from rankwise.engine.arguments import check_power, check_whole, check_word, is_finite_number
 
 _COVERED = ("magnitude", "epsilon_insensitive", "hinge_rank")
 
@@ -73,7 +72,7 @@ def stability_beta(
         )
     check_word(cost, "cost", _COVERED)
     check_power(power)
-    check_count(m, "m")
+    check_whole(m, "m")
     factors = () if power == 1 else (4.0, M, 4.0, M)
     value = product(4.0, C, *factors, kappa, kappa, 1 / int(m))
     sigma = 1.0 if power == 1 else product(4.0, M)

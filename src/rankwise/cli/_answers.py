@@ -1,14 +1,12 @@
 """Answers about lines, kept in a file that holds all of them at any time."""
 
-import errno
 import json
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import click
 
+from rankwise.cli._writing import check_writable
 from rankwise.engine.files import replacing
 
 
@@ -36,16 +34,7 @@ class Answers(list[Any]):
 
     def check(self) -> None:
         """Refuse a place where answers can't be written, before any question is asked."""
-        try:
-            if self.path.exists() and not os.access(self.path, os.W_OK):
-                raise PermissionError(errno.EACCES, "it may not be written to")
-            with NamedTemporaryFile(dir=self.path.parent, prefix=f".{self.path.name}."):
-                pass
-        except OSError as error:
-            raise click.ClickException(
-                f"--log {self.path}: answers can't be kept there ({error.strerror}); choose "
-                "another file with --log"
-            ) from error
+        check_writable(self.path, "--log")
 
     def append(self, entry: Any) -> None:
         """Keep an answer, and write all of them."""

@@ -38,8 +38,7 @@ def evaluate_models(
     if not known.any():
         raise click.ClickException(f"{table}: no row has a {goal}")
     held = read._replace(frame=read.frame[known].reset_index(drop=True))
-    kind = first.facts.get("kind") or recognise(held.frame, target=goal).kind
-    kind = "relevance" if ratings else kind
+    kind = "relevance" if ratings else first.facts.get("kind") or _kind(first, held, goal)
     labels = _labels(models, held, goal) if kind == "grades" else None
     y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
     qid = None if lists is None else pandas().factorize(held.frame[lists])[0].astype(np.int64)
@@ -57,6 +56,13 @@ def evaluate_models(
         "lists": 0 if qid is None else len(np.unique(qid)),
     }
     return facts, found
+
+
+def _kind(kept: Kept, held: Read, goal: str) -> str:
+    """Return what the target is evidence of, if the file of the model does not say."""
+    known = kept.last.classes_.tolist() if kept.graded else [0]
+    order = known if isinstance(known[0], str) else None
+    return recognise(held.frame, target=goal, order=order).kind
 
 
 def _labels(models: Sequence[Kept], held: Read, goal: str) -> list[Any]:

@@ -148,7 +148,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         (
             "ordinal",
             "PRank",
-            [{}, *({"vote": vote} for vote in ("averaged", "voted")), {"update": "pa"}]
+            [{}, *({"vote": vote} for vote in (None, "voted")), {"update": "pa"}]
             + [{"kernel": kernel} for kernel in ("rbf", "poly")],
         ),
         ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}, {"update": "pa"}]),
@@ -158,7 +158,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         ("magnitude", "MPRank", [{}, {"kernel": "rbf"}]),
         ("magnitude", "MPRankCV", [{}]),
         ("magnitude", "SVRank", [{}]),
-        ("pairwise", "RankSVM", [{}, {"power": 2}, {"kernel": "rbf"}]),
+        ("pairwise", "RankSVM", [{}, {"power": 1}, {"kernel": "rbf"}]),
         ("pairwise", "RankBoost", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}]),
         ("pairwise", "TopPush", [{}]),
         ("pairwise", "AccuracyAtTop", [{}]),

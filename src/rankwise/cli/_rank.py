@@ -70,7 +70,13 @@ def _lists(kept: Any, read: Any, query: str | None, name: str | None, flip: bool
     part = "user" if kept.facts.get("kind") == "ratings" else "query"
     known = query or kept.facts.get(part) or read.roles.get("query")
     if known in read.frame or query:
-        keys = read.frame[column_of(kept, read, part, query or known)].astype(str).to_numpy()
+        column = column_of(kept, read, part, query or known)
+        missing = read.frame[column].isna().to_numpy()
+        if missing.any():
+            raise click.ClickException(
+                f"row {missing.argmax() + 1} has no {column}: name its list, or leave the row out"
+            )
+        keys = read.frame[column].astype(str).to_numpy()
     else:
         keys = np.zeros(len(read.frame), dtype=int)
     names = None if name is None else read.frame[column_of(kept, read, "name", name)]
@@ -88,7 +94,7 @@ def _lists(kept: Any, read: Any, query: str | None, name: str | None, flip: bool
             for i, row in enumerate(rows)
         ]
         keep = cut_at_gap(signed[rows])
-        key = keys[rows[0]] if keys.dtype.kind == "O" or keys.dtype.kind == "U" else None
+        key = keys[rows[0]] if keys.dtype.kind in "OU" else None
         lists.append({"list": key, "size": len(rows), "above_gap": keep, "rows": entries})
     return lists
 

@@ -17,7 +17,7 @@ from rankwise.persistence import load, read_notes, save
 
 METHODS: dict[str, Callable[[], Any]] = {
     "averaged": lambda: PRank(vote="averaged"),
-    "prank": PRank,
+    "prank": lambda: PRank(vote=None),
     "pa": lambda: PRank(vote="averaged", update="pa"),
     "oap": lambda: OAPRank(random_state=0),
 }

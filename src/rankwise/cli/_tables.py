@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from rankwise.cli._shown import note
 from rankwise.comparison import prepare_like, read_table
 from rankwise.datasets._files import pandas
+from rankwise.engine.labels import to_ranks
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
 
@@ -96,12 +97,13 @@ def scores(kept: Kept, table: Read) -> NDArray[np.float64]:
     """Return the scores by which a model ranks rows."""
     if not kept.graded:
         return predictions(kept, table).astype(np.float64)
-    if not hasattr(kept.last, "project"):
-        return np.searchsorted(kept.last.classes_, predictions(kept, table)).astype(np.float64)
-    rows = rows_for(kept, table)
-    return np.asarray(
-        kept.last.project(rows if kept.before is None else kept.before.transform(rows))
-    )
+    if hasattr(kept.last, "project"):
+        rows = rows_for(kept, table)
+        found = kept.last.project(rows if kept.before is None else kept.before.transform(rows))
+        if found.ndim == 1:
+            return np.asarray(found)
+    # there is no line, such as with a score for each grade: by the grades, then
+    return to_ranks(predictions(kept, table), kept.last.classes_).astype(np.float64)
 
 
 def column_of(kept: Kept, table: Read, part: str, given: str | None = None) -> str:

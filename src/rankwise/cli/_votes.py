@@ -59,7 +59,8 @@ def _order(text: str, place: str) -> list[Any]:
     names = [name for group in groups for name in group]
     if any(not group for group in groups):
         raise click.ClickException(f"{place}: a name is missing in {text[:80]!r}")
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise click.ClickException(
             f"{place}: {twice!r} is there twice; a ranking a line is wanted, as in a > b = c"
         )

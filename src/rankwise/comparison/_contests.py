@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankwise.comparison._recognise import Task
-from rankwise.datasets._readers_contests import contest_score
+from rankwise.datasets._readers_contests import contest_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,7 +53,7 @@ def contests_of(frame: "DataFrame", task: Task) -> Contests:
     else:
         first, second = (_names(frame, roles[part]) for part in ("first", "second"))
         told = frame[roles["outcome"]].astype(str).to_numpy()
-    scores = [contest_score(*row) for row in zip(first, second, told, strict=True)]
+    scores = contest_scores(first, second, told)
     for number, score in enumerate(scores):
         if isinstance(score, str):
             raise ValueError(f"row {number} of the contests: {score}")

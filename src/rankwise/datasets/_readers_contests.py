@@ -1,7 +1,7 @@
 """Tables of contests: two items and who won, as evalica, FastChat and others write them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from sklearn.utils import Bunch
 
@@ -40,7 +40,8 @@ def read_contests(
         ``model_a,model_b,winner`` (FastChat) or ``first,second,outcome``, whichever is there.
         An outcome is ``first``, ``left``, ``model_a``, ``a`` or 1, the same of the second (0), a
         tie (``tie``, ``tie (bothbad)``, ``draw`` or 0.5), the name of the winner, or the
-        probability that the first one wins.
+        probability that the first one wins. If items are called 0 or 1, the other outcomes of the
+        column tell whether these are names.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether a row that can't be read is an error, or is skipped; then a warning says how many,
         and so does ``skipped_rows`` of the result.
@@ -83,8 +84,7 @@ def read_contests(
     chosen = _choose(names, wanted, bad.label)
     layout = Layout([Column(name, TEXT) for name in names], b",", DOUBLED, head.replace(b'"', b""))
     table, lines = read_table(source, layout, bad, encoding=encoding)
-    rows = zip(*(table[name] for name in chosen), strict=True)
-    scores = [contest_score(*row) for row in rows]
+    scores = contest_scores(*(table[name] for name in chosen))
     kept = [i for i, score in enumerate(scores) if isinstance(score, float)]
     if len(kept) < len(scores):
         row = next(i for i, score in enumerate(scores) if isinstance(score, str))
@@ -116,23 +116,49 @@ def _choose(names: Sequence[str], wanted: Sequence[str | None], label: str) -> l
     return [str(name) for name in found]
 
 
-def contest_score(first: str, second: str, outcome: str) -> float | str:
+def contest_scores(
+    first: Iterable[str], second: Iterable[str], outcome: Iterable[str]
+) -> list[float | str]:
+    """Return what the first ones got, or why that can't be told.
+
+    An outcome may be both the name of an item and a word such as 1. It is a name, unless other
+    outcomes can only be words and none can only be a name.
+    """
+    rows = list(zip(first, second, outcome, strict=True))
+    only_words = only_names = False
+    for one, other, told in rows:
+        named, score = told.strip() in {one, other}, _score_of_word(told)
+        only_words |= not named and score not in {None, 0.5}
+        only_names |= named and score is None
+    words_first = only_words and not only_names
+    return [contest_score(*row, words_first=words_first) for row in rows]
+
+
+def contest_score(
+    first: str, second: str, outcome: str, *, words_first: bool = False
+) -> float | str:
     """Return what the first one got, or why that can't be told."""
     if not first or not second:
         return "an item has no name"
     if first == second:
         return f"{first[:40]!r} meets itself"
-    word = outcome.strip()
-    # A name of an item goes before a word that also means one of the two.
-    if word in {first, second}:
+    word, score = outcome.strip(), _score_of_word(outcome)
+    if word in {first, second} and not (words_first and score is not None):
         return float(word == first)
+    if score is not None:
+        return score
+    return f"the outcome is {outcome[:40]!r}, wanted first, second, tie or a name of the two"
+
+
+@lru_cache(1024)
+def _score_of_word(outcome: str) -> float | None:
+    """Return what the first one got by a word or a probability, None for other texts."""
+    word = outcome.strip()
     for words, score in ((_FIRST, 1.0), (_SECOND, 0.0), (_TIE, 0.5)):
         if word.lower() in words:
             return score
     try:
-        chance: Any = float(word)
+        chance = float(word)
     except ValueError:
-        chance = None
-    if chance is not None and 0 <= chance <= 1:
-        return float(chance)
-    return f"the outcome is {outcome[:40]!r}, wanted first, second, tie or a name of the two"
+        return None
+    return chance if 0 <= chance <= 1 else None

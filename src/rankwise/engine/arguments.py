@@ -61,11 +61,25 @@ def check_whole(value: Any, name: str, low: int = 1) -> int:
     ValueError
         If it is not.
     """
-    if not (isinstance(value, Integral) and low <= int(value) < 2**63):
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not (whole and low <= int(value) < 2**63):
         raise ValueError(
             f"{name}={shortened(value)} must be a whole number from {low} on, below 2^63"
         )
     return int(value)
+
+
+def check_level(value: Any) -> float:
+    """Return a confidence level, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if not (isinstance(value, Real) and 0 < value < 1):
+        raise ValueError(f"level={shortened(value)} must lie between 0 and 1, such as 0.95")
+    return float(value)
 
 
 def check_power(value: Any) -> int:

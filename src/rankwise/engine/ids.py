@@ -40,7 +40,7 @@ def encode_columns(
 ) -> tuple[NDArray[Any], list[Codes]]:
     """Do the same for columns that `as_column` has returned."""
     numbers = [ids for ids in given if isinstance(ids, np.ndarray)]
-    if len(numbers) == len(given):
+    if len(numbers) == len(given) and _fit_one_array(numbers):
         distinct: NDArray[Any] = sorted_labels(np.concatenate(numbers), name=names[0])
         return distinct, [to_ranks(ids, distinct) for ids in numbers]
     number: defaultdict[Hashable, int] = defaultdict(count().__next__)
@@ -63,6 +63,14 @@ def encode_columns(
     place = {value: new for new, value in enumerate(ids.tolist())}
     new_code = np.array([place[value] for value in found], dtype=np.int64)
     return ids, [new_code[column] for column in codes]
+
+
+def _fit_one_array(columns: Sequence[NDArray[Any]]) -> bool:
+    """Whether ids keep their values in one array: floats don't hold all integers past 2^53."""
+    if np.result_type(*columns).kind != "f":
+        return True
+    whole = [ids for ids in columns if ids.dtype.kind != "f" and len(ids)]
+    return all(int(ids.min()) >= -(2**53) and int(ids.max()) <= 2**53 for ids in whole)
 
 
 def find_ids(ids: Any, known: NDArray[Any], name: str) -> Codes:

@@ -120,6 +120,11 @@ def rows_of(X: Any, name: str = "X") -> Any:
     return rows
 
 
+def dense(rows: Any) -> Any:
+    """Return rows as an array, those of a sparse matrix filled up."""
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
 def _checked(X: Any) -> Any:
     """Return a matrix of the same arrays as X, after a look at all its indices."""
     if X.format == "coo":

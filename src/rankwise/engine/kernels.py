@@ -19,6 +19,7 @@ from rankwise.engine._sklearn import (
     StrOptions,
     validate_parameter_constraints,
 )
+from rankwise.engine.inputs import dense
 from rankwise.engine.loops.online.kernel_values import monomials
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {
@@ -63,7 +64,7 @@ class Kernel(NamedTuple):
         if callable(self.kernel):
             return self._called(X, Y)
         if self.kernel == "precomputed":
-            return np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
+            return np.array(dense(X), dtype=np.float64, order="C")
         values = np.ascontiguousarray(safe_sparse_dot(X, Y.T, dense_output=True), dtype=np.float64)
         if self.kernel == "linear":
             return values
@@ -225,9 +226,7 @@ class Anchored(NamedTuple):
         for start in range(0, left.shape[0], _BLOCK):
             for first in range(0, right.shape[0], _BLOCK):
                 rows, others = left[start : start + _BLOCK], right[first : first + _BLOCK]
-                rows = rows.toarray() if issparse(rows) else rows
-                others = others.toarray() if issparse(others) else others
-                block = cdist(rows, others, "sqeuclidean")
+                block = cdist(dense(rows), dense(others), "sqeuclidean")
                 values[start : start + _BLOCK, first : first + _BLOCK] = -self.gamma * block
         return values
 

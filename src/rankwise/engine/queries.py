@@ -98,3 +98,20 @@ def group_rows(
     starts : ndarray of shape (n_queries + 1,)
     """
     return counting_sort(codes, n_queries)
+
+
+def positions_in_queries(
+    ranked: NDArray[np.int64], codes: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the position of each row in its query, from 1.
+
+    Parameters
+    ----------
+    ranked : ndarray of shape (n,)
+        The rows query by query, best first.
+    codes, starts : ndarrays of shapes (n,) and (n_queries + 1,)
+        The query of each row, and where each query starts in ``ranked``.
+    """
+    positions = np.empty(len(codes), dtype=np.int64)
+    positions[ranked] = 1 + np.arange(len(codes)) - starts[codes[ranked]]
+    return positions

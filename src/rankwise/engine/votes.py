@@ -104,15 +104,16 @@ def read_votes(
     unlisted: str,
     *,
     name: str = "candidates",
+    weights_name: str = "weights",
 ) -> Votes:
-    """Check rankings and turn them into arrays."""
+    """Check rankings and turn them into arrays; names are those of the arguments, for messages."""
     check_word(unlisted, "unlisted", ("ignored", "last"))
     if isinstance(rankings, str | bytes | dict | set | frozenset) or not _iterable(rankings):
         raise ValueError(f"rankings must be a list of orders, not {_short(rankings)}")
     orders = [list(_places(ranking, f"ranking {v}")) for v, ranking in enumerate(rankings)]
     if not orders:
         raise ValueError("rankings is empty: give one order at least")
-    weight = _check_weights(weights, len(orders))
+    weight = _check_weights(weights, len(orders), weights_name)
     named = _named(orders, candidates, name)
     number = {candidate: i for i, candidate in enumerate(named)}
     items: list[int] = []
@@ -201,7 +202,7 @@ def _named(
     return named
 
 
-def _check_weights(weights: ArrayLike | None, n: int) -> Floats:
+def _check_weights(weights: ArrayLike | None, n: int, name: str) -> Floats:
     if weights is None:
         return np.ones(n)
     try:
@@ -210,23 +211,21 @@ def _check_weights(weights: ArrayLike | None, n: int) -> Floats:
             np.float64, casting="unsafe" if given.dtype == object else "same_kind"
         )
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"weights is {_short(weights)}: give a number for each ranking") from error
+        raise ValueError(f"{name} is {_short(weights)}: give a number for each ranking") from error
     if weight.shape != (n,):
-        raise ValueError(
-            f"weights has the shape {weight.shape} for {n} rankings: give one for each"
-        )
+        raise ValueError(f"{name} has the shape {weight.shape} for {n} rankings: give one for each")
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
         raise ValueError(
-            f"weights[{bad[0]}] is {weight[bad[0]]}: a weight is finite and not negative"
+            f"{name}[{bad[0]}] is {weight[bad[0]]}: a weight is finite and not negative"
         )
     if weight.max() > _HEAVIEST:
         raise ValueError(
-            f"weights[{weight.argmax()}] is {weight.max()}: sums of such weights overflow, divide "
+            f"{name}[{weight.argmax()}] is {weight.max()}: sums of such weights overflow, divide "
             "all of them"
         )
     if not weight.any():
-        raise ValueError("weights are all zero: no vote is left")
+        raise ValueError(f"{name} is zero for every ranking: no vote is left")
     return weight
 
 

@@ -53,7 +53,8 @@ def cut_at_gap(
     if not (isinstance(min_gap, Real) and min_gap >= 0):
         raise ValueError(f"{min_gap=} must be a number, at least 0")
     ranked = -np.sort(-values)
-    gaps = (ranked[:-1] - ranked[1:])[least - 1 : most]
+    with np.errstate(over="ignore"):
+        gaps = (ranked[:-1] - ranked[1:])[least - 1 : most]
     if not len(gaps) or gaps.max() < min_gap or gaps.max() == 0:
         return int(min(most, n))
     return int(least + gaps.argmax())

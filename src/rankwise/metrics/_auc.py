@@ -17,14 +17,13 @@ which is M where nothing else is known and goes to DeLong's as rows are misplace
 """
 
 import math
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from rankwise.engine.arguments import check_word
+from rankwise.engine.arguments import check_level, check_word
 from rankwise.engine.pairs import Pairs, count_placements, row_counts
 from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
 from rankwise.metrics._validation import Floats, check_numbers
@@ -275,9 +274,7 @@ def auc_difference_test(
 
 def normal_quantile(level: float) -> float:
     """Return how many standard deviations an interval of this level is wide on each side."""
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
-    return float(norm.isf((1 - level) / 2))
+    return float(norm.isf((1 - check_level(level)) / 2))
 
 
 def of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:

@@ -1,11 +1,10 @@
 """Confidence intervals of means."""
 
-from numbers import Real
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
+from rankwise.engine.arguments import check_level
 from rankwise.engine.inputs import as_floats
 from rankwise.metrics._validation import exponent_of, scaled
 
@@ -36,8 +35,7 @@ def mean_interval(
     >>> print(f"{mean:.2f} ± {half_width:.2f}")
     0.33 ± 0.05
     """
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
+    check_level(level)
     trials = as_floats(values, "values")
     if trials.ndim == 0 or not len(trials):
         raise ValueError("values is empty: a mean needs at least one trial along the first axis")

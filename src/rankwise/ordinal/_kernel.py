@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from rankwise.base import OnlineMixin, State, bad_row
 from rankwise.base._online import Pass
 from rankwise.engine._sklearn import Interval
+from rankwise.engine.inputs import dense
 from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
 from rankwise.engine.loops.online.stream import as_stream
 from rankwise.engine.loops.rows import as_rows
@@ -327,5 +328,4 @@ def _tiles(
             tile.sum_duplicates()
             yield place, rows, tile
         else:
-            dense = tile.toarray() if issparse(tile) else tile
-            yield place, rows, dense.astype(np.float64, copy=False)
+            yield place, rows, dense(tile).astype(np.float64, copy=False)

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import TOO_LARGE, check_rows
+from rankwise.engine.inputs import dense
 from rankwise.engine.solvers.landmarks import Matrix, Vector, fit_landmarks, landmark_kernel
 
 N_LANDMARKS = 300
@@ -75,7 +76,7 @@ class LandmarkRidge(RegressorMixin, BaseEstimator):
         places: Any = slice(None)
         if len(kept) > N_LANDMARKS:
             places = np.random.default_rng(0).choice(len(kept), N_LANDMARKS, replace=False)
-        self.landmarks_ = self._changed(_dense(seen[places]))
+        self.landmarks_ = self._changed(dense(seen[places]))
         if not np.isfinite(self.landmarks_).all():
             raise ValueError(f"what was learned from X is {TOO_LARGE}")
         found = fit_landmarks(
@@ -109,7 +110,7 @@ class LandmarkRidge(RegressorMixin, BaseEstimator):
         size = max(1, _BLOCK // (rows.shape[1] + N_LANDMARKS))
         for start in range(0, rows.shape[0], size):
             part = slice(start, min(start + size, rows.shape[0]))
-            yield part, self._changed(_dense(rows[part]))
+            yield part, self._changed(dense(rows[part]))
 
     def _check_loaded(self) -> None:
         """Refuse arrays that do not belong together."""
@@ -120,10 +121,6 @@ class LandmarkRidge(RegressorMixin, BaseEstimator):
             raise ValueError("dual_coef_ must have an entry for each of the landmarks_")
 
 
-def _dense(rows: Any) -> NDArray[np.float64]:
-    return rows.toarray() if issparse(rows) else rows
-
-
 def _columns(rows: Any) -> Matrix:
     """Return median and scale of each column, and mean and sd of what these make of it."""
     found = np.empty((4, rows.shape[1]))
@@ -132,7 +129,7 @@ def _columns(rows: Any) -> Matrix:
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, rows.shape[1], size):
             part = slice(start, start + size)
-            values = _dense(columns[:, part])
+            values = dense(columns[:, part])
             low, median, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
             scale = (high - low) / _QUARTILES
             sd = values.std(axis=0)

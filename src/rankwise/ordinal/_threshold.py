@@ -1,5 +1,6 @@
 """Any score cut into ranks, by the thresholds that cost least."""
 
+import math
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -353,8 +354,12 @@ def _align(learned: Floats, scores: Floats, wanted: Floats, weight: Floats) -> F
 def _moments(scores: Floats, weight: Floats) -> tuple[float, float]:
     """Return the weighted mean and standard deviation; without any weight the plain ones."""
     weight = weight if weight.any() else np.ones_like(weight)
+    # divided by a power of 2, which is exact: squares might overflow
+    exponent = math.frexp(float(np.abs(scores).max()))[1]
+    scores = np.ldexp(scores, -exponent)
     mean = float(np.average(scores, weights=weight))
-    return mean, float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
+    sd = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
+    return math.ldexp(mean, exponent), math.ldexp(sd, exponent)
 
 
 def _fit(model: Any, rows: Any, target: Floats, given: dict[str, Any]) -> Any:

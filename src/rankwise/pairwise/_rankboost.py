@@ -1,30 +1,23 @@
 """RankBoost: a score that is a sum of steps or trees, learned from pairs that are never formed."""
 
-from collections.abc import Iterator
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
-from rankwise.base import Ranked, RankerMixin, check_ranked, check_rows, unchanged_on_error
+from rankwise.base import Ranked, check_ranked, check_rows, unchanged_on_error
+from rankwise.base._checks import scale_weights
 from rankwise.engine._sklearn import Interval, StrOptions
-from rankwise.engine.arguments import check_whole
 from rankwise.engine.binning import LARGEST, bin_features
 from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
-from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, Tree, proportions
-from rankwise.engine.solvers.stumps import Rounds
-from rankwise.engine.solvers.trees import Trees
-from rankwise.pairwise._ensemble import FeatureScore, Forest, Stumps
+from rankwise.engine.solvers.boosting import AllPairs, GivenPairs, proportions
+from rankwise.pairwise._boosted import BoostedRanker
 from rankwise.pairwise._rounds import (
-    NOT_ALWAYS,
-    Judge,
     Relation,
     Stopping,
     check_gains,
@@ -41,7 +34,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-class RankBoost(RankerMixin, BaseEstimator):
+class RankBoost(BoostedRanker):
     r"""Boosting for ranking: minimises the mean of :math:`e^{-(s_j - s_i)}` over pairs.
 
     Pairs are those with :math:`y_j > y_i` in a query; base rankers are :math:`h(x) = 1[x_f > c]`.
@@ -257,11 +250,6 @@ class RankBoost(RankerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     @unchanged_on_error
     def fit(
         self,
@@ -302,26 +290,25 @@ class RankBoost(RankerMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         weight, counts = proportions(data.weight)
         data = data._replace(weight=weight)
-        kept = left_out = np.arange(len(data.y))
-        judge: Judge | None = None
-        if self.n_iter_no_change is not None:
-            self._pairs(data, kept).check_comparable()
-            kept, left_out = split_rows(data, self.validation_fraction, random)
-            held = self._pairs(data, left_out)
-            judge = partial(misranking, held, left_out)
+        kept, stop = np.arange(len(data.y)), None
         pairs = self._pairs(data, kept)
-        if judge is not None and not min(held.one_sided_weight, pairs.one_sided_weight) > 0:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} leaves a part without a "
-                "comparable pair: take another one, or n_iter_no_change=None"
-            )
         pairs.check_comparable()
+        if self.n_iter_no_change is not None:
+            kept, left_out = split_rows(data, self.validation_fraction, random)
+            pairs, held = self._pairs(data, kept), self._pairs(data, left_out)
+            if not min(held.one_sided_weight, pairs.one_sided_weight) > 0:
+                raise ValueError(
+                    f"validation_fraction={self.validation_fraction} leaves a part without a "
+                    "comparable pair: take another one, or n_iter_no_change=None"
+                )
+            loss = partial(misranking, held)
+            stop = Stopping(self.n_iter_no_change, data.X[left_out], loss)
         copies = counts[kept].astype(np.float64)
         n_pairs = Pairs(pairs.y, qid=pairs.codes, sample_weight=copies).one_sided_weight
         rows = data.X if len(kept) == len(data.y) else data.X[kept]
         weighted = None if sample_weight is None else weight[kept]
         relation = AllPairs(pairs, n_pairs, self.push)
-        self._boost(rows, relation, pair_weight, weighted, counts[kept], judge, data.X, random)
+        self._boost(rows, relation, pair_weight, weighted, counts[kept], stop, random)
         self.n_pairs_, self.n_dropped_pairs_ = int(n_pairs), 0
         self.n_queries_ = data.n_queries
         return self
@@ -354,8 +341,9 @@ class RankBoost(RankerMixin, BaseEstimator):
         check_steps(self, "uniform", given=True)
         rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
+        weight, _ = scale_weights(weight)
         random = check_random_state(self.random_state)
-        judge: Judge | None = None
+        stop = None
         if self.n_iter_no_change is not None:
             n_left_out = int(np.ceil(self.validation_fraction * len(weight)))
             if n_left_out == len(weight):
@@ -367,73 +355,14 @@ class RankBoost(RankerMixin, BaseEstimator):
             worse, better = given[order[:n_left_out]].T
             share = weight[order[:n_left_out]] / weight[order[:n_left_out]].sum()
             given, weight = given[order[n_left_out:]], weight[order[n_left_out:]]
-            judge = partial(misranked_share, worse, better, share)
+            loss = partial(misranked_share, worse, better, share)
+            stop = Stopping(self.n_iter_no_change, rows, loss)
         worse_rows, better_rows = np.ascontiguousarray(given.T)
         relation = GivenPairs(worse_rows, better_rows, weight, rows.shape[0])
         ones = np.ones(rows.shape[0], dtype=np.int64)
-        self._boost(rows, relation, "uniform", None, ones, judge, rows, random)
+        self._boost(rows, relation, "uniform", None, ones, stop, random)
         self.n_pairs_, self.n_dropped_pairs_, self.n_queries_ = len(weight), n_dropped, 1
         return self
-
-    def predict(self, X: ArrayLike) -> Floats:
-        """Return the score of each row, higher is better.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows; NaN is a missing value.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, finite="allow-nan")
-        return self._learned().scores(rows)
-
-    def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield the scores of the rows after each round.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows; NaN is a missing value.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, finite="allow-nan")
-        yield from self._learned().stages(rows)
-
-    def feature_score(self, feature: int) -> FeatureScore:
-        """Return what a feature adds to the score, as a step function; for two leaves only.
-
-        Parameters
-        ----------
-        feature : int
-            Its column.
-        """
-        check_is_fitted(self)
-        check_whole(feature, "feature", 0)
-        if feature >= self.n_features_in_:
-            raise ValueError(
-                f"feature={feature} is not a column: there are {self.n_features_in_}, from 0"
-            )
-        learned = self._learned()
-        if isinstance(learned, Forest):
-            raise ValueError(
-                "trees mix features, so none has a score of its own: fit with max_leaf_nodes=2"
-            )
-        return learned.of_feature(feature)
-
-    def _learned(self) -> Stumps | Forest:
-        """Return what was learned, as it gives scores."""
-        nodes = self.features_, self.cutpoints_, self.missing_above_
-        if hasattr(self, "alphas_"):
-            return Stumps(*nodes, self.alphas_)
-        return Forest(*nodes, self.children_, self.leaf_values_, self.tree_starts_)
 
     def _pairs(self, data: Ranked, rows: Indices) -> Pairs:
         return Pairs(
@@ -450,56 +379,13 @@ class RankBoost(RankerMixin, BaseEstimator):
         pair_weight: str,
         weight: Floats | None,
         counts: Indices,
-        judge: Judge | None,
-        judged: Any,
+        stop: Stopping | None,
         random: np.random.RandomState,
     ) -> None:
-        """Learn from the rows X, and stop by what ``judge`` says of the scores of ``judged``."""
-        stop = None if judge is None else Stopping(self.n_iter_no_change or 1, judge)
+        """Learn from the rows X."""
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(X, relation.order, weight, self.max_bins, random, pool)
             counts = counts[relation.order]
             learner = learner_of(self, relation, bins, counts, pool, pair_weight)
-            self._take_rounds(learner, edges, bins.missing, stop, judged)
+            self._take_rounds(learner, edges, bins.missing, stop)
         self.pair_weight_ = pair_weight
-
-    def _take_rounds(
-        self,
-        learner: Rounds | Trees,
-        edges: list[Floats],
-        missing: NDArray[np.bool_],
-        stop: Stopping | None = None,
-        judged: Any = None,
-    ) -> None:
-        """Take rounds on bins of these edges, and set what was learned."""
-        trees: list[Tree] = []
-        scores = np.zeros(0 if stop is None else judged.shape[0])
-        while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
-            trees.append(tree)
-            if stop is not None:
-                scores += Forest.of([tree], edges).scores(judged)
-                if stop.now(scores):
-                    break
-        for name in NOT_ALWAYS:
-            self.__dict__.pop(name, None)
-        if isinstance(learner, Rounds):
-            self.criterion_ = learner.criterion
-        if stop is not None:
-            trees = trees[: stop.n_best]
-            self.validation_loss_ = np.array(stop.losses)
-        forest = Forest.of(trees, edges)
-        self.features_, self.cutpoints_ = forest.features, forest.cutpoints
-        self.missing_above_ = forest.missing_above
-        if self.max_leaf_nodes == 2:
-            self.alphas_ = forest.values[1::2] - forest.values[::2]
-        else:
-            self.children_, self.leaf_values_ = forest.children, forest.values
-            self.tree_starts_ = forest.starts
-        self.train_loss_ = np.array([tree.loss for tree in trees], dtype=np.float64)
-        gains = np.concatenate([np.empty(0), *(tree.gains for tree in trees)])
-        if isinstance(learner, Rounds) and self.push == 1:
-            falls = np.cumsum(gains) - np.log(learner.objective.limit / 2)
-            self.smooth_margin_ = falls / np.cumsum(np.abs(self.alphas_))
-        total = np.bincount(self.features_, weights=gains, minlength=self.n_features_in_)
-        self.feature_importances_ = total / (total.sum() or 1.0)
-        self.features_with_missing_ = np.flatnonzero(missing)

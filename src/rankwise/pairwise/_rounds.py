@@ -13,20 +13,16 @@ from rankwise.engine.solvers.boosting import AllPairs, GivenPairs
 from rankwise.engine.solvers.slopes import gradient_of
 from rankwise.engine.solvers.stumps import PairRounds, StumpRounds, few_groups
 from rankwise.engine.solvers.trees import Limits, Trees
+from rankwise.pairwise._ensemble import Forest
 
 if TYPE_CHECKING:
     from rankwise.pairwise._rankboost import RankBoost
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Judge = Callable[[Floats], float]
+Loss = Callable[[Floats], float]
 Relation = AllPairs | GivenPairs
 
-# What there is after some ways to fit, and not after others.
-NOT_ALWAYS = (
-    "alphas_", "children_", "criterion_", "leaf_values_", "smooth_margin_", "tree_starts_",
-    "validation_loss_",
-)  # fmt: skip
 # The highest grade that NDCG is made for: gains of higher ones leave no digits for lower ones.
 MOST_GAIN = 50
 # The highest grade that is weighed by NDCG unasked.
@@ -152,9 +148,9 @@ def learner_of(
     return Trees(relation.s, gradient, bins, limits, counts, pool)
 
 
-def misranking(held: Pairs, rows: Indices, scores: Floats) -> float:
-    """Return the share of misranked pairs among some rows, a tie counting half."""
-    found = count_pairs(held, scores[rows])
+def misranking(held: Pairs, scores: Floats) -> float:
+    """Return the share of misranked pairs, a tie counting half."""
+    found = count_pairs(held, scores)
     return (found.misranked + 0.5 * found.tied) / found.comparable
 
 
@@ -169,19 +165,30 @@ class Stopping:
     Before the first round all pairs are tied, half of them wrong: the averages begin with that, so
     that no single good round at the beginning is taken for the best.
 
+    Parameters
+    ----------
+    patience : int
+        See above.
+    rows : ndarray or csr_array of shape (n, n_features)
+        Rows that the loss is of.
+    loss : callable
+        Takes their scores.
+
     Attributes
     ----------
     losses : list of float
         The averages.
     """
 
-    def __init__(self, patience: int, judge: Judge) -> None:
-        self.patience, self.judge = patience, judge
+    def __init__(self, patience: int, rows: Any, loss: Loss) -> None:
+        self.patience, self.rows, self.loss = patience, rows, loss
+        self.scores = np.zeros(rows.shape[0])
         self.wrong, self.losses = [0.5] * patience, list[float]()
 
-    def now(self, scores: Floats) -> bool:
-        """Return whether to stop, after a round that led to these scores."""
-        self.wrong.append(self.judge(scores))
+    def after(self, added: Forest) -> bool:
+        """Return whether to stop after a round that added this to the score."""
+        self.scores += added.scores(self.rows)
+        self.wrong.append(self.loss(self.scores))
         self.losses.append(float(np.mean(self.wrong[-self.patience :])))
         return len(self.losses) - int(np.argmin(self.losses)) > self.patience
 

@@ -310,7 +310,7 @@ def score(row):
 
 
 def _python(form: Linear | Trees, name: str) -> str:
-    quoted = json.dumps(name).replace("\\", "\\")
+    quoted = json.dumps(name)
     if isinstance(form, Trees):
         trees = [_tuple(tree, form.names) for tree in form.trees]
         return _PYTHON_TREES.format(name=quoted, trees=pprint.pformat(trees, width=100))

@@ -138,7 +138,7 @@ def plain_form(model: Any) -> Linear | Trees:
     if hasattr(last, "cutpoints_"):
         return Trees(names, _trees(last, columns))
     coef = getattr(last, "coef_", None)
-    if coef is None or np.ndim(coef) != 1:
+    if coef is None or np.shape(coef) != (len(columns),):
         raise ValueError(
             f"{type(last).__name__}(kernel={getattr(last, 'kernel', None)!r}) is neither a "
             "weighted sum of columns nor a sum of trees, and no search engine takes it: fit a "
@@ -221,6 +221,12 @@ def _after(step: Any, columns: list[Column], names: list[str]) -> list[Column]:
         ends = zip(columns, -step.min_ / step.scale_, 1.0 / step.scale_, strict=True)
         return [column.scaled(mean, scale) for column, mean, scale in ends]
     if isinstance(step, SimpleImputer) and not step.add_indicator:
+        absent = step.missing_values
+        if isinstance(absent, str | int | float) and absent == absent:
+            raise ValueError(
+                f"a SimpleImputer of missing_values={absent!r} can't be exported, since only a "
+                "value that is not there is missing elsewhere: use missing_values=nan"
+            )
         if len(step.statistics_) != len(columns) or np.isnan(step.statistics_).any():
             raise ValueError("a SimpleImputer that drops columns without a value can't be exported")
         return [c.filled(v) for c, v in zip(columns, step.statistics_.tolist(), strict=True)]

@@ -1,13 +1,12 @@
 """What each feature adds to a score that is a sum of steps."""
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import as_array, shortened
+from rankwise.engine.arguments import as_array, check_whole, shortened
 from rankwise.engine.inputs import refuse_masked
 from rankwise.pairwise import FeatureScore
 from rankwise.plots._axes import check_drawable, new_grid
@@ -89,8 +88,7 @@ class FeatureScoreDisplay:
             ("feature_importances_", "features_with_missing_", "n_features_in_"),
             "only a score that is a sum over features, such as RankBoost's, can be drawn so",
         )
-        if not isinstance(n_features, Integral) or n_features < 1:
-            raise ValueError(f"n_features={n_features!r} must be an integer of 1 or more")
+        check_whole(n_features, "n_features")
         if features is None:
             importances = estimator.feature_importances_
             best = np.argsort(-importances, kind="stable")[:n_features]

@@ -1,13 +1,12 @@
 """Online loss curves of several models, with confidence bands."""
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import as_array
+from rankwise.engine.arguments import as_array, check_level
 from rankwise.engine.inputs import as_floats
 from rankwise.metrics import mean_interval, rank_losses
 from rankwise.model_selection import progressive_validation
@@ -58,8 +57,7 @@ class OnlineLossDisplay:
             raise TypeError(f"curves={curves!r} must be a dict of names and curves")
         if not curves:
             raise ValueError("curves is empty: there must be at least one model")
-        if not (isinstance(level, Real) and 0 < level < 1):
-            raise ValueError(f"level={level!r} must lie between 0 and 1, such as 0.95")
+        check_level(level)
         self.curves = {name: _check_curve(curve, name) for name, curve in curves.items()}
         self.level = level
 

@@ -1,13 +1,12 @@
 """The decision picture of the slides: the plane in the colours of the ranks it is given."""
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from rankwise.engine.arguments import as_array
+from rankwise.engine.arguments import as_array, check_whole
 from rankwise.engine.inputs import check_floats, refuse_masked
 from rankwise.engine.labels import as_labels, named_labels, to_ranks
 from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable, rank_colors
@@ -118,8 +117,7 @@ class DecisionRegionDisplay:
             ("classes_",),
             "only a classifier, such as PRank, gives each place of the plane to a rank",
         )
-        if not isinstance(grid_resolution, Integral) or grid_resolution < 2:
-            raise ValueError(f"grid_resolution={grid_resolution!r} must be an integer of 2 or more")
+        check_whole(grid_resolution, "grid_resolution", 2)
         points = _points(X)
         low, high = points.min(axis=0), points.max(axis=0)
         room = _ROOM * np.where(low < high, high - low, 1.0)

@@ -2,7 +2,7 @@
 
 A sort is a generator. It yields pairs to ask, as two arrays of positions in the input, and is sent
 their answers; so the same sort serves comparators that are called and those that are awaited. The
-`Desk` stands between the sort and the comparator: it looks up what the log knows, repeats and turns
+`Asker` is between the sort and the comparator: it looks up what the log knows, repeats and turns
 questions, stops at the limit, and keeps every answer at once.
 """
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankwise.engine._sklearn import safe_indexing
+from rankwise.engine.arguments import check_whole
 from rankwise.engine.loops.ordering.quicksort import turn_pairs
 
 Indices = NDArray[np.int64]
@@ -33,7 +34,7 @@ _MEANING = "the probability that the first goes before the second"
 _MANY = 2**31
 
 
-class Desk:
+class Asker:
     """Asks a comparator, and keeps and counts the answers."""
 
     def __init__(
@@ -55,11 +56,11 @@ class Desk:
                 f"progress={short(progress)} must be callable: progress(n_calls, expected)"
             )
         check_flags(batch=batch, symmetrise=symmetrise)
-        check_whole(repeats=(repeats, 1))
+        check_whole(repeats, "repeats")
         if repeats >= _MANY:
             raise ValueError(f"repeats={short(repeats)} must be below {_MANY:,}: ask less often")
         if max_calls is not None:
-            check_whole(max_calls=(max_calls, 0))
+            check_whole(max_calls, "max_calls", 0)
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
         self.items: Any = _as_items(items)
@@ -240,13 +241,6 @@ def _step(sort: Sort[T], answers: Any = None) -> tuple[tuple[Indices, Indices] |
         return sort.send(answers), None
     except StopIteration as end:
         return None, end.value
-
-
-def check_whole(**bounds: tuple[int, int]) -> None:
-    """Refuse numbers that are not whole or less than their bound."""
-    for name, (value, least) in bounds.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name}={short(value)} must be a whole number of {least} or more")
 
 
 def check_flags(**flags: bool) -> None:

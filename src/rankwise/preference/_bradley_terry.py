@@ -20,6 +20,7 @@ from rankwise.engine.solvers.contests import (
     find_groups,
     halved,
     maximise,
+    refuse_self,
     start_of,
 )
 from rankwise.engine.solvers.raters import fit_raters
@@ -218,20 +219,20 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         weight = check_weight(sample_weight, m)
         z, names = check_covariates(covariates, m)
         judges = None if rater is None else _check_rater(rater, m)
+        rows = None
         if weight is not None and not weight.all():
             kept = weight > 0
+            rows = np.flatnonzero(kept)
             columns = tuple(_take(column, kept) for column in columns)
             judges = None if judges is None else _take(judges, kept)
             values, weight, z = values[kept], weight[kept], z[kept]
         if covariates is None and rater is None:
             items, left, right, counts = count_pairs(
-                *columns, values, weight, ties=ties, fold=not self.order_effect
+                *columns, values, weight, ties=ties, fold=not self.order_effect, rows=rows
             )
             return self._learn(items, left, right, counts, np.zeros((len(left), 0)), [])
         items, (left, right) = encode_columns(columns, ("first", "second"))
-        same = np.flatnonzero(left == right)
-        if len(same):
-            raise ValueError(f"row {same[0]}: {items[left[same[0]]]!r} meets itself: drop the row")
+        refuse_self(left, right, columns[0], rows)
         counts = _rows(values, np.ones(m) if weight is None else weight, ties)
         return self._learn(items, left, right, counts, z, names, judges)
 

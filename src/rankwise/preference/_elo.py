@@ -12,6 +12,7 @@ from rankwise.base import Ranking, unchanged_on_error
 from rankwise.engine._sklearn import Interval
 from rankwise.engine.ids import encode_columns, find_ids, objects
 from rankwise.engine.loops.contests.rankings import elo_pass
+from rankwise.engine.solvers.contests import refuse_self
 from rankwise.preference._columns import check_contests, check_outcome
 
 Floats = NDArray[np.float64]
@@ -104,9 +105,7 @@ class EloRating(BaseEstimator):
         columns = check_contests(first, second)
         values, _ = check_outcome(outcome, len(columns[0]))
         found, (left, right) = encode_columns(columns, ("first", "second"))
-        same = np.flatnonzero(left == right)
-        if len(same):
-            raise ValueError(f"row {same[0]}: {found[left[same[0]]]!r} meets itself: drop the row")
+        refuse_self(left, right, columns[0])
         known = getattr(self, "items_", objects([])).tolist()
         place = {item: code for code, item in enumerate(known)}
         codes, came = np.unique(np.column_stack([left, right]), return_index=True)
@@ -128,7 +127,8 @@ class EloRating(BaseEstimator):
         check_is_fitted(self)
         codes = find_ids([u, v], self.items_, "u or v")
         gap = self.ratings_[codes[1]] - self.ratings_[codes[0]]
-        return float(1 / (1 + 10 ** (gap / self.scale)))
+        with np.errstate(over="ignore"):
+            return float(1 / (1 + 10 ** (gap / self.scale)))
 
     def ranking(self) -> Ranking:
         """Return the items, highest rating first."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rankwise.base import Ranking
-from rankwise.preference._asking import Desk, Floats, Indices, Sort
-from rankwise.preference._sorts import Progress, as_ranking, ask_all, open_desk
+from rankwise.preference._asking import Asker, Floats, Indices, Sort
+from rankwise.preference._sorts import Progress, as_ranking, ask_all, make_asker
 
 
 def greedy_order(
@@ -64,18 +64,18 @@ def greedy_order(
     >>> sort_by_degree("abc", prefer).order, greedy_order("abc", prefer).order
     (['b', 'a', 'c'], ['a', 'b', 'c'])
     """
-    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
-    return desk.run(_greedy(desk))
+    asker = make_asker(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    return asker.run(_greedy(asker))
 
 
-def _greedy(desk: Desk) -> Sort[Ranking]:
-    margins = np.zeros((desk.n, desk.n))
+def _greedy(asker: Asker) -> Sort[Ranking]:
+    margins = np.zeros((asker.n, asker.n))
 
     def count(first: Indices, second: Indices, margin: Floats) -> None:
         margins[first, second], margins[second, first] = margin, -margin
 
-    whole = yield from ask_all(desk, count)
-    return as_ranking(desk, take_greedily(margins), np.full(desk.n, whole))
+    whole = yield from ask_all(asker, count)
+    return as_ranking(asker, take_greedily(margins), np.full(asker.n, whole))
 
 
 def take_greedily(margins: Floats) -> Indices:

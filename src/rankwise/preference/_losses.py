@@ -20,9 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise.base import Ranking
+from rankwise.engine.arguments import check_whole
 from rankwise.engine.loops.ordering.detours import first_detour
 from rankwise.engine.loops.pairs.inversions import count_inversions
-from rankwise.preference._asking import check_whole, is_number, plain_number
+from rankwise.preference._asking import is_number, plain_number
 
 Floats = NDArray[np.float64]
 Weight = str | tuple[str, Any] | Callable[[int, int], float]
@@ -144,7 +145,7 @@ def check_weight(weight: Weight, n: int) -> Floats:
     ValueError: the weight breaks the triangle inequality: omega(1, 3) = 4 is more than
     omega(1, 2) + omega(2, 3) = 2
     """
-    check_whole(n=(n, 1))
+    check_whole(n, "n")
     W = weight_matrix(weight, n)
     if not callable(weight):
         return W

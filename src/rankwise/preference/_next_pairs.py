@@ -9,13 +9,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranking
-from rankwise.engine.arguments import check_whole, check_word
+from rankwise.engine.arguments import check_level, check_whole, check_word
 from rankwise.engine.solvers.design import choose_pairs, top_shares
 from rankwise.engine.solvers.places import draw_errors
-from rankwise.preference._asking import Desk, Sort
+from rankwise.preference._asking import Asker, Sort
 from rankwise.preference._bradley_terry import BradleyTerry
-from rankwise.preference._sorts import Progress
-from rankwise.preference._strengths import Floats, check_level
+from rankwise.preference._sorts import Progress, as_ranking, make_asker
+from rankwise.preference._strengths import Floats
 
 GOALS = ("order", "top", "best")
 
@@ -143,8 +143,8 @@ def ask(
     >>> ranking.order[0], bool(ranking.certain[0])
     ('apple', True)
     """
-    desk = _desk(items, prefer, batch, max_calls, log, progress)
-    return desk.run(_informative(desk, goal, k, level, at_once, random_state))
+    asker = _make_asker(items, prefer, batch, max_calls, log, progress)
+    return asker.run(_informative(asker, goal, k, level, at_once, random_state))
 
 
 async def aask(
@@ -176,26 +176,18 @@ async def aask(
     >>> asyncio.run(aask(words, prefer, goal="best", random_state=0)).order[0]
     'apple'
     """
-    desk = _desk(items, prefer, batch, max_calls, log, progress)
-    return await desk.arun(_informative(desk, goal, k, level, at_once, random_state), at_once)
+    asker = _make_asker(items, prefer, batch, max_calls, log, progress)
+    return await asker.arun(_informative(asker, goal, k, level, at_once, random_state), at_once)
 
 
-def _desk(
+def _make_asker(
     items: Any, prefer: Any, batch: bool, max_calls: int | None, log: Any, progress: Any
-) -> Desk:
-    desk = Desk(
-        items,
-        prefer,
-        batch=batch,
-        repeats=1,
-        symmetrise=False,
-        max_calls=max_calls,
-        log=[] if log is None else log,
-        progress=progress,
-    )
-    if desk.n < 2:
-        raise ValueError(f"items has {desk.n} items: there is nothing to compare")
-    return desk
+) -> Asker:
+    kept = [] if log is None else log
+    asker = make_asker(items, prefer, batch, 1, False, max_calls, kept, progress)
+    if asker.n < 2:
+        raise ValueError(f"items has {asker.n} items: there is nothing to compare")
+    return asker
 
 
 def _check_goal(goal: str, k: int | None, n: int) -> int | None:
@@ -211,44 +203,37 @@ def _check_goal(goal: str, k: int | None, n: int) -> int | None:
 
 
 def _informative(
-    desk: Desk, goal: str, k: int | None, level: float, at_once: int, random_state: Any
+    asker: Asker, goal: str, k: int | None, level: float, at_once: int, random_state: Any
 ) -> Sort[Ranking]:
-    top = _check_goal(goal, k, desk.n)
+    top = _check_goal(goal, k, asker.n)
     check_level(level)
     check_whole(at_once, "at_once")
     random = check_random_state(random_state)
-    log: list[Any] = desk.log if desk.log is not None else []
+    log: list[Any] = asker.log if asker.log is not None else []
     if not log:
         # Everyone meets two others, each once as the first.
-        circle = random.permutation(desk.n)
-        pairs = np.column_stack([circle, np.roll(circle, -1)])[: desk.n if desk.n > 2 else 1]
-        yield from _asked(desk, pairs)
+        circle = random.permutation(asker.n)
+        pairs = np.column_stack([circle, np.roll(circle, -1)])[: asker.n if asker.n > 2 else 1]
+        yield from _asked(asker, pairs)
+    if not log:
+        raise ValueError("max_calls=0 allows no question, and there is no log: allow one or more")
     while True:
-        model = _model(desk.n, log)
+        model = _model(asker.n, log)
         order = model.ranking().order.astype(np.int64)
         settled = _share(model, order, top) >= level
-        left = np.inf if desk.max_calls is None else desk.max_calls - desk.n_calls
+        left = np.inf if asker.max_calls is None else asker.max_calls - asker.n_calls
         if settled or left <= 0:
             break
         seed = int(random.randint(2**31))
         found = next_pairs(model, int(min(at_once, left)), goal=goal, k=k, random_state=seed)
-        yield from _asked(desk, np.array(found, dtype=np.int64))
-    positions = np.empty(desk.n, dtype=np.int64)
-    positions[order] = np.arange(1, desk.n + 1)
-    certain = (np.arange(desk.n) < (desk.n if top is None else top)) & settled
-    return Ranking(
-        order=desk.take(order),
-        positions=positions,
-        n_calls=desk.n_calls,
-        n_batches=desk.n_batches,
-        log=desk.log,
-        certain=certain,
-    )
+        yield from _asked(asker, np.array(found, dtype=np.int64))
+    certain = (np.arange(asker.n) < (asker.n if top is None else top)) & settled
+    return as_ranking(asker, order, certain)
 
 
-def _asked(desk: Desk, pairs: Any) -> Sort[None]:
-    """Ask about pairs, as many as may be; the desk keeps the answers."""
-    left = len(pairs) if desk.max_calls is None else desk.max_calls - desk.n_calls
+def _asked(asker: Asker, pairs: Any) -> Sort[None]:
+    """Ask about pairs, as many as may be; the asker keeps the answers."""
+    left = len(pairs) if asker.max_calls is None else asker.max_calls - asker.n_calls
     if min(left, len(pairs)) > 0:
         yield np.ascontiguousarray(pairs[:left, 0]), np.ascontiguousarray(pairs[:left, 1])
 

@@ -183,7 +183,14 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        votes = read_votes(rankings, sample_weight, items, self.unlisted, name="items")
+        votes = read_votes(
+            rankings,
+            sample_weight,
+            items,
+            self.unlisted,
+            name="items",
+            weights_name="sample_weight",
+        )
         n = len(votes.candidates)
         if n < 2:
             raise ValueError(f"rankings has one item only, {votes.candidates[0]!r}: give two")

@@ -13,14 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import RegressorTags, Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error
+from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error, warn_without_qid
 from rankwise.engine._sklearn import HasMethods, Interval, StrOptions
 from rankwise.engine.arguments import as_array, check_word
 from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
 from rankwise.engine.listed import check_weighted_pairs
-from rankwise.engine.queries import encode_queries, group_rows
+from rankwise.engine.queries import encode_queries, group_rows, positions_in_queries
 from rankwise.engine.sorting import QuickSort
-from rankwise.engine.warn import warn_user
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.preference._pairs import (
     BLOCK,
@@ -328,10 +327,7 @@ class PreferenceRanker(BaseEstimator):
         while len((pairs := sort.plan())[0]):
             u, v = by_query[pairs[0]], by_query[pairs[1]]
             sort.take(decide(self._compare(rows, rows, u, v), u, v, seed, randomise=False))
-        best = by_query[sort.order]
-        positions = np.empty(len(codes), dtype=np.int64)
-        positions[best] = 1 + np.arange(len(codes)) - starts[codes[best]]
-        return positions
+        return positions_in_queries(by_query[sort.order], codes, starts)
 
     def score(
         self,
@@ -355,12 +351,7 @@ class PreferenceRanker(BaseEstimator):
             Row weights; a pair weighs their product.
         """
         positions = self.rank(X, qid=qid)
-        if qid is None and self.n_queries_ > 1:
-            warn_user(
-                f"this {type(self).__name__} was fitted with qid and is scored without it, so rows "
-                "of different queries are compared, too: pass qid=... to score (in GridSearchCV "
-                "and cross_val_score through metadata routing)"
-            )
+        warn_without_qid(self, qid)
         return 1.0 - pairwise_misranking_loss(
             y, -positions.astype(np.float64), qid=qid, sample_weight=sample_weight
         )

@@ -13,17 +13,19 @@ no deterministic sort can promise less (Balcan et al. 2007).
 """
 
 from collections.abc import Callable
+from numbers import Integral
 from reprlib import repr as short
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rankwise.base import Ranking
+from rankwise.base import Ranking, positions_of
+from rankwise.engine.arguments import check_whole
 from rankwise.engine.loops.ordering.quicksort import pair_draws
 from rankwise.engine.sorting import QuickSort, expected_calls
 from rankwise.engine.warn import warn_user
-from rankwise.preference._asking import Desk, Floats, Indices, Sort, check_flags, check_whole
+from rankwise.preference._asking import Asker, Floats, Indices, Sort, check_flags
 
 Progress = Callable[[int, float], object]
 
@@ -125,8 +127,8 @@ def quicksort(
     >>> ranking.n_calls, len(ranking.log)
     (6, 6)
     """
-    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
-    return desk.run(_quicksort(desk, k, randomise, random_state))
+    asker = make_asker(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    return asker.run(_quicksort(asker, k, randomise, random_state))
 
 
 async def aquicksort(
@@ -174,9 +176,9 @@ async def aquicksort(
     >>> asyncio.run(aquicksort(["ccc", "a", "bb"], shorter, random_state=0)).order
     ['a', 'bb', 'ccc']
     """
-    check_whole(max_concurrency=(max_concurrency, 1))
-    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
-    return await desk.arun(_quicksort(desk, k, randomise, random_state), max_concurrency)
+    check_whole(max_concurrency, "max_concurrency")
+    asker = make_asker(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    return await asker.arun(_quicksort(asker, k, randomise, random_state), max_concurrency)
 
 
 def sort_by_degree(
@@ -222,8 +224,8 @@ def sort_by_degree(
     >>> sort_by_degree([2, 3, 1], lambda u, v: u < v)
     Ranking(order=[1, 2, 3], positions=array([2, 3, 1]), n_calls=3, n_batches=1)
     """
-    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
-    return desk.run(_by_degree(desk))
+    asker = make_asker(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    return asker.run(_by_degree(asker))
 
 
 async def asort_by_degree(
@@ -251,12 +253,12 @@ async def asort_by_degree(
     -------
     Ranking
     """
-    check_whole(max_concurrency=(max_concurrency, 1))
-    desk = open_desk(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
-    return await desk.arun(_by_degree(desk), max_concurrency)
+    check_whole(max_concurrency, "max_concurrency")
+    asker = make_asker(items, prefer, batch, repeats, symmetrise, max_calls, log, progress)
+    return await asker.arun(_by_degree(asker), max_concurrency)
 
 
-def open_desk(
+def make_asker(
     items: Any,
     prefer: Callable[..., Any],
     batch: bool,
@@ -265,37 +267,37 @@ def open_desk(
     max_calls: int | None,
     log: list[Any] | None,
     progress: Progress | None,
-) -> Desk:
-    """Return the desk between a sort and its comparator."""
-    return Desk(
+) -> Asker:
+    """Return what asks a comparator for a sort."""
+    return Asker(
         items, prefer, batch=batch, repeats=repeats, symmetrise=symmetrise, max_calls=max_calls,
         log=log, progress=progress,
     )  # fmt: skip
 
 
 def _quicksort(
-    desk: Desk, k: int | None, randomise: bool, random_state: int | np.random.RandomState | None
+    asker: Asker, k: int | None, randomise: bool, random_state: int | np.random.RandomState | None
 ) -> Sort[Ranking]:
     if k is not None:
-        check_whole(k=(k, 1))
-        k = min(k, max(desk.n, 1))
+        most = max(asker.n, 1)
+        k = most if isinstance(k, Integral) and k > most else check_whole(k, "k")
     check_flags(randomise=randomise)
     random = _as_random(random_state)
     seed = int(random.randint(2**31))
-    sort = QuickSort(desk.n, random.permutation(desk.n), k=k, known=desk.known)
-    n_pairs, allowed = 0, _most_calls(desk.n, k)
+    sort = QuickSort(asker.n, random.permutation(asker.n), k=k, known=asker.known)
+    n_pairs, allowed = 0, _most_calls(asker.n, k)
     while len((pairs := sort.plan())[0]):
-        if desk.progress is not None:
-            copies = desk.repeats * (2 if desk.symmetrise else 1)
-            desk.expected = desk.n_calls + copies * sort.expected()
-        found = yield from desk.spread_answers(*pairs, seed + _ANOTHER)
-        answered = None if desk.max_calls is None else ~np.isnan(found)
+        if asker.progress is not None:
+            copies = asker.repeats * (2 if asker.symmetrise else 1)
+            asker.expected = asker.n_calls + copies * sort.expected()
+        found = yield from asker.spread_answers(*pairs, seed + _ANOTHER)
+        answered = None if asker.max_calls is None else ~np.isnan(found)
         n_pairs += len(found) if answered is None else int(answered.sum())
         if n_pairs > allowed:
-            _warn_of_many(desk.n, k, n_pairs)
+            _warn_of_many(asker.n, k, n_pairs)
             allowed = np.inf
         sort.take(decide(found, *pairs, seed, randomise), answered)
-    return as_ranking(desk, sort.order, sort.decided)
+    return as_ranking(asker, sort.order, sort.decided)
 
 
 def _as_random(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
@@ -328,26 +330,28 @@ def _warn_of_many(n: int, k: int | None, n_pairs: int) -> None:
     )
 
 
-def _by_degree(desk: Desk) -> Sort[Ranking]:
-    score = np.zeros(desk.n)
+def _by_degree(asker: Asker) -> Sort[Ranking]:
+    score = np.zeros(asker.n)
 
     def count(first: Indices, second: Indices, margin: Floats) -> None:
         for items, wins in ((first, np.sign(margin)), (second, -np.sign(margin))):
-            score[:] += np.bincount(items, wins, minlength=desk.n)
+            score[:] += np.bincount(items, wins, minlength=asker.n)
 
-    whole = yield from ask_all(desk, count)
-    return as_ranking(desk, np.argsort(-score, kind="stable"), np.full(desk.n, whole))
+    whole = yield from ask_all(asker, count)
+    return as_ranking(asker, np.argsort(-score, kind="stable"), np.full(asker.n, whole))
 
 
-def ask_all(desk: Desk, count: Callable[[Indices, Indices, Floats], None]) -> Sort[bool]:
+def ask_all(asker: Asker, count: Callable[[Indices, Indices, Floats], None]) -> Sort[bool]:
     """Ask all pairs and hand the answers less 1/2 to ``count``, 0 past the limit.
 
     Returns whether all were answered.
     """
     whole = True
-    for first, second in _circle(desk.n):
-        desk.expected = desk.repeats * (2 if desk.symmetrise else 1) * desk.n * (desk.n - 1) / 2
-        found = yield from desk.answers(first, second)
+    for first, second in _circle(asker.n):
+        asker.expected = (
+            asker.repeats * (2 if asker.symmetrise else 1) * asker.n * (asker.n - 1) / 2
+        )
+        found = yield from asker.answers(first, second)
         whole &= not np.isnan(found).any()
         count(first, second, np.nan_to_num(found, nan=0.5) - 0.5)
     return whole
@@ -382,15 +386,15 @@ def decide(
     return before
 
 
-def as_ranking(desk: Desk, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]) -> Ranking:
-    """Return an order of the items of a desk as a `Ranking`."""
-    positions = np.empty(desk.n, dtype=np.int64)
-    positions[order] = np.arange(1, desk.n + 1)
+def as_ranking(
+    asker: Asker, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]
+) -> Ranking:
+    """Return an order of the items of an asker as a `Ranking`."""
     return Ranking(
-        order=desk.take(order),
-        positions=positions,
-        n_calls=desk.n_calls,
-        n_batches=desk.n_batches,
-        log=desk.log,
+        order=asker.take(order),
+        positions=positions_of(order),
+        n_calls=asker.n_calls,
+        n_batches=asker.n_batches,
+        log=asker.log,
         certain=certain,
     )

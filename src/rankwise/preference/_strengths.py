@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base import Ranking
 from rankwise.engine._sklearn import Interval
-from rankwise.engine.arguments import check_word, shortened
+from rankwise.engine.arguments import check_level, check_word, shortened
 from rankwise.engine.files import replacing
 from rankwise.engine.ids import find_ids, listed_ids
 from rankwise.engine.solvers.contests import Groups
@@ -233,13 +233,6 @@ def check_size(n: int) -> None:
             f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
             "of them by EloRating"
         )
-
-
-def check_level(level: Any) -> float:
-    """Return a level between 0 and 1."""
-    if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level={shortened(level)} must lie between 0 and 1, such as 0.95")
-    return float(level)
 
 
 def ends_of(values: Floats, covariance: Floats, level: float) -> Floats:

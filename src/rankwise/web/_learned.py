@@ -116,8 +116,11 @@ def _write(taste: Taste, place: Path) -> None:
             np.save(temporary / f"{name}.npy", array, allow_pickle=False)
         numbers = {name: getattr(taste, name) for name in _NUMBERS}
         (temporary / "taste.json").write_text(json.dumps(numbers), "utf-8")
-        if not place.exists():  # another process may have been quicker
+        try:
             temporary.rename(place)
+        except OSError:
+            if not (place / "taste.json").is_file():  # if it is, another process was quicker
+                raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise.engine.inputs import dense
 from rankwise.engine.loops.pairs.levels import raise_levels
 from rankwise.engine.pairs._costs import Curve, Evaluation
 from rankwise.engine.pairs._order import Floats
@@ -188,15 +189,11 @@ class TopCurve:
         """Return X' H X, for a dense or CSR matrix."""
         rows = np.flatnonzero(self._beta)
         shares = self._beta[rows], (self._codes[rows], np.arange(len(rows)))
-        means = sparse.csr_array(shares, (self._n_queries, len(rows))) @ _dense(X[rows])
+        means = sparse.csr_array(shares, (self._n_queries, len(rows))) @ dense(X[rows])
         used, out = np.flatnonzero(self._c), np.zeros((X.shape[1], X.shape[1]))
         for start in range(0, len(used), _BLOCK):
             some = used[start : start + _BLOCK]
-            apart = _dense(X[some]) - means[self._codes[some]]
+            apart = dense(X[some]) - means[self._codes[some]]
             apart *= np.sqrt(self._c[some])[:, None]
             out += apart.T @ apart
         return out
-
-
-def _dense(rows: Any) -> Floats:
-    return rows.toarray() if sparse.issparse(rows) else rows

@@ -197,7 +197,8 @@ def proportions(weight: Floats) -> tuple[Floats, Indices]:
     Whole numbers above `MOST_COPIES`, or of more values, are not found. Without any, the weights
     are brought to a mean of 1, and the second answer is 1 for all: how many rows a row stands for.
     """
-    values, of_row = np.unique(weight / weight.min(), return_inverse=True)
+    with np.errstate(over="ignore"):
+        values, of_row = np.unique(weight / weight.min(), return_inverse=True)
     for times in range(1, MOST_COPIES + 1) if len(values) <= MOST_COPIES else ():
         copies = np.rint(times * values)
         if copies[-1] > MOST_COPIES:

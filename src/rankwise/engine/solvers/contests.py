@@ -64,7 +64,14 @@ class Counted(NamedTuple):
 
 
 def count_pairs(
-    first: Any, second: Any, outcome: Floats, weight: Floats | None, *, ties: bool, fold: bool
+    first: Any,
+    second: Any,
+    outcome: Floats,
+    weight: Floats | None,
+    *,
+    ties: bool,
+    fold: bool,
+    rows: Indices | None = None,
 ) -> Counted:
     """Reduce checked columns of contests to counts by pair.
 
@@ -80,10 +87,12 @@ def count_pairs(
         Whether an outcome of 1/2 is a tie, and all outcomes are 0, 1/2 or 1.
     fold : bool
         Whether it is no matter which of the two came first.
+    rows : ndarray of shape (m,), default=None
+        Their numbers in what the user gave, for messages; None: from 0.
     """
     low, n = 0, 0
     items: NDArray[Any] | None = None
-    whole = all(isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" for ids in (first, second))
+    whole = _are_int64(first) and _are_int64(second)
     if whole:
         columns = [own_array(ids, np.int64) for ids in (first, second)]
         low, high = map(int, bounds(*columns))
@@ -97,13 +106,13 @@ def count_pairs(
     if dense and n <= _DENSE:
         table = np.zeros((n, n), dtype=np.uint64)
         row = count_dense(columns[0], columns[1], outcome, low, fold, table)
-        _refuse(row, first, outcome)
+        if row != GOOD:
+            refuse_self(columns[0], columns[1], first, rows)
         left, right, counts = unpack(table)
     if counts.sum() != len(outcome):
         # Other kinds of rows, or a pair that met so often that its counts ran over.
         codes = [column - low for column in columns]
-        same = np.flatnonzero(codes[0] == codes[1])
-        _refuse(int(same[0]) if len(same) else GOOD, first, outcome)
+        refuse_self(codes[0], codes[1], first, rows)
         heft = np.ones(len(outcome)) if weight is None else weight
         left, right, counts = count_sorted(codes[0], codes[1], outcome, heft, ties, fold, n)
     if items is None:
@@ -115,12 +124,21 @@ def count_pairs(
     return Counted(items, left, right, counts)
 
 
-def _refuse(row: int, first: Any, outcome: Floats) -> None:
-    """Refuse a row in which an item meets itself."""
-    if row != GOOD:
+def _are_int64(ids: Any) -> bool:
+    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu":
+        return False
+    return np.can_cast(ids.dtype, np.int64) or int(ids.max()) < 2**63
+
+
+def refuse_self(left: Indices, right: Indices, ids: Any, rows: Indices | None = None) -> None:
+    """Refuse contests of an item with itself; ``ids`` are the left items by row."""
+    same = np.flatnonzero(left == right)
+    if len(same):
+        row = same[0] if rows is None else rows[same[0]]
+        item = ids[same[0] : same[0] + 1]
+        item = item.tolist()[0] if isinstance(item, np.ndarray) else item[0]
         raise ValueError(
-            f"row {row}: {first[row]!r} meets itself (outcome {outcome[row]}), which is no contest "
-            "of two items: drop the row"
+            f"row {row}: {item!r} meets itself, which is no contest of two items: drop the row"
         )
 
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
+from rankwise.engine.inputs import dense
 from rankwise.engine.pairs import Curve, Evaluation, PairCosts
 
 Vector = NDArray[np.float64]
@@ -126,9 +127,9 @@ class RowsInMemory:
         size = sample_size(m, d)
         drawn = self._draw(size) if self._draw is not None and size < m else None
         rows, costs = (self._X, None) if drawn is None else (self._X[drawn[0]], drawn[1])
-        dense = rows.toarray() if sparse.issparse(rows) else rows
+        X = dense(rows)
         # pairs can't see the mean, and Hessians lose digits by it
-        return Sampled(dense - dense.mean(axis=0), costs)
+        return Sampled(X - X.mean(axis=0), costs)
 
 
 class WholeRows(RowsInMemory):

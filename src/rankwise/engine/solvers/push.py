@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
+from rankwise.engine.inputs import dense
 from rankwise.engine.solvers.newton import Solution
 
 Vector = NDArray[np.float64]
@@ -72,7 +72,7 @@ class _Costing:
     def _add(self, places: Indices, sign: float) -> None:
         for start in range(0, len(places), _BLOCK):
             some = places[start : start + _BLOCK]
-            Z = np.hstack([-_dense(self._X[self._rows[some]]), np.ones((len(some), 1))])
+            Z = np.hstack([-dense(self._X[self._rows[some]]), np.ones((len(some), 1))])
             weighted = (2.0 * self._C * sign) * self._v[some]
             self.H += (Z * weighted[:, None]).T @ Z
             self.g += weighted @ Z
@@ -107,7 +107,7 @@ def push(
     n_iter, done = 0, False
     while not done:
         n_iter += 1
-        step, t, beta = _solve(costing.H, costing.g, _dense(X[downs[play]]))
+        step, t, beta = _solve(costing.H, costing.g, dense(X[downs[play]]))
         moved = X @ step
         bound = max(bound, _dual(X, step, moved, C, (ups, v, t), (downs[play], beta)))
         kept = play[beta > 0] if len(play) > _PLAY else play
@@ -234,7 +234,3 @@ def _highest(scores: Vector, t: float) -> Indices:
     else:
         places = np.arange(len(scores))
     return places[scores[places] > t]
-
-
-def _dense(rows: Any) -> Vector:
-    return rows.toarray() if sparse.issparse(rows) else rows

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from rankwise.engine.inputs import dense
 from rankwise.engine.queries import group_rows
 from rankwise.engine.solvers.ridge import Matrix, Moments, Vector
 
@@ -187,7 +187,7 @@ class Scatter:
 
 
 def _describe(X: Any, y: Vector, weight: Vector) -> Query:
-    z = np.column_stack([X.toarray() if sparse.issparse(X) else X, y])
+    z = np.column_stack([dense(X), y])
     share = weight / weight.max()
     share /= share.sum()
     mean = share @ z
