@@ -252,7 +252,7 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         ("a,a,grade\n1,2,3\n", [], "two columns are called 'a'"),
         ("a,grade\n1,2\n2,3\n", ["--ignore", "z"], "--ignore z is no column"),
         ('{"a": 1, "grade": 2}\n{"a": 1}\n', [], ":2: it has no 'grade'"),
-        ('{"a": 1, "grade": 2}\n{"a": null, "grade": 2}\n', [], ":2: a is None, wanted a number"),
+        ('{"a": 1, "grade": 2}\n{"a": null, "grade": 3}\n', [], ":2: a is None, wanted a number"),
         ('{"a": 1, "grade": 2}\n{"a": \n', [], ":2: "),
         ("\x1f\x8b\x08gz", [], "is compressed: gzip -dc"),
         ("a\0b\n1\n2\n", [], "is no text"),

@@ -87,13 +87,13 @@ class Learner:
 
     def check_labels(self, block: Block, piece: bytes) -> Block:
         """Return the rows of a block up to the first whose label is not known."""
-        known = [label in self._place for label in block.target.tolist()]
-        if all(known):
+        found = block.target.tolist()
+        if self._place.keys() >= set(found):
             return block
-        row = known.index(False)
+        row = next(i for i, label in enumerate(found) if label not in self._place)
         listed = ", ".join(map(str, self.labels[:12].tolist()))
-        found = block.target[row]
-        shown = found if isinstance(found, str) else f"{found:g}"
+        wrong = block.target[row]
+        shown = wrong if isinstance(wrong, str) else f"{wrong:g}"
         why = f"{self.notes['target']} is {shown}, which is none of the labels {listed}"
         return cut_block(block, piece, row, f"{why}; name all by --labels in a new model")
 
