@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from rankwise.datasets._files import pandas
+from rankwise.engine.arguments import check_word
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -68,8 +69,7 @@ def look_at_columns(frame: "DataFrame", names: Sequence[str], *, text: str = "re
     ValueError
         If columns hold free text and are not to be hashed; it names them.
     """
-    if text not in {"refuse", "hash"}:
-        raise ValueError(f"text={text!r} must be 'refuse' or 'hash'")
+    check_word(text, "text", ("refuse", "hash"))
     found = Columns([], [], [], [])
     for name in names:
         getattr(found, _kind(frame[name])).append(name)

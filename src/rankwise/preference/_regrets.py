@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base import Ranking
+from rankwise.engine.arguments import check_word
 from rankwise.engine.solvers.ordering import solve
 from rankwise.engine.warn import warn_user
 from rankwise.preference._losses import (
@@ -259,9 +260,7 @@ def _targets_by_set(targets: Any) -> tuple[bool, list[list[Any]]]:
 
 
 def _weak(kind: str) -> bool:
-    if not isinstance(kind, str) or kind not in {"weak", "strong"}:
-        raise ValueError(f"kind={kind!r} must be 'weak' or 'strong'")
-    return kind == "weak"
+    return check_word(kind, "kind", ("weak", "strong")) == "weak"
 
 
 def _group(
