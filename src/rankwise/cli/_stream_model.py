@@ -125,8 +125,16 @@ def parse_labels(text: str) -> list[Any]:
     """Return labels from the lowest to the highest: of "1-5" all five, or of a list as it is."""
     first, dash, last = text.partition("-")
     if dash and first.strip().isdigit() and last.strip().isdigit():
-        return list(range(int(first), int(last) + 1))
-    return as_numbers([part.strip() for part in text.split(",") if part.strip()])
+        low, high = int(first), int(last)
+        if not 0 < high - low < _MOST_LABELS:
+            raise click.ClickException(
+                f"--labels {text}: give 2 to {_MOST_LABELS} grades, from the lowest to the highest"
+            )
+        return list(range(low, high + 1))
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise click.ClickException(f"--labels {text}: it names no grade; 1-5 or poor,fair,good do")
+    return as_numbers(parts)
 
 
 def as_numbers(labels: Sequence[Any]) -> list[Any]:

@@ -188,6 +188,8 @@ class Run:
                     self._refuse(line, block)
                 found.update(block.target.tolist())
                 line, rest = line + done.count(b"\n"), rest[end:]
+        if not found and not self.stopped:
+            raise click.ClickException(f"{self.pieces.name} has no rows")
         return sorted(as_numbers(list(found)))
 
     def _refuse(self, line: int, block: Block, kept: str = "") -> NoReturn:

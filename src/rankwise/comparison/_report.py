@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 _READING = (
     "A point is the mean over the splits and a bar its 95 % interval. Filled points may be as good "
-    "as the first; hollow ones are surely worse. The name in bold is advised. Grey points, and names "
+    "as the best; hollow ones are surely worse. The name in bold is advised. Grey points, and names "
     "with a star in the table, are what any method has to beat."
 )
 _SIGNS = (
@@ -29,14 +29,14 @@ _INTERVALS = (
     "An interval of the table covers the mean of a method that learns from as many rows as in a "
     "split, if more rows come from where these came from; in 95 of 100 such studies it holds the "
     "true mean. Splits share rows, so the spread is corrected for that (Nadeau and Bengio), and "
-    "the tests against the first for their number (Holm)."
+    "the tests against the best for their number (Holm)."
 )
 
 
 def table_of(found: "Comparison") -> Table:
     """Return the methods, best first, with intervals, tests and seconds."""
     names = [measure.name for measure in found.measures]
-    columns = ["method", *names, "p against the first", "fit, s", "predict, s"]
+    columns = ["method", *names, "p against the best", "fit, s", "predict, s"]
     rows = []
     for row in found.rows:
         if row.failure:
@@ -58,7 +58,7 @@ def _named(row: "Row") -> str:
 
 def _verdict(row: "Row") -> str:
     if np.isnan(row.pvalue):
-        return "best mean"
+        return "the best"
     return "< 0.001" if row.pvalue < 0.001 else f"{row.pvalue:.3f}"
 
 

@@ -263,3 +263,5 @@ def _check_names(names: list[str], target: str, ignored: Sequence[str]) -> None:
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
         if name not in names:
             raise ValueError(f"{option} {name} is no column; there are {listed}")
+    if target in ignored:
+        raise ValueError(f"--ignore {target} is what --target wants to learn: name another column")
