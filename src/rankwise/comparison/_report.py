@@ -67,6 +67,8 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
     findings = found.advice
     if found.task.kind == "ratings":
         looks = _tastes(found)
+    elif found.best == "constant":
+        looks = []  # it looks at no column, and says the same of all rows
     else:
         progress("which columns matter")
         method, setting = method_named(found.best), _setting(found)
@@ -230,7 +232,7 @@ def _guarantee(found: "Comparison") -> Section:
         "It says nothing about rows of another kind: other years, other people, other places.",
     ]
     tried = found.trials[found.best]
-    if found.task.kind != "ratings":
+    if found.task.kind != "ratings" and found.best != "constant":
         problem = found.problem
         low, high = pair_accuracy_interval(problem.y, tried.scores, qid=problem.qid)
         lines.insert(
