@@ -158,7 +158,9 @@ def test_whole_numbers_of_any_size_are_numbers():
 
 def test_the_text_among_numbers_is_named():
     frame = _frame(a=["n/k" if i == 5 else i / 7 for i in range(N)], y=_cycle(1, 2, 3))
-    with pytest.raises(ValueError, match=r"free text in 'a' \('a' has numbers, but 'n/k' in row 6\)"):
+    with pytest.raises(
+        ValueError, match=r"free text in 'a' \('a' has numbers, but 'n/k' in row 6\)"
+    ):
         recognise(frame, target="y")
 
 

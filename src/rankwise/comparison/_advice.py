@@ -30,8 +30,8 @@ def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
     if first is not best:
         gap = abs(first.means[0] - best.means[0])
         return (
-            f"The mean of {first.name} is better by {gap:.3f}, which could be chance; on other tables "
-            f"{best.name} did better{_listed('; as good may be', equal)}."
+            f"The mean of {first.name} is better by {gap:.3f}, which could be chance; on other "
+            f"tables {best.name} did better{_listed('; as good may be', equal)}."
         )
     if not others:
         return "Nothing else was tried."

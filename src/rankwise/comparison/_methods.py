@@ -26,9 +26,9 @@ _ALL = (GRADES, LISTS, SIZES, SIZED_LISTS)
 _KERNEL_ROWS = 3000
 _CS = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 1000.0})
 
-# What methods lost as a multiple of the best, the mean logarithm over 17 tables of grades with 100 to
-# 500 rows to learn from (``python -m benchmarks priors``). A new method without a number here is
-# compared by the folds alone.
+# What methods lost as a multiple of the best, the mean logarithm over 17 tables of grades with 100
+# to 500 rows to learn from (``python -m benchmarks priors``). With a method that has no number here
+# the folds alone decide.
 _USUAL = {
     "constant": 0.96,
     "best column": 0.62,

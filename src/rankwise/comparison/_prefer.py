@@ -17,9 +17,7 @@ Floats = NDArray[np.float64]
 _SPREAD = 0.07
 
 
-def weigh(
-    losses: Floats, usual: Floats, test_share: float, spread: float = _SPREAD
-) -> Floats:
+def weigh(losses: Floats, usual: Floats, test_share: float, spread: float = _SPREAD) -> Floats:
     r"""Return what methods may be expected to lose, as logarithms with an arbitrary zero.
 
     A method is believed to lose :math:`\mu_m`, of which :math:`\log \mu_m` is normal around

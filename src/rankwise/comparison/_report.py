@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 _READING = (
     "A point is the mean over the splits and a bar its 95 % interval. Filled points may be as good "
-    "as the best; hollow ones are surely worse. The name in bold is advised. Grey points, and names "
-    "with a star in the table, are what any method has to beat."
+    "as the best; hollow ones are surely worse. The name in bold is advised. Grey points, and "
+    "names with a star, are what any method has to beat."
 )
 _SIGNS = (
     "(+), blue: more of it means a higher score; (\N{MINUS SIGN}), orange: a lower one. Columns "
