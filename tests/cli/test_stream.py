@@ -254,6 +254,8 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         ('{"a": 1, "grade": 2}\n{"a": 1}\n', [], ":2: it has no 'grade'"),
         ('{"a": 1, "grade": 2}\n{"a": null, "grade": 3}\n', [], ":2: a is None, wanted a number"),
         ('{"a": 1, "grade": 2}\n{"a": \n', [], ":2: "),
+        ('{"a": 1, "grade": 2}\n[1, 2]\n', [], ":2: [1, 2] is no object"),
+        ('[{"a": 1, "grade": 2}]', [], "one list of JSON: write an object a line"),
         ("\x1f\x8b\x08gz", [], "is compressed: gzip -dc"),
         ("a\0b\n1\n2\n", [], "is no text"),
         ("a,grade\n1,2\n2,3\n", ["--labels", "1"], "grade has 1 different values"),

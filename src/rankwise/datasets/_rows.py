@@ -121,6 +121,10 @@ class Rows:
 
     def _csv_names(self, head: bytes, skipped: int) -> list[str]:
         line, _, rest = head[skipped:].partition(b"\n")
+        if line.startswith((b"[{", b"[[")) or line.strip() == b"[":
+            raise ValueError(
+                "this is one list of JSON: write an object a line, as jq -c '.[]' does"
+            )
         counts = {separator: line.count(separator) for separator in _SEPARATORS}
         self.separator = max(counts, key=lambda separator: counts[separator])
         fields = self._split(line)
@@ -212,7 +216,10 @@ class Rows:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 try:
-                    row = self._pick(json.loads(line))
+                    found = json.loads(line)
+                    if not isinstance(found, dict):
+                        raise ValueError(f"{shortened(found)} is no object, as in {{...}}")
+                    row = self._pick(found)
                     self._check_json(row[:-1], row[-1])
                 except KeyError as error:
                     return self._json_block(rows, size, numbers, (number, f"it has no {error}"))
