@@ -123,7 +123,7 @@ class Rows:
         line, _, rest = head[skipped:].partition(b"\n")
         if line.startswith((b"[{", b"[[")) or line.strip() == b"[":
             raise ValueError(
-                "this is one list of JSON: write an object a line, as jq -c '.[]' does"
+                "one list of JSON: write an object a line, as jq -c '.[]' does"
             )
         counts = {separator: line.count(separator) for separator in _SEPARATORS}
         self.separator = max(counts, key=lambda separator: counts[separator])
