@@ -324,7 +324,7 @@ def compare(
 
 def _repeats(n_rows: int, *, quick: bool) -> int:
     """Return how often folds are dealt out, until enough rows were tested."""
-    least, most, tested = (1, 3, 1000) if quick else (2, 10, 4000)
+    least, most, tested = (1, 3, 600) if quick else (2, 10, 4000)
     return min(max(tested // n_rows, least), most)
 
 
