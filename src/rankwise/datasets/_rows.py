@@ -122,9 +122,7 @@ class Rows:
     def _csv_names(self, head: bytes, skipped: int) -> list[str]:
         line, _, rest = head[skipped:].partition(b"\n")
         if line.startswith((b"[{", b"[[")) or line.strip() == b"[":
-            raise ValueError(
-                "one list of JSON: write an object a line, as jq -c '.[]' does"
-            )
+            raise ValueError("one list of JSON: write an object a line, as jq -c '.[]' does")
         counts = {separator: line.count(separator) for separator in _SEPARATORS}
         self.separator = max(counts, key=lambda separator: counts[separator])
         fields = self._split(line)
