@@ -83,7 +83,7 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
     text = "These lines fit the model that was kept, and save it."
     return Report(
         title or f"Which method ranks by {_target(found)}?",
-        f"Taken for {found.facts['taken for']}.",
+        f"Taken for {found.facts['taken for']}".removesuffix(".") + ".",
         [table_of(found)],
         findings,
         {"which-method-and-how-sure": draw.methods_figure(found)},

@@ -51,7 +51,7 @@ figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
 img { max-width: min(100%, 46rem); height: auto; border-radius: 4px; }
 a { color: inherit; }
 @media (max-width: 40rem) {
-  figure { overflow-x: auto; }
+  figure { overflow-x: auto; } .scroll th { white-space: nowrap; }
   img { max-width: none; width: max(100%, 4.2rem * var(--inches)); }
   .said thead { display: none; } .said tr { display: block; padding: .6rem 0;
     border-bottom: 1px solid var(--line); }
@@ -262,7 +262,7 @@ def _html_section(section: "Section") -> str:
 
 
 def _html_figure(name: str, figure: "Figure", *, named: bool = True) -> str:
-    caption = escape(name.replace("-", " "))
+    caption = escape(name[:1].upper() + name[1:].replace("-", " "))
     light = _data(png(figure))
     with _in_the_dark(figure):
         dark = _data(png(figure))
