@@ -254,11 +254,18 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         ("a,a,grade\n1,2,3\n", [], "two columns are called 'a'"),
         ("a,grade\n1,2\n2,3\n", ["--ignore", "z"], "--ignore z is no column"),
         ('{"a": 1, "grade": 2}\n{"a": 1}\n', [], ":2: it has no 'grade'"),
-        ('{"a": 1, "grade": 2}\n{"a": null, "grade": 2}\n', [], ":2: a is None, wanted a number"),
+        ('{"a": 1, "grade": 2}\n{"a": null, "grade": 3}\n', [], ":2: a is None, wanted a number"),
         ('{"a": 1, "grade": 2}\n{"a": \n', [], ":2: "),
+        ('{"a": 1, "grade": 2}\n[1, 2]\n', [], ":2: [1, 2] is no object"),
+        ('[{"a": 1, "grade": 2}]', [], "one list of JSON: write an object a line"),
         ("\x1f\x8b\x08gz", [], "is compressed: gzip -dc"),
         ("a\0b\n1\n2\n", [], "is no text"),
         ("a,grade\n1,2\n2,3\n", ["--labels", "1"], "grade has 1 different values"),
+        ("a,grade\n", [], "has no rows"),
+        ("a,grade\n1,2\n2,3\n", ["--labels", "5-1"], "--labels 5-1: give 2 to 1000 grades"),
+        ("a,grade\n1,2\n2,3\n", ["--labels", "1-999999999999"], "give 2 to 1000 grades"),
+        ("a,grade\n1,2\n2,3\n", ["--labels", ","], "--labels ,: it names no grade"),
+        ("a,b,grade\n1,2,2\n", ["--ignore", "grade"], "--ignore grade is what --target wants"),
     ],
 )
 def test_mistakes_are_answered(graded, text, more, message):
@@ -267,6 +274,19 @@ def test_mistakes_are_answered(graded, text, more, message):
     assert result.exit_code == 1, result.output
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_what_is_read_is_not_written_to(graded):
+    before = graded.read_bytes()
+    model = graded.with_name("model.rankwise")
+    for options in (["--model", graded], ["--model", model, "--out", graded]):
+        result = run(graded, "--target", "grade", *options)
+        assert result.exit_code == 1
+        assert f"{graded} would be overwritten" in result.stderr
+    both = run(graded, "--target", "grade", "--model", model, "--out", model)
+    assert f"--out {model}: {model} would be overwritten" in both.stderr
+    assert graded.read_bytes() == before
+    assert not model.exists()
 
 
 def test_a_bad_row_can_be_mended(graded):

@@ -267,6 +267,30 @@ def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
     assert run("explain", graded, table).exit_code == 2
 
 
+def test_what_is_read_is_not_written_to(table, graded, tmp_path):
+    before = table.read_bytes(), graded.read_bytes()
+    link = tmp_path / "link.csv"
+    link.hardlink_to(table)
+    for arguments in (
+        ("fit", table, "--target", "grade", "--model", table),
+        ("fit", table, "--target", "grade", "--model", link),
+        ("predict", graded, table, "--out", table),
+        ("predict", graded, table, "--out", graded),
+        ("export", graded, "--to", "json", "--out", graded),
+    ):
+        assert "would be overwritten; choose another file" in refused(*arguments)
+    assert (table.read_bytes(), graded.read_bytes()) == before
+
+
+def test_a_measure_that_needs_pairs_is_told_so(table, graded, tmp_path):
+    one = tmp_path / "one.csv"
+    one.write_text("".join(table.read_text().splitlines(keepends=True)[:2]))
+    shown = ok("evaluate", graded, one)
+    assert "1 row\n" in shown
+    assert "no two rows differ" in shown
+    assert "nan" not in shown
+
+
 def test_standard_input(table, graded):
     assert len(ok("predict", graded, "-", input=table.read_bytes()).split()) == 120
 

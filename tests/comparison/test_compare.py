@@ -50,8 +50,11 @@ def test_every_method_of_a_kind_is_ranked_and_the_best_is_kept(kind, tmp_path, m
     names = [method.name for method in methods_for(problem) if method.name != slow]
     found = compare(TABLE, **KINDS[kind], quick=True, methods=names)
     assert not [row.failure for row in found.rows if row.failure]
-    assert found.rows[0].name == found.best
     assert np.isnan(found.rows[0].pvalue)
+    if kind == "grades":
+        assert found.rows[0].name == found.best or found.row(found.best).pvalue > 0.05
+    else:
+        assert found.rows[0].name == found.best
     signed = [found.measures[0].signed(row.means[0]) for row in found.rows]
     assert signed == sorted(signed, reverse=True)
     assert found.row("constant").pvalue < 0.05

@@ -123,6 +123,47 @@ def test_what_cant_be_ranked_is_said(frame, told, message):
         recognise(frame, **told)
 
 
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"target": "y", "query": "y"}, "target and query are both 'y'"),
+        ({"target": "y", "ignore": ["y"]}, "target='y' is also to be ignored"),
+        ({"target": "y", "query": "x"}, "query='x' has another value in each row"),
+        ({"winner": "y", "loser": "y"}, "winner and loser are both 'y'"),
+    ],
+)
+def test_a_column_is_one_thing(told, message):
+    with pytest.raises(ValueError, match=message):
+        recognise(_frame(y=_cycle(1, 2, 3)), **told)
+
+
+def test_columns_without_a_value_teach_nothing():
+    frame = pd.DataFrame({"a": [np.nan] * N, "b": [None] * N, "y": _cycle(1, 2)})
+    with pytest.raises(ValueError, match="no column beside 'y' has a value"):
+        recognise(frame, target="y")
+    frame.loc[3, "a"] = 1.0
+    assert recognise(frame, target="y").kind == "grades"
+
+
+def test_whole_numbers_of_any_size_are_numbers():
+    frame = _frame(big=[10**40 + i for i in range(N)], y=_cycle(1, 2, 3))
+    assert frame["big"].dtype == object
+    task = recognise(frame, target="y")
+    assert task.columns.numbers == ["x", "big"]
+    assert prepare(frame, task.columns)["big"].iloc[0] == 1e40
+    texts = _frame(code=[f"{i:05}" for i in range(N)], y=_cycle(1, 2, 3))
+    with pytest.raises(ValueError, match="free text in 'code', which no method"):
+        recognise(texts, target="y")
+
+
+def test_the_text_among_numbers_is_named():
+    frame = _frame(a=["n/k" if i == 5 else i / 7 for i in range(N)], y=_cycle(1, 2, 3))
+    with pytest.raises(
+        ValueError, match=r"free text in 'a' \('a' has numbers, but 'n/k' in row 6\)"
+    ):
+        recognise(frame, target="y")
+
+
 def test_columns_become_numbers_and_a_fitted_pipeline_is_saved(tmp_path):
     frame = pd.DataFrame(
         {

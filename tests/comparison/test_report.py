@@ -1,5 +1,6 @@
 """Reports of comparisons, and the statistics behind them."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -55,6 +56,22 @@ def _frame(n=90):
     frame["list"] = np.arange(n) % 9
     frame["who"] = [f"thing {i} <b>" for i in range(n)]
     return frame
+
+
+def test_of_a_constant_nothing_is_drawn_but_the_methods():
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": random.normal(size=60), "mark": np.arange(60) % 3})
+    found = compare(frame, methods=["constant", "MPRank"], quick=True)
+    found = replace(found, best="constant")
+    report = found.report()
+    titles = [section.title for section in report.sections]
+    wanted = ["How is the figure read?", "What is guaranteed?", "What are the data?"]
+    assert titles == [*wanted, "How do I fit it myself?"]
+    assert "constant puts" not in " ".join(report.sections[1].text)
+    labels = report.figures["which-method-and-how-sure"].axes[0].get_yticklabels()
+    bold = [label.get_text() for label in labels if label.get_fontweight() == "bold"]
+    assert bold == ["constant"]
+    assert "--inches: 5.4" in FORMATS["html"](report)
 
 
 @pytest.mark.parametrize("kind", ["grades", "named grades", "lists", "sizes"])

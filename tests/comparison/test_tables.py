@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rankwise import save
 from rankwise.comparison import _large, _tables, read_table
+from rankwise.magnitude import MPRank
 
 FRAME = pd.DataFrame({"grade": [1, 2, 3, 2], "acid": [0.5, np.nan, 2.5, 1.0], "town": list("aabc")})
 PREFLIB = """# DATA TYPE: soc
@@ -148,6 +150,22 @@ def test_what_cant_be_read_is_said(content, message, tmp_path):
     with pytest.raises(ValueError, match=message) as caught:
         read_table(path)
     assert str(path) in str(caught.value)
+
+
+def test_names_that_come_twice_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,grade,,, grade\n1,2,3,4,5\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="two columns are named 'grade': rename one"):
+        read_table(path)
+    path.write_text("a,,,grade\n1,2,3,4\n", encoding="utf-8")
+    assert len(read_table(path).frame.columns) == 4
+
+
+def test_a_model_is_no_table(tmp_path):
+    path = tmp_path / "model.rankwise"
+    save(MPRank().fit(np.eye(3), [1, 2, 3]), path)
+    with pytest.raises(ValueError, match="no Excel file in it; is it a model"):
+        read_table(path)
 
 
 def test_standard_input_is_named_in_errors(monkeypatch):

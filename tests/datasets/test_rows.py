@@ -140,6 +140,32 @@ def test_json_is_read_alike_at_once_and_line_by_line(odd, as_text, place, monkey
         assert once.problem == slow.problem
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("odd", ODD_JSON)
+def test_targets_alone_are_those_of_the_rows(odd, as_text):
+    """What is wrong with other columns may go unseen, what is wrong with a target may not."""
+    value = '"b"' if as_text else "2"
+    lines = [f'{{"a": {i}.5, "y": {value}}}' for i in range(4)]
+    rows = Rows((lines[0] + "\n").encode(), "y")
+    lines[2] = ODD_JSON[odd].replace('"y": 1', f'"y": {value}')
+    piece = ("\n".join(lines) + "\n").encode()
+    whole, alone = rows.read(piece), rows.read_targets(piece)
+    if alone.problem[0] or not whole.problem[0]:
+        assert alone.target.tolist() == whole.target.tolist()
+        assert (alone.size, alone.lines.tolist()) == (whole.size, whole.lines.tolist())
+        assert alone.problem == whole.problem
+    else:
+        assert odd not in {"half", "two on a line", "target is null", "surrogate"}
+        assert alone.target.tolist() == ["b" if as_text else 2.0] * 4
+
+
+def test_a_target_that_is_too_large_is_refused_among_targets_too():
+    piece = b'{"a": 1, "y": 2}\n{"a": 1, "y": 1e200}\n'
+    rows = Rows(piece, "y")
+    assert rows.read_targets(piece).problem == rows.read(piece).problem
+    assert rows.read_targets(piece).problem[0] == 2
+
+
 def test_plain_json_is_read_at_once_and_exactly():
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 5)) * 10.0 ** random.integers(-30, 30, size=(300, 5))

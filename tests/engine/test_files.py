@@ -1,8 +1,10 @@
+import errno
 import stat
 
 import pytest
 
 from rankwise.engine.files import replacing
+from rankwise.engine.terminal import sentence
 
 
 def mode(path):
@@ -49,3 +51,18 @@ def test_a_block_that_fails_changes_nothing(tmp_path):
         write(path, 1)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_is_told_of_the_file_that_is_meant(tmp_path):
+    path = tmp_path / "x.txt"
+    with pytest.raises(OSError, match="No space") as full, replacing(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert sentence(full.value) == f"{path}: No space left on device"
+    assert not list(tmp_path.iterdir())
+    absent = tmp_path / "no" / "x.txt"
+    with pytest.raises(FileNotFoundError) as wrong, replacing(absent):
+        pass
+    assert sentence(wrong.value) == f"{absent}: No such file or directory"
+    with pytest.raises(OSError, match="other") as other, replacing(path):
+        raise OSError(errno.EACCES, "Permission denied", "other")
+    assert other.value.filename == "other"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankwise.experiments import _runs
 from rankwise.experiments._data import absent, embedded_films, films, find
 from rankwise.experiments._index import claim, index
 from rankwise.experiments._runs import run_all, tidy, versions
@@ -127,6 +128,22 @@ def test_other_data_settings_and_versions_are_other_trials(tmp_path, monkeypatch
     monkeypatch.setattr("rankwise.experiments._runs.__version__", "another")
     run_all(double, [{"row": 0}], shared=(np.zeros((2, 2)),), keep=tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_an_edit_in_a_room_that_is_named_makes_other_trials(tmp_path, monkeypatch):
+    room = tmp_path / "rankwise" / "comparison"
+    room.mkdir(parents=True)
+    (room / "_rule.py").write_text("A = 1\n", "utf-8")
+    monkeypatch.setattr(_runs, "__file__", str(tmp_path / "rankwise" / "experiments" / "_runs.py"))
+
+    def kept(rooms):
+        shared = (np.ones((2, 2)),)
+        run_all(double, [{"row": 1}], shared=shared, keep=tmp_path / "keep", rooms=rooms)
+        return len(list((tmp_path / "keep").iterdir()))
+
+    assert [kept(()), kept(("comparison",)), kept(("comparison",))] == [1, 2, 2]
+    (room / "_rule.py").write_text("A = 2\n", "utf-8")
+    assert [kept(()), kept(("comparison",))] == [2, 3]
 
 
 def test_a_result_that_can_not_be_kept_is_refused():

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from rankwise.cli._options import columns, model_argument, table_argument
 from rankwise.cli._shown import as_json as json_option
@@ -51,7 +52,7 @@ def evaluate(
         show_json(facts | {"models": [str(path) for path in paths], "measures": measures})
         return
     rows, lists = facts["rows"], facts["lists"]
-    title = f"{rows:,} rows" + (f" in {lists:,} lists" if lists else "")
+    title = _count(rows, "row") + (f" in {_count(lists, 'list')}" if lists else "")
     heads = [path.name for path in paths]
     extra = ["difference", "p"] if against else []
     cells = [
@@ -62,5 +63,11 @@ def evaluate(
     show_table(title, ["measure", *heads, *extra], cells)
 
 
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def _cell(value: Any, interval: Any) -> str:
+    if np.isnan(value):
+        return "no two rows differ"
     return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from rankwise.cli._shown import examples
+from rankwise.cli._writing import check_writable
 from rankwise.engine.files import replacing
 
 FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear", "solr-trees"]
@@ -44,6 +45,8 @@ def export(model: Path, to: str, out: Path | None, name: str, shift: float | str
     from rankwise.persistence import export as as_text  # noqa: PLC0415
     from rankwise.persistence import load  # noqa: PLC0415
 
+    if out is not None:
+        check_writable(out, "--out", model)
     text = as_text(load(model), to, name=name, shift=shift)
     if out is None:
         click.echo(text, nl=not text.endswith("\n"))

@@ -70,7 +70,7 @@ def fit(
     """
     from rankwise.cli._fitting import fit_table, read_task  # noqa: PLC0415
 
-    check_writable(path, "--model")
+    check_writable(path, "--model", table)
     options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}
     frame, task = read_task(table, {k: v for k, v in parts.items() if v}, options)
     note(f"taken for {task.kind}: {task.why}")

@@ -33,7 +33,7 @@ def predict(model: Path, table: Path, out: Path | None, as_json: bool) -> None:
     from rankwise.cli._tables import load_model, predictions, read_frame  # noqa: PLC0415
 
     if out is not None:
-        check_writable(out, "--out")
+        check_writable(out, "--out", model, table)
     found = predictions(load_model(model), read_frame(table)).tolist()
     if out is not None:
         with replacing(out) as temporary:

@@ -93,9 +93,9 @@ def stream(
     from rankwise.cli._stream_input import Pieces  # noqa: PLC0415
     from rankwise.cli._stream_run import Run  # noqa: PLC0415
 
-    check_writable(path, "--model")
+    check_writable(path, "--model", file)
     if out is not None:
-        check_writable(out, "--out")
+        check_writable(out, "--out", file, path)
     with _stopped() as stopped:
         run = Run(Pieces(None if str(file) == "-" else file, follow=follow), path, stopped)
         run.prepare(target, ignore, labels, method, more=more)

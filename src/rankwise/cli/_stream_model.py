@@ -87,13 +87,13 @@ class Learner:
 
     def check_labels(self, block: Block, piece: bytes) -> Block:
         """Return the rows of a block up to the first whose label is not known."""
-        known = [label in self._place for label in block.target.tolist()]
-        if all(known):
+        found = block.target.tolist()
+        if self._place.keys() >= set(found):
             return block
-        row = known.index(False)
+        row = next(i for i, label in enumerate(found) if label not in self._place)
         listed = ", ".join(map(str, self.labels[:12].tolist()))
-        found = block.target[row]
-        shown = found if isinstance(found, str) else f"{found:g}"
+        wrong = block.target[row]
+        shown = wrong if isinstance(wrong, str) else f"{wrong:g}"
         why = f"{self.notes['target']} is {shown}, which is none of the labels {listed}"
         return cut_block(block, piece, row, f"{why}; name all by --labels in a new model")
 
@@ -125,8 +125,16 @@ def parse_labels(text: str) -> list[Any]:
     """Return labels from the lowest to the highest: of "1-5" all five, or of a list as it is."""
     first, dash, last = text.partition("-")
     if dash and first.strip().isdigit() and last.strip().isdigit():
-        return list(range(int(first), int(last) + 1))
-    return as_numbers([part.strip() for part in text.split(",") if part.strip()])
+        low, high = int(first), int(last)
+        if not 0 < high - low < _MOST_LABELS:
+            raise click.ClickException(
+                f"--labels {text}: give 2 to {_MOST_LABELS} grades, from the lowest to the highest"
+            )
+        return list(range(low, high + 1))
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise click.ClickException(f"--labels {text}: it names no grade; 1-5 or poor,fair,good do")
+    return as_numbers(parts)
 
 
 def as_numbers(labels: Sequence[Any]) -> list[Any]:

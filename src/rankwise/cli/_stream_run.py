@@ -89,8 +89,9 @@ class Run:
                     piece = self.pieces.read()
                     rest += piece or b""
                     end = len(rest) if piece is None else self.rows.end(rest)
-                    if rest[:end].strip():
-                        self._learn(rest[:end])
+                    done = rest[:end]
+                    if done and not done.isspace():
+                        self._learn(done)
                         rest = rest[end:]
                     if piece is None:
                         break
@@ -180,12 +181,15 @@ class Run:
             ended = piece is None
             rest += b"\n" if piece is None else piece
             end = self.rows.end(rest)
-            if rest[:end].strip():
-                block = self.rows.read(rest[:end])
+            done = rest[:end]
+            if done and not done.isspace():
+                block = self.rows.read_targets(done)
                 if block.problem[0]:
                     self._refuse(line, block)
                 found.update(block.target.tolist())
-                line, rest = line + rest.count(b"\n", 0, end), rest[end:]
+                line, rest = line + done.count(b"\n"), rest[end:]
+        if not found and not self.stopped:
+            raise click.ClickException(f"{self.pieces.name} has no rows")
         return sorted(as_numbers(list(found)))
 
     def _refuse(self, line: int, block: Block, kept: str = "") -> NoReturn:

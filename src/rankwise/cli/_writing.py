@@ -8,8 +8,15 @@ from tempfile import NamedTemporaryFile
 import click
 
 
-def check_writable(path: Path, option: str) -> None:
-    """Refuse a file that can't be replaced."""
+def check_writable(path: Path, option: str, *read: Path) -> None:
+    """Refuse a file that can't be replaced, or is one of those that the command reads."""
+    for other in read:
+        if path.resolve() == other.resolve() or (
+            path.exists() and other.exists() and path.samefile(other)
+        ):
+            raise click.ClickException(
+                f"{option} {path}: {other} would be overwritten; choose another file"
+            )
     try:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "it may not be written to")

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from rankwise.comparison._significance import SURE
+
 if TYPE_CHECKING:
     from rankwise.comparison._compare import Comparison, Row
-
-_SURE = 0.05
 
 
 def advise(found: "Comparison") -> list[str]:
     """Return plain advice: which method and how good it is, how sure that is, what is kept."""
-    best, measure = found.rows[0], found.measures[0]
+    best, measure = found.row(found.best), found.measures[0]
     low, high = measure.within(best.means[0] - best.halves[0], best.means[0] + best.halves[0])
     said = measure.meaning.format(f"{best.means[0]:.3f} ({low:.3f} to {high:.3f})")
     what = "ratings" if found.task.kind == "ratings" else "rows"
@@ -22,10 +22,17 @@ def advise(found: "Comparison") -> list[str]:
 
 
 def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
-    if constant is best or (constant is not None and constant.pvalue > _SURE):
+    if constant is best or (constant is not None and constant.pvalue > SURE):
         return "Nothing here is surely better than that: the columns say little about the target."
-    others = [row for row in found.rows[1:] if not row.failure]
-    equal = [row for row in others if row.pvalue > _SURE]
+    first = found.rows[0]
+    others = [row for row in found.rows if row is not best and not row.failure]
+    equal = [row for row in others if row.pvalue > SURE]
+    if first is not best:
+        gap = abs(first.means[0] - best.means[0])
+        return (
+            f"The mean of {first.name} is better by {gap:.3f}, which could be chance; on other "
+            f"tables {best.name} did better{_listed('; as good may be', equal)}."
+        )
     if not others:
         return "Nothing else was tried."
     if not equal:
@@ -34,9 +41,13 @@ def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
             f"The next, {others[0].name}, is worse by {gap:.3f}, more than chance explains "
             f"({_p(others[0].pvalue)}{_corrected(len(others))})."
         )
-    # a semicolon: some names have a comma
-    named = "; ".join(row.name for row in equal[:3]) + ("; and more" if len(equal) > 3 else "")
-    return f"These may be as good, the difference could be chance: {named}."
+    return f"{_listed('These may be as good, the difference could be chance', equal)}."
+
+
+def _listed(what: str, rows: "list[Row]") -> str:
+    """Return some names after a few words; a semicolon between them, as some have a comma."""
+    named = "; ".join(row.name for row in rows[:3]) + ("; and more" if len(rows) > 3 else "")
+    return f"{what}: {named}" if rows else ""
 
 
 def _kept(found: "Comparison") -> list[str]:

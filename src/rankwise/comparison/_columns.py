@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from rankwise.datasets._files import pandas
+from rankwise.engine.arguments import check_word, shortened
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -22,6 +23,8 @@ MISSING = "(missing)"
 _MOST_CATEGORIES, _LEAST_ROWS_EACH = 100, 3
 _DATE = re.compile(r"[0-9]{4}[-/][0-9]{1,2}([-/][0-9]{1,2})?([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?")
 _DAYS, _WORDS = " (days)", re.compile(r"(.*) \(words, ([0-9]+) of ([0-9]+)\)")
+# Python's own numbers, in columns with whole numbers that 64 bits do not hold.
+_WHOLE = {"integer", "floating", "mixed-integer-float"}
 
 
 class Columns(NamedTuple):
@@ -68,13 +71,13 @@ def look_at_columns(frame: "DataFrame", names: Sequence[str], *, text: str = "re
     ValueError
         If columns hold free text and are not to be hashed; it names them.
     """
-    if text not in {"refuse", "hash"}:
-        raise ValueError(f"text={text!r} must be 'refuse' or 'hash'")
+    check_word(text, "text", ("refuse", "hash"))
     found = Columns([], [], [], [])
     for name in names:
         getattr(found, _kind(frame[name])).append(name)
     if found.texts and text == "refuse":
         listed = ", ".join(map(repr, found.texts))
+        listed += _odd_value(frame[found.texts[0]], found.texts[0])
         raise ValueError(
             f"free text in {listed}, which no method here reads: leave it out "
             f"(ignore={found.texts}, or --ignore) or hash its words (text='hash', or --text hash)"
@@ -91,6 +94,8 @@ def _kind(column: "Series[Any]") -> str:
         return "categories"
     if types.is_numeric_dtype(column):  # bool is one
         return "numbers"
+    if types.infer_dtype(column, skipna=True) in _WHOLE:
+        return "numbers"
     known = column.dropna().astype(str)
     if known.empty:
         return "numbers"
@@ -99,6 +104,16 @@ def _kind(column: "Series[Any]") -> str:
     distinct = known.nunique()
     enough = distinct <= max(2, len(known) / _LEAST_ROWS_EACH)
     return "categories" if enough and distinct <= _MOST_CATEGORIES else "texts"
+
+
+def _odd_value(column: "Series[Any]", name: str) -> str:
+    """Say what is no number in a column that else has numbers, or nothing."""
+    known = column.dropna()
+    wrong = known[pandas().to_numeric(known, errors="coerce").isna()]
+    if not 0 < 2 * len(wrong) <= len(known):
+        return ""
+    row = int(np.argmax(column.index == wrong.index[0])) + 1
+    return f" ({name!r} has numbers, but {shortened(str(wrong.iloc[0]))} in row {row})"
 
 
 def _are_dates(known: "Series[Any]") -> bool:

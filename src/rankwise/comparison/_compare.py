@@ -16,10 +16,18 @@ from sklearn.pipeline import Pipeline
 from rankwise.comparison._columns import as_frame
 from rankwise.comparison._describe import describe
 from rankwise.comparison._measures import Measure, measures_of
-from rankwise.comparison._methods import METHODS, Method, method_named, methods_for
+from rankwise.comparison._methods import (
+    GRADES,
+    METHODS,
+    Method,
+    form_of,
+    method_named,
+    methods_for,
+)
+from rankwise.comparison._prefer import preferred
 from rankwise.comparison._problem import Problem, make_folds, make_problem
 from rankwise.comparison._recognise import Task, recognise
-from rankwise.comparison._significance import corrected_interval, corrected_test, holm
+from rankwise.comparison._significance import SURE, corrected_interval, corrected_test, holm
 from rankwise.comparison._trials import Trials, choose, fit, run
 from rankwise.distributed._jobs import on_cluster
 from rankwise.engine.arguments import check_whole
@@ -29,7 +37,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Progress = Callable[[str], None]
-SURE = 0.05
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,8 @@ class Row:
     means, halves : ndarray of shape (n_measures,)
         Its measures, and the half-widths of their 95 % intervals.
     pvalue : float
-        Of the test that it is as good as the best by the first measure, corrected for the number of
-        tests; nan for the best.
+        Of the test that it is as good as the one with the best mean of the first measure, corrected
+        for the number of tests; nan for that one.
     fit_seconds, predict_seconds : float
         Medians over the folds.
     failure : str
@@ -75,7 +82,7 @@ class Comparison:
     measures : list of Measure
         What was measured; the first decides.
     rows : list of Row
-        The methods, best first, failed ones last.
+        The methods, those with the best mean first, failed ones last.
     trials : dict of str to Trials
         What became of each method on each fold.
     warnings : list of str
@@ -83,7 +90,9 @@ class Comparison:
     facts : dict of str to str
         The data in numbers.
     best, kept : str
-        The best method, and the best of those that can be saved.
+        The method that is advised, and that of those that can be saved. On grades it is not always
+        that of the best mean: of methods that may be as good, one that loses less on other tables
+        is preferred.
     model : estimator
         ``kept``, fitted to all rows; takes what `prepare` or `prepare_like` gives.
     problem : Problem or RatingTable
@@ -294,9 +303,10 @@ def compare(
     measures = measures_of(problem.kind, lists=problem.qid is not None)
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
     rows = rank_rows(trials, {method.name: method for method in chosen}, measures[0], share)
-    best, kept = rows[0].name, next((row.name for row in rows if can_be_kept(row)), "")
     if rows[0].failure:
-        raise ValueError(f"no method could be fitted; {best}: {rows[0].failure}")
+        raise ValueError(f"no method could be fitted; {rows[0].name}: {rows[0].failure}")
+    advised = _advised(rows, trials, share) if form_of(problem) == GRADES else rows
+    best, kept = advised[0].name, next((row.name for row in advised if can_be_kept(row)), "")
     model, setting = None, {}
     if kept:
         said(f"{kept}, on all rows")
@@ -411,6 +421,21 @@ def rank_rows(
         row = Row(name, method.about, method.baseline, none, none, np.nan, np.nan, np.nan, why)
         rows.append(row)
     return rows
+
+
+def _advised(rows: list[Row], trials: dict[str, Trials], share: float) -> list[Row]:
+    """Return rows in the order in which they are advised.
+
+    Where the same answer to all has the best mean, nothing else is advised.
+    """
+    if rows[0].name == "constant":
+        return rows
+    equal = [row.name for row in rows if np.isnan(row.pvalue) or row.pvalue > SURE]
+    losses = {row.name: trials[row.name].values[:, 0] for row in rows if not row.failure}
+    usual = {name: method_named(name).usual for name in losses}
+    equal = preferred([name for name in equal if name in losses], losses, usual, share)
+    first = {name: place for place, name in enumerate(equal)}
+    return sorted(rows, key=lambda row: first.get(row.name, len(first)))
 
 
 def can_be_kept(row: Row) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.comparison._looks import Curve, Effect
+from rankwise.comparison._significance import SURE
 from rankwise.magnitude import cut_at_gap
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from rankwise.comparison._compare import Comparison
 
 OURS, OTHERS, DOWN = "#2f6fb5", "#8a8f98", "#d9822b"
-_SURE = 0.05
 _TOP = 15
 
 
@@ -35,12 +35,14 @@ def methods_figure(found: "Comparison") -> "Figure":
     figure, ax = _axes(0.9 + 0.34 * len(rows))
     for place, row in enumerate(reversed(rows)):
         color = OTHERS if row.baseline else OURS
-        worse = row.pvalue <= _SURE
+        worse = row.pvalue <= SURE
         ax.errorbar(
             row.means[0], place, xerr=row.halves[0] if np.isfinite(row.halves[0]) else 0.0,
             fmt="o", color=color, mfc="none" if worse else color, capsize=3,
         )  # fmt: skip
     ax.set_yticks(range(len(rows)), [row.name for row in reversed(rows)])
+    for label in ax.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() == found.best else "normal")
     ax.axvline(rows[0].means[0], color=OTHERS, linewidth=0.8, linestyle=":")
     measure = found.measures[0]
     ax.set_xlabel(f"{measure.name} ({'more' if measure.more_is_better else 'less'} is better)")

@@ -136,6 +136,7 @@ def recognise(
     frame = as_frame(frame)
     ignore = [ignore] if isinstance(ignore, str) else list(ignore)
     _check_names(frame, [*given.values(), *ignore])
+    _check_parts(frame, given, ignore)
     seen = [name for name in frame.columns if name not in ignore]
     if not len(frame):
         raise ValueError("the table has no rows")
@@ -162,6 +163,22 @@ def _check_names(frame: "DataFrame", names: Sequence[str]) -> None:
                 ", ..." if len(frame.columns) > 12 else ""
             )
             raise ValueError(f"no column {name!r} in this table, which has {listed}")
+
+
+def _check_parts(frame: "DataFrame", given: dict[str, str], ignore: Sequence[str]) -> None:
+    """Refuse a column that is to be two things."""
+    for part, name in given.items():
+        other = next((p for p, n in given.items() if n == name and p != part), None)
+        if other is not None:
+            raise ValueError(f"{part} and {other} are both {name!r}: name another column for one")
+        if name in ignore:
+            raise ValueError(f"{part}={name!r} is also to be ignored: name another column for one")
+    query = given.get("query")
+    if query is not None and len(frame) > 2 and frame[query].nunique() == frame[query].count():
+        raise ValueError(
+            f"query={query!r} has another value in each row, so that no two rows can be compared: "
+            "name a column that rows of one list share"
+        )
 
 
 def _find(part: str, seen: Sequence[str]) -> str | None:
@@ -234,6 +251,8 @@ def _graded(
     left = [name for name in seen if name not in roles.values()]
     if not left:
         raise ValueError(f"no column is left beside {' and '.join(map(repr, roles.values()))}")
+    if not frame[left].notna().to_numpy().any():
+        raise ValueError(f"no column beside {target!r} has a value: there is nothing to learn from")
     if kind == "grades":
         shown = ", ".join(map(str, levels[:6])) + (", ..." if len(levels) > 6 else "")
         why = f"the column {target!r}, {how}, has the {len(levels)} grades {shown}"

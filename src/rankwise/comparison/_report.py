@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 _READING = (
     "A point is the mean over the splits and a bar its 95 % interval. Filled points may be as good "
-    "as the best; hollow ones are surely worse. Grey points, and names with a star, are what any "
-    "method has to beat."
+    "as the best; hollow ones are surely worse. The name in bold is advised. Grey points, and "
+    "names with a star, are what any method has to beat."
 )
 _SIGNS = (
     "(+), blue: more of it means a higher score; (\N{MINUS SIGN}), orange: a lower one. Columns "
@@ -67,6 +67,8 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
     findings = found.advice
     if found.task.kind == "ratings":
         looks = _tastes(found)
+    elif found.best == "constant":
+        looks = []  # it looks at no column, and says the same of all rows
     else:
         progress("which columns matter")
         method, setting = method_named(found.best), _setting(found)
@@ -81,7 +83,7 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
     text = "These lines fit the model that was kept, and save it."
     return Report(
         title or f"Which method ranks by {_target(found)}?",
-        f"Taken for {found.facts['taken for']}.",
+        f"Taken for {found.facts['taken for']}".removesuffix(".") + ".",
         [table_of(found)],
         findings,
         {"which-method-and-how-sure": draw.methods_figure(found)},
@@ -230,7 +232,7 @@ def _guarantee(found: "Comparison") -> Section:
         "It says nothing about rows of another kind: other years, other people, other places.",
     ]
     tried = found.trials[found.best]
-    if found.task.kind != "ratings":
+    if found.task.kind != "ratings" and found.best != "constant":
         problem = found.problem
         low, high = pair_accuracy_interval(problem.y, tried.scores, qid=problem.qid)
         lines.insert(

@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 Floats = NDArray[np.float64]
+# A difference with a smaller p-value is taken for sure.
+SURE = 0.05
 
 
 def corrected_interval(

@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -169,6 +170,10 @@ def _read(path: Path) -> TableFile:
         return _guarded(path, packed[0], packed[1])
     known = guess_format(path)
     if known is None and start.startswith(b"PK"):
+        if _is_other_archive(path):
+            raise ValueError(
+                f"{path}: an archive, and no Excel file in it; is it a model? A table is wanted"
+            )
         return _guarded(path, "Excel", lambda data: pandas().read_excel(data))
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path}: UTF-16 text; save it as UTF-8")
@@ -188,6 +193,15 @@ def _read(path: Path) -> TableFile:
     if line.lstrip()[:1] in (b"{", b"["):
         return _json(path, lines=line.lstrip().startswith(b"{"))
     return _delimited(path, start)
+
+
+def _is_other_archive(path: Path) -> bool:
+    """Whether a whole zip archive has no workbook in it; what is damaged may have had one."""
+    try:
+        with ZipFile(path) as archive:
+            return not any(name.startswith("xl/") for name in archive.namelist())
+    except (BadZipFile, ValueError, NotImplementedError):
+        return False
 
 
 def _packed_reader(start: bytes) -> tuple[str, Callable[[BytesIO], Any]] | None:
@@ -217,12 +231,16 @@ def _guarded(path: Path, what: str, read: Callable[[BytesIO], Any]) -> TableFile
 def _checked(path: Path, what: str, frame: "DataFrame", **roles: str) -> TableFile:
     """Refuse a frame without rows, or with two columns of one name; name the columns by texts."""
     frame.columns = [str(name).strip() for name in frame.columns]
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise ValueError(f"{path}: two columns are named {twice[0]!r}: rename one of them")
+    _check_twice(path, list(frame.columns))
     if not len(frame) or not len(frame.columns):
         raise ValueError(f"{path}: a header and no rows")
     return TableFile(what, frame, roles)
+
+
+def _check_twice(path: Path, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"{path}: two columns are named {twice!r}: rename one of them")
 
 
 def _known(path: Path, name: str, read: Callable[..., Any]) -> TableFile:
@@ -295,6 +313,8 @@ def _delimited(path: Path, start: bytes) -> TableFile:
     fields = next(csv.reader([line], delimiter=separator))
     headless = all(_NUMBER.fullmatch(field.strip()) for field in fields)
     names = [str(j + 1) for j in range(len(fields))] if headless else None
+    # pandas would number them, and a second target would be learned from
+    _check_twice(path, [] if headless else [field.strip() for field in fields if field.strip()])
     if b'"' not in raw:
         _check_lengths(path, raw, separator.encode(), len(fields))
     pd = pandas()

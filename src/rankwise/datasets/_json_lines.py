@@ -53,10 +53,8 @@ def read_lines(
     >>> columns.tolist(), target.tolist()
     ([[1.0, 0.5]], [3.0, 4.0])
     """
-    n_rows = piece.count(b"\n")
-    # a text holds no line end, so that these are the ends of lines and their starts
-    plain = n_rows == piece.count(b"}\n") == piece.count(b"\n{") + 1 and piece[:1] == b"{"
-    arrow = _arrow() if plain else None
+    n_rows = _count_objects(piece)
+    arrow = _arrow() if n_rows else None
     if arrow is None:
         return None
     pa, reader = arrow
@@ -78,3 +76,15 @@ def read_lines(
     if as_text:
         return columns, np.array(found[-1].to_pylist(), object)
     return columns, np.array(found[-1].to_numpy())
+
+
+def _count_objects(piece: bytes) -> int:
+    """Return the number of lines if each begins and ends with a brace, else 0."""
+    letters = np.frombuffer(piece, np.uint8)
+    # a text holds no line end, so that these are the ends of lines
+    ends = np.flatnonzero(letters == ord("\n"))
+    if not len(ends) or ends[0] == 0 or ends[-1] + 1 < len(letters):
+        return 0
+    starts = np.append(0, ends[:-1] + 1)
+    plain = (letters[starts] == ord("{")).all() and (letters[ends - 1] == ord("}")).all()
+    return len(ends) if plain else 0

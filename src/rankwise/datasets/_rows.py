@@ -105,6 +105,13 @@ class Rows:
                 block = cut_block(block, piece, row, what)
         return block
 
+    def read_targets(self, piece: bytes) -> Block:
+        """Read as `read` does, but of plain JSON lines the targets only."""
+        found = read_lines(piece, [], self.target, as_text=self.as_text) if self.is_json else None
+        if found is None or (not self.as_text and not (np.abs(found[1]) < _LARGEST).all()):
+            return self.read(piece)
+        return Block(*found, len(piece), np.arange(1, 1 + len(found[1])))
+
     def end(self, piece: bytes) -> int:
         """Return where the last complete row of a piece ends: not in the middle of quotes."""
         last = end = piece.rfind(b"\n") + 1
@@ -114,6 +121,8 @@ class Rows:
 
     def _csv_names(self, head: bytes, skipped: int) -> list[str]:
         line, _, rest = head[skipped:].partition(b"\n")
+        if line.startswith((b"[{", b"[[")) or line.strip() == b"[":
+            raise ValueError("one list of JSON: write an object a line, as jq -c '.[]' does")
         counts = {separator: line.count(separator) for separator in _SEPARATORS}
         self.separator = max(counts, key=lambda separator: counts[separator])
         fields = self._split(line)
@@ -205,7 +214,10 @@ class Rows:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 try:
-                    row = self._pick(json.loads(line))
+                    found = json.loads(line)
+                    if not isinstance(found, dict):
+                        raise ValueError(f"{shortened(found)} is no object, as in {{...}}")
+                    row = self._pick(found)
                     self._check_json(row[:-1], row[-1])
                 except KeyError as error:
                     return self._json_block(rows, size, numbers, (number, f"it has no {error}"))
@@ -256,3 +268,5 @@ def _check_names(names: list[str], target: str, ignored: Sequence[str]) -> None:
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
         if name not in names:
             raise ValueError(f"{option} {name} is no column; there are {listed}")
+    if target in ignored:
+        raise ValueError(f"--ignore {target} is what --target wants to learn: name another column")

@@ -13,11 +13,15 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path`` and rename it when the block ends well.
 
     It is on the disk before it has its name. A file that is replaced keeps its mode; of a link, the
-    file that it leads to is replaced.
+    file that it leads to is replaced. What fails, as on a full disk, is told of ``path``.
     """
     path = path.resolve()
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        error.filename = str(path)
+        raise
     os.close(handle)
     temporary = Path(name)
     try:
@@ -26,5 +30,9 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.chmod(mode)
         temporary.replace(path)
+    except OSError as error:
+        if error.errno is not None and error.filename in {None, name}:
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)

@@ -34,6 +34,6 @@ def degraded(text: str, encoding: str) -> str:
 
 def sentence(error: Exception) -> str:
     """Return what went wrong in one line."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

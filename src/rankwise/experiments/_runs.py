@@ -21,10 +21,10 @@ How an experiment uses it::
 - The command line passes ``seed``, ``track``, ``jobs`` and ``keep`` to a function that has them.
 
 A finished trial is the file ``keep/DIGEST.json``, written under another name and then renamed. The
-digest is of the function's name and module source, the setting, ``shared``, the version of rankwise
-and Python's, NumPy's, SciPy's, scikit-learn's and numba's. What is killed loses the trials under
-way, one a process. To start anew remove the folder. A change of code in another module than that
-of the function, without a new version, is not noticed.
+digest is of the function's name and module source, the sources of the ``rooms`` that are named, the
+setting, ``shared``, the version of rankwise and Python's, NumPy's, SciPy's, scikit-learn's and
+numba's. What is killed loses the trials under way, one a process. To start anew remove the folder.
+A change of code elsewhere, without a new version, is not noticed.
 """
 
 import inspect
@@ -67,6 +67,7 @@ def run_all(
     keep: Path | None = None,
     jobs: int = 1,
     track: Track[int] = iter,
+    rooms: tuple[str, ...] = (),
 ) -> list[Result]:
     """Return ``trial(setting, *shared)`` for every setting, in their order.
 
@@ -84,13 +85,17 @@ def run_all(
         Processes, as joblib counts them; -1 are all cores. 1 runs in this process.
     track : callable, default=iter
         Wraps the sequence of trials that are still to run, to show progress.
+    rooms : tuple of str, default=()
+        Folders of rankwise whose change makes kept trials out of date.
 
     Returns
     -------
     list of dict
         The same, bit for bit, for any ``jobs`` and for any number of interruptions.
     """
-    names = _names(trial, settings, shared) if keep else [str(i) for i in range(len(settings))]
+    names = [str(i) for i in range(len(settings))]
+    if keep:
+        names = _names(trial, settings, shared, rooms)
     found: dict[str, Result] = {}
     if keep:
         keep.mkdir(parents=True, exist_ok=True)
@@ -161,9 +166,13 @@ def _read(keep: Path, name: str) -> Result | None:
         return None
 
 
-def _names(trial: Trial, settings: Sequence[Setting], shared: tuple[Any, ...]) -> list[str]:
+def _names(
+    trial: Trial, settings: Sequence[Setting], shared: tuple[Any, ...], rooms: tuple[str, ...]
+) -> list[str]:
     """Return what the files of trials are called."""
-    source = Path(inspect.getfile(trial)).read_bytes()
+    package = Path(__file__).parents[1]
+    files = [path for room in rooms for path in sorted((package / room).rglob("*.py"))]
+    source = b"".join(path.read_bytes() for path in (Path(inspect.getfile(trial)), *files))
     about = {
         "trial": f"{trial.__module__}.{trial.__qualname__}",
         "source": sha256(source).hexdigest(),

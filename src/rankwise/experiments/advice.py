@@ -116,7 +116,15 @@ def advice(
         if split < n_splits[name]
     ]
     place = None if folder is None else str(folder)
-    found = run_all(trial, settings, shared=(place,), keep=keep, jobs=jobs, track=track)
+    found = run_all(
+        trial,
+        settings,
+        shared=(place,),
+        keep=keep,
+        jobs=jobs,
+        track=track,
+        rooms=("comparison",),
+    )
     costs = [
         cost_of_advice(
             name,

@@ -51,7 +51,8 @@ figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); }
 img { max-width: min(100%, 46rem); height: auto; border-radius: 4px; }
 a { color: inherit; }
 @media (max-width: 40rem) {
-  figure { overflow-x: auto; } img { max-width: none; width: 40rem; }
+  figure { overflow-x: auto; } .scroll th { white-space: nowrap; }
+  img { max-width: none; width: max(100%, 4.2rem * var(--inches)); }
   .said thead { display: none; } .said tr { display: block; padding: .6rem 0;
     border-bottom: 1px solid var(--line); }
   .said td { display: block; text-align: left; border: 0; padding: .1rem 0; }
@@ -261,13 +262,14 @@ def _html_section(section: "Section") -> str:
 
 
 def _html_figure(name: str, figure: "Figure", *, named: bool = True) -> str:
-    caption = escape(name.replace("-", " "))
+    caption = escape(name[:1].upper() + name[1:].replace("-", " "))
     light = _data(png(figure))
     with _in_the_dark(figure):
         dark = _data(png(figure))
     return (
         '<figure><picture><source media="(prefers-color-scheme: dark)" '
-        f'srcset="{dark}"><img src="{light}" alt="{caption}"></picture>'
+        f'srcset="{dark}"><img src="{light}" alt="{caption}" '
+        f'style="--inches: {figure.get_figwidth():.1f}"></picture>'
         + (f"<figcaption>{caption}</figcaption></figure>\n" if named else "</figure>\n")
     )
 
