@@ -35,7 +35,7 @@ def frame_of(text):
 def test_a_page_has_the_frame(path):
     text = path.read_text(encoding="utf-8")
     question, shown, headings = frame_of(text)
-    assert "?" in question.partition("\n\n")[0] + question, f"{path.name} opens without a question"
+    assert "?" in question.strip().partition("\n\n")[0], f"{path.name} opens without a question"
     assert shown, f"{path.name} has neither a picture nor a transcript before its first heading"
     assert headings[: len(FRAME)] == FRAME
     assert headings[len(FRAME) :] in ([], ["References"])
