@@ -26,7 +26,7 @@ def frame_of(text):
     bare = re.sub(r"^:::\{.*?^:::$", "", bare, flags=re.M | re.S)
     headings = re.findall(r"^## (.*)$", bare, re.M)
     top = text.partition("\n## ")[0].partition("\n")[2]
-    shown = re.search(r"^(:::\{figure\} |```text$)", top, re.M)
+    shown = re.search(r"^(:::\{figure\} |```(text|sh|console)$)", top, re.M)
     question = bare.partition("\n## ")[0].partition("\n")[2]
     return question, shown, headings
 
