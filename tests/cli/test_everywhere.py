@@ -52,10 +52,11 @@ def test_every_command_has_two_examples_that_can_be_parsed(path, command):
 
 
 def test_commands_of_the_guide_exist():
-    page = Path(__file__).parents[2] / "docs" / "user_guide" / "command_line.md"
-    blocks = re.findall(r"```(?:console|sh)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    pages = (Path(__file__).parents[2] / "docs" / "user_guide").glob("*.md")
+    text = "".join(page.read_text("utf-8") for page in sorted(pages))
+    blocks = re.findall(r"^```(?:console|sh)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = re.findall(r"^(?:\$ |.*\| )?rankwise (.*)$", "".join(blocks), re.MULTILINE)
-    assert len(lines) > 8
+    assert len(lines) > 15
     for line in lines:
         words = shlex.split(line)
         command = rankwise.commands[words[0]]
