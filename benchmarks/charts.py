@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks import report
+from benchmarks.__main__ import races
 
 PUBLISHED = Path(__file__).parent / "published.jsonl"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -24,59 +25,55 @@ DOCS = Path(__file__).parents[1] / "docs"
 Record = dict[str, Any]
 Key = tuple[str, str, str]
 
-# The page in order: a room, its races with a title, and how each is run.
-ROOMS: dict[str, dict[str, tuple[str, str]]] = {
+# The page in order: rooms, and the title of each race.
+ROOMS = {
     "Grades, row by row": {
-        "online_ordinal": ("One pass over graded rows", "online_ordinal"),
-        "oap": ("One hundred members over graded rows", "oap"),
-        "kernel": ("A stream with a Gaussian kernel", "kernel"),
+        "online_ordinal": "One pass over graded rows",
+        "oap": "One hundred members over graded rows",
+        "kernel": "A stream with a Gaussian kernel",
     },
-    "Ratings": {"magnitude": ("Ratings with a Gaussian kernel", "magnitude")},
+    "Ratings": {"magnitude": "Ratings with a Gaussian kernel"},
     "Pairs and queries": {
-        "ranksvm": ("Support vector ranking, all pairs", "ranksvm"),
-        "queries": ("Queries of twenty rows", "queries"),
-        "bipartite": ("One hundred rounds of boosted stumps", "bipartite"),
-        "threads": ("Boosting by two threads", "threads"),
-        "trees_mq2008": ("Ranking trees on LETOR MQ2008", "trees mq2008"),
-        "trees_generated": ("Ranking trees on generated queries", "trees generated"),
-        "top": ("The top of the list", "top"),
+        "ranksvm": "Support vector ranking, all pairs",
+        "queries": "Queries of twenty rows",
+        "bipartite": "One hundred rounds of boosted stumps",
+        "threads": "Boosting by two threads",
+        "trees_mq2008": "Ranking trees on LETOR MQ2008",
+        "trees_generated": "Ranking trees on generated queries",
+        "top": "The top of the list",
     },
     "Measures": {
-        "pair_metrics": ("Measures over all pairs and lists", "pair_metrics"),
-        "auc": ("AUC and its intervals", "auc"),
+        "pair_metrics": "Measures over all pairs and lists",
+        "auc": "AUC and its intervals",
     },
     "Comparators and contests": {
-        "preference": ("A million items by a comparator", "preference"),
-        "contests_codes": ("Strengths from ten million contests", "contests --only codes"),
-        "contests_texts": ("The same, players given as texts", "contests --only texts"),
-        "contests_raters": ("Raters, some of them random", "contests --only raters"),
-        "contests_bootstrap_many": (
-            "Bootstrap of 200,000 contests",
-            "contests --only bootstrap_many",
-        ),
-        "contests_bootstrap_some": (
-            "Bootstrap of 20,000 contests",
-            "contests --only bootstrap_some",
-        ),
-        "contests_bootstrap_few": ("Bootstrap of 2,000 contests", "contests --only bootstrap_few"),
+        "preference": "A million items by a comparator",
+        "contests_codes": "Strengths from ten million contests",
+        "contests_texts": "The same, players given as texts",
+        "contests_raters": "Raters, some of them random",
+        "contests_bootstrap_many": "Bootstrap of 200,000 contests",
+        "contests_bootstrap_some": "Bootstrap of 20,000 contests",
+        "contests_bootstrap_few": "Bootstrap of 2,000 contests",
     },
     "Several rankings": {
-        "aggregation_exact": ("Fifty candidates, with a proof", "aggregation --only exact"),
-        "aggregation_larger": ("Two hundred candidates", "aggregation --only larger"),
-        "aggregation_local": ("Five hundred candidates", "aggregation --only local"),
+        "aggregation_exact": "Fifty candidates, with a proof",
+        "aggregation_larger": "Two hundred candidates",
+        "aggregation_local": "Five hundred candidates",
     },
     "People who rate films": {
-        "recommend_1m": ("MovieLens-1M", "recommend --what rating"),
-        "recommend_100k": ("MovieLens-100K", "recommend --what rating --data 100k"),
+        "recommend_1m": "MovieLens-1M",
+        "recommend_100k": "MovieLens-100K",
     },
     "Files": {
-        "readers_movielens": ("Reading MovieLens-1M", "readers --only movielens"),
-        "readers_letor": ("Reading LETOR MQ2008", "readers --only letor"),
-        "readers_book_crossing": ("Reading Book-Crossing", "readers --only book_crossing"),
-        "persistence_save": ("Saving a model of 10 MB", "persistence --only save"),
-        "persistence_load": ("Loading a model of 10 MB", "persistence --only load"),
+        "readers_movielens": "Reading MovieLens-1M",
+        "readers_letor": "Reading LETOR MQ2008",
+        "readers_book_crossing": "Reading Book-Crossing",
+        "persistence_save": "Saving a model of 10 MB",
+        "persistence_load": "Loading a model of 10 MB",
     },
 }
+# How a part of a race is run, where not by --only.
+PARTS = {"trees": "{}", "recommend": "--what rating --data {}"}
 AXES = {"m": "rows", "d": "features", "k": "grades", "n": "items", "members": "members"}
 
 # Text, ours, others, grid; on the page's own background.
@@ -90,6 +87,8 @@ STYLE = {
     "svg.hashsalt": "rankwise",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
 }
+# Inches: narrow enough for a phone to show the text hardly smaller.
+WIDTH = 4.4
 MARKERS, LINES = "osD^vP*Xhd<>", ("-", "--", ":", "-.")
 
 
@@ -129,25 +128,22 @@ def bars(record: Record, theme: str) -> Figure:
     ratios = [each["ratio"] for each in shown]
     low = min([1.0, *ratios, *([limit["ratio"]] if limit else [])]) / 1.3
     high = max([1.0, *ratios, *([limit["ratio"]] if limit else [])]) * 1.3
-    height = 0.42 * len(shown) + 0.95
-    figure = Figure((5, height))
-    axes = figure.add_axes((0.03, 0.55 / height, 0.9, 1 - 0.85 / height))
+    height = 0.42 * len(shown) + 1.0
+    figure = Figure((WIDTH, height))
+    axes = figure.add_axes((0.03, 0.65 / height, 0.92, 1 - 0.9 / height))
+    named: dict[str, Any] = {"va": "bottom", "color": text, "transform": axes.get_yaxis_transform()}
+    axes.text(1, -0.75, f"time, {record['measure']}", ha="right", style="italic", **named)
     for place, each in enumerate(shown):
         color = ours_color if each["name"] in record["ours"] else peer_color
         axes.barh(place, each["ratio"] - 1, left=1, height=0.32, color=color)
         axes.vlines([1, each["ratio"]], place - 0.16, place + 0.16, color=color, linewidth=2)
         if limit:
-            axes.vlines(limit["ratio"], place - 0.24, place + 0.24, color=text, linewidth=1.6)
-        above = {"va": "bottom", "color": text, "transform": axes.get_yaxis_transform()}
-        axes.text(0, place - 0.2, each["name"], **above)
-        axes.text(1, place - 0.2, values(record, each), ha="right", **above)
-    if limit:
-        right = limit["ratio"] > (low * high) ** 0.5
-        label = f"limit: {limit['name']} |" if right else f"| limit: {limit['name']}"
-        at = {"ha": "right" if right else "left", "va": "bottom", "color": text}
-        axes.text(limit["ratio"], -0.78, label, style="italic", **at)
+            axes.vlines(limit["ratio"], place - 0.2, place + 0.24, color=text, linewidth=1.6)
+        axes.text(0, place - 0.2, each["name"], **named)
+        axes.text(1, place - 0.2, values(each), ha="right", **named)
     axes.set(xscale="log", xlim=(low, high), ylim=(len(shown) - 0.6, -0.8), yticks=[])
-    axes.set_xlabel(f"time per row over that of {reference(record)}")
+    said = f"\n| limit: {limit['name']}" if limit else ""
+    axes.set_xlabel(f"time over that of {reference(record)}{said}")
     few = high / low > 100
     axes.xaxis.set_major_locator(LogLocator(10, (1.0,) if few else (1.0, 2.0, 5.0), numticks=12))
     dress(axes, text, grid)
@@ -159,7 +155,7 @@ def curves(record: Record, theme: str) -> Figure:
     text, ours_color, peer_color, grid = THEMES[theme]
     known = [each for each in record["entrants"] if any(each["seconds"])]
     height = 2.95 + 0.19 * len(known)
-    figure = Figure((5, height))
+    figure = Figure((WIDTH, height))
     axes = figure.add_axes((0.14, (0.6 + 0.19 * len(known)) / height, 0.8, 2.25 / height))
     for place, each in enumerate(known):
         peer, limit = each["name"] not in record["ours"], each["name"] == record["limit"]
@@ -217,25 +213,23 @@ def reference(record: Record) -> str:
     return str(record["ours"][0])
 
 
-def values(record: Record, each: Record) -> str:
-    """Write the ratio and the quality, such as ``9.2 x, rank error 0.37``."""
-    ratio = f"{report.number(each['ratio'])} x"
-    if each.get("error") is None:
-        return ratio
-    return f"{ratio}, {record['measure']} {report.number(each['error'])}"
+def values(each: Record, measure: str = "") -> str:
+    """Write the ratio and the quality, such as ``9.2 x, 0.37``."""
+    quality = "" if each.get("error") is None else f", {measure}{report.number(each['error'])}"
+    return f"{report.number(each['ratio'])} x{quality}"
 
 
 def page(records: dict[Key, Record]) -> str:
     """Write the page: machine, versions, targets that are not met, then a chart for each race."""
     lines = ["# Races in charts", "", *introduction(list(records.values())), ""]
-    for room, races in ROOMS.items():
+    for room, titles in ROOMS.items():
         body: list[str] = []
-        for name, (title, command) in races.items():
+        for name, title in titles.items():
             found = [record for key, record in records.items() if key[0] == name]
             if found:
                 body += [f"### {title}", ""]
             for record in sorted(found, key=lambda each: str(each["kind"]), reverse=True):
-                body += section(record, command)
+                body += section(record)
         if body:
             lines += [f"## {room}", "", *body]
     return "\n".join(lines)
@@ -261,8 +255,8 @@ def introduction(records: list[Record]) -> list[str]:
     dates = sorted(each["date"][:10] for each in records)
     missed = [
         f"- [{title}](#{anchor(title)}): {line}"
-        for races in ROOMS.values()
-        for name, (title, _) in races.items()
+        for titles in ROOMS.values()
+        for name, title in titles.items()
         for each in records
         if each["race"] == name
         for verdict, line in each.get("targets", [])
@@ -288,21 +282,27 @@ def introduction(records: list[Record]) -> list[str]:
     ]
 
 
-def section(record: Record, command: str) -> list[str]:
+def command(name: str, *, growth: bool) -> str:
+    """Write the command that runs a race."""
+    module, _, part = (name, "", "") if name in races() else name.partition("_")
+    options = "--growth" if growth else PARTS.get(module, "--only {}").format(part) if part else ""
+    return f"`python -m benchmarks {module} {options}".strip() + "`"
+
+
+def section(record: Record) -> list[str]:
     """One chart with its command, sizes, date and targets."""
-    growth = record["kind"] == "growth"
-    if growth:
+    run = command(record["race"], growth=record["kind"] == "growth")
+    if record["kind"] == "growth":
         axis = AXES.get(record["axis"], record["axis"])
-        said = f"Growth in {axis}{fixed(record['fixed'])}, "
-        said += f"`python -m benchmarks {command.partition(' ')[0]} --growth`"
+        said = f"Growth in {axis}{fixed(record['fixed'])}, {run}"
         alt = "; ".join(
             f"{e['name']} {e['exponent']:.2f}" for e in record["entrants"] if any(e["seconds"])
         )
         alt = f"Seconds against {axis}, with exponents: {alt}"
     else:
-        said = f"`python -m benchmarks {command}`{fixed(record.get('sizes', {}))}"
+        said = f"{run}{fixed(record.get('sizes', {}))}"
         limit, shown = split(record)
-        alt = "; ".join(f"{each['name']} {values(record, each)}" for each in shown)
+        alt = "; ".join(f"{e['name']} {values(e, record['measure'] + ' ')}" for e in shown)
         alt = f"Times of {reference(record)}: {alt}"
         if limit:
             alt += f"; limit, {limit['name']}: {report.number(limit['ratio'])} x"

@@ -110,7 +110,8 @@ def choix(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
 def arena_rank(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
     """arena-rank's fit and sandwich intervals, from a frame that is made beforehand.
 
-    It asks for exactly NumPy 2.3.3, and runs beside others: ``pip install --no-deps arena-rank``.
+    It asks for exactly NumPy 2.3.3 and runs beside others: ``pip install --no-deps arena-rank``,
+    then ``pip install jax==0.8.1 jaxtyping optax``.
     """
     dataset = load("arena_rank.utils.data_utils.PairDataset").from_pandas
     model = load("arena_rank.models.bradley_terry.BradleyTerry")

@@ -134,6 +134,16 @@ RACE = Race(
             "RankBoost trees",
             by_qid("rankwise.pairwise.RankBoost", 100, max_leaf_nodes=31, random_state=0),
         ),
+        Entrant(
+            "RankBoost trees, uniform",
+            by_qid(
+                "rankwise.pairwise.RankBoost",
+                100,
+                max_leaf_nodes=31,
+                pair_weight="uniform",
+                random_state=0,
+            ),
+        ),
         Entrant("PreferenceRanker", preference, repeats=1),
     ),
     peers=(

@@ -3,13 +3,7 @@
 MovieLens-1M and 100K are read from the folder that RANKWISE_DATA names, as
 ``ml-1m/ratings.dat`` and ``ml-100k/u.data``; the embedded films need ``rankwise[data]``.
 
-Surprise (scikit-surprise 1.1.5) is compiled against NumPy 1, and does not load beside NumPy 2. All
-entrants run in one environment with both, on Linux::
-
-    echo 'numpy<2' > constraint.txt
-    python -m venv venv
-    PIP_CONSTRAINT=constraint.txt venv/bin/pip install -e '.[data,cli]' 'numpy<2' scikit-surprise
-    RANKWISE_DATA=... venv/bin/python -m benchmarks recommend
+Surprise is an optional peer, ``pip install scikit-surprise``; version 1.1.5 loads beside NumPy 2.
 
 Each entrant has a process of its own, so that its memory is known: the peak while it learns and
 predicts, less what the process had with the data loaded. Threads are as many as OMP_NUM_THREADS

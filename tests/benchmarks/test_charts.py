@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from benchmarks import charts, report
+from benchmarks.__main__ import races
 
 RECORDS = charts.shown(charts.read(charts.PUBLISHED.read_text().splitlines()))
 FOLDER = charts.DOCS / "_static" / "races"
@@ -50,24 +51,37 @@ def test_a_chart_shows_the_published_numbers(name: str, tmp_path: Path) -> None:
     assert len(texts(tmp_path / "new.svg")) > 5
 
 
-def test_every_race_on_the_page_has_its_place_and_every_place_is_a_race() -> None:
-    from benchmarks.__main__ import races
-
-    commands = {
-        command.split()[0] for room in charts.ROOMS.values() for _, command in room.values()
+def test_the_page_names_the_command_of_a_race() -> None:
+    assert (
+        charts.command("pair_metrics", growth=True)
+        == "`python -m benchmarks pair_metrics --growth`"
+    )
+    for name, options in {
+        "online_ordinal": "",
+        "contests_bootstrap_few": " --only bootstrap_few",
+        "trees_mq2008": " mq2008",
+    }.items():
+        module = name if name in races() else name.partition("_")[0]
+        assert charts.command(name, growth=False) == f"`python -m benchmarks {module}{options}`"
+    found = {
+        name if name in races() else name.partition("_")[0]
+        for r in charts.ROOMS.values()
+        for name in r
     }
-    assert commands <= races().keys()
+    assert found <= races().keys()
 
 
 def test_a_section_tells_ratio_quality_limit_absence_and_target() -> None:
     record = result("2026-01-02", targets=[("not met", "ours 2 x limit, wanted at most 1.5")])
-    text = "\n".join(charts.section(record, "oap"))
+    text = "\n".join(charts.section(record))
     assert "ours 1 x, error 0.25; peer 300 x, error 0.5; limit, limit: 0.5 x" in text
     assert "Not shown: gone: absent (pip install gone)." in text
     assert "- not met: ours 2 x limit, wanted at most 1.5" in text
     assert "1 thread, 2026-01-02" in text
     about = "\n".join(charts.introduction([record]))
-    assert "- [One hundred members over graded rows](#one-hundred-members-over-graded-rows)" in about
+    assert (
+        "- [One hundred members over graded rows](#one-hundred-members-over-graded-rows)" in about
+    )
     assert "Abacus" in about
 
 
