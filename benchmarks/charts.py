@@ -89,6 +89,8 @@ STYLE = {
 }
 # Inches: narrow enough for a phone to show the text hardly smaller.
 WIDTH = 4.4
+# Of ours in growth curves, to be told apart on both backgrounds.
+COLORS = ("#2f86d6", "#2a9d62", "#9a63dd", "#dd5593", "#2fa3b5", "#8a9530")
 MARKERS, LINES = "osD^vP*Xhd<>", ("-", "--", ":", "-.")
 
 
@@ -152,20 +154,19 @@ def bars(record: Record, theme: str) -> Figure:
 
 def curves(record: Record, theme: str) -> Figure:
     """Seconds against the axis, both in powers, with the exponents in the legend."""
-    text, ours_color, peer_color, grid = THEMES[theme]
+    text, _, peer_color, grid = THEMES[theme]
     known = [each for each in record["entrants"] if any(each["seconds"])]
     height = 2.95 + 0.19 * len(known)
     figure = Figure((WIDTH, height))
-    axes = figure.add_axes((0.14, (0.6 + 0.19 * len(known)) / height, 0.8, 2.25 / height))
+    axes = figure.add_axes((0.17, (0.6 + 0.19 * len(known)) / height, 0.78, 2.25 / height))
     for place, each in enumerate(known):
         peer, limit = each["name"] not in record["ours"], each["name"] == record["limit"]
         axes.plot(
             record["values"],
             [seconds or float("nan") for seconds in each["seconds"]],
-            color=text if limit else peer_color if peer else ours_color,
+            color=text if limit else peer_color if peer else COLORS[place % len(COLORS)],
             marker=MARKERS[place % len(MARKERS)],
             linestyle=LINES[place % len(LINES)],
-            alpha=1 if peer else 1 - 0.5 * place / len(known),
             markersize=5,
             label=f"{each['name']}: {each['exponent']:.2f}",
         )
