@@ -74,7 +74,16 @@ ROOMS = {
 }
 # How a part of a race is run, where not by --only.
 PARTS = {"trees": "{}", "recommend": "--what rating --data {}"}
-AXES = {"m": "rows", "d": "features", "k": "grades", "n": "items", "members": "members"}
+# The axes of growth in order; without one it is the race itself.
+AXES = {
+    "": "",
+    "m": "rows",
+    "d": "features",
+    "k": "grades",
+    "n": "items",
+    "members": "members",
+    "rounds": "rounds",
+}
 
 # Text, ours, others, grid; on the page's own background.
 THEMES = {
@@ -171,7 +180,7 @@ def curves(record: Record, theme: str) -> Figure:
             label=f"{each['name']}: {each['exponent']:.2f}",
         )
     axes.set(xscale="log", yscale="log", ylabel="seconds")
-    axes.set_xlabel(AXES.get(record["axis"], record["axis"]))
+    axes.set_xlabel(AXES[record["axis"]])
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     dress(axes, text, grid)
     legend = figure.legend(loc="lower left", bbox_to_anchor=(0.1, 0), frameon=False)
@@ -229,7 +238,7 @@ def page(records: dict[Key, Record]) -> str:
             found = [record for key, record in records.items() if key[0] == name]
             if found:
                 body += [f"### {title}", ""]
-            for record in sorted(found, key=lambda each: str(each["kind"]), reverse=True):
+            for record in sorted(found, key=lambda each: list(AXES).index(each.get("axis", ""))):
                 body += section(record)
         if body:
             lines += [f"## {room}", "", *body]
@@ -294,7 +303,7 @@ def section(record: Record) -> list[str]:
     """One chart with its command, sizes, date and targets."""
     run = command(record["race"], growth=record["kind"] == "growth")
     if record["kind"] == "growth":
-        axis = AXES.get(record["axis"], record["axis"])
+        axis = AXES[record["axis"]]
         said = f"Growth in {axis}{fixed(record['fixed'])}, {run}"
         alt = "; ".join(
             f"{e['name']} {e['exponent']:.2f}" for e in record["entrants"] if any(e["seconds"])

@@ -59,8 +59,9 @@ def target_lines(race: Race, results: Sequence[Result]) -> list[tuple[str, str]]
     for target in race.targets:
         value, verdict = check_target(target, results)
         what = f"x {target.over}" if target.over else race.measure
-        bounds = ("at least", target.at_least), ("at most", target.at_most)
-        wanted = ", ".join(f"{word} {number(b)}" for word, b in bounds if 0 < b < np.inf)
+        bounds = {"at least": target.at_least, "at most": target.at_most}
+        none = {"at least": 0.0, "at most": np.inf}
+        wanted = ", ".join(f"{word} {number(b)}" for word, b in bounds.items() if b != none[word])
         line = f"{target.entrant} {number(value)} {what}, wanted {wanted}"
         lines.append((verdict, line))
     return lines

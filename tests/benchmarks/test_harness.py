@@ -151,6 +151,14 @@ def test_targets(race: Race, target: Target, expected: tuple[float | None, str])
     assert check_target(target, time_race(race, repeats=3)) == expected
 
 
+def test_a_target_of_zero_is_told(race: Race) -> None:
+    race = replace(race, targets=(Target("ours", at_most=0), Target("ours", at_least=1, at_most=4)))
+    assert report.target_lines(race, time_race(race, repeats=1)) == [
+        ("not met", "ours 3.25 error, wanted at most 0"),
+        ("met", "ours 3.25 error, wanted at least 1, at most 4"),
+    ]
+
+
 def test_a_race_that_names_what_it_lacks_is_refused(race: Race) -> None:
     with pytest.raises(ValueError, match="must name unique entrants"):
         replace(race, targets=(Target("nobody", over="ours"),))
