@@ -251,7 +251,7 @@ def introduction(records: list[Record]) -> list[str]:
         json.dumps({**each["machine"], "libraries": 0}): each["machine"] for each in records
     }
     shown = [
-        f"{each['cores']} cores of an {each['cpu']}, {each['system']}, Python {each['python']}"
+        f"{each['cores']} cores, {each['cpu']}, {each['system']}, Python {each['python']}"
         for each in machines.values()
     ]
     versions: dict[str, set[str]] = {}
@@ -282,7 +282,7 @@ def introduction(records: list[Record]) -> list[str]:
         "and the quality. Times are per row, since slow entrants get fewer rows. Growth curves",
         "have the fitted exponent in their legend: 1 is linear.",
         "",
-        f"Measured from {dates[0]} to {dates[-1]} on {'; '.join(shown)}.",
+        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(shown)}.",
         "",
         f"Versions: {listed}.",
         "",
