@@ -155,8 +155,9 @@ def bars(record: Record, theme: str) -> Figure:
     axes.set(xscale="log", xlim=(low, high), ylim=(len(shown) - 0.6, -0.8), yticks=[])
     said = f"\n| limit: {limit['name']}" if limit else ""
     axes.set_xlabel(f"time over that of {reference(record)}{said}")
-    few = high / low > 100
-    axes.xaxis.set_major_locator(LogLocator(10, (1.0,) if few else (1.0, 2.0, 5.0), numticks=12))
+    wide = high / low
+    ticks = (1,) if wide > 100 else (1, 2, 5) if wide > 5 else (1, 1.5, 2, 3, 5, 7)
+    axes.xaxis.set_major_locator(LogLocator(10, ticks, numticks=12))
     dress(axes, text, grid)
     return figure
 
@@ -193,7 +194,7 @@ def tick(value: float, _place: int | None = None) -> str:
     """Write a power of ten."""
     if value >= 1e6:
         return f"{value / 1e6:,.0f} M"
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.3g}"
 
 
 def dress(axes: Any, text: str, grid: str) -> None:

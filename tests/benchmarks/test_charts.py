@@ -110,4 +110,5 @@ def test_numbers_and_ticks_are_short() -> None:
     assert [report.number(v) for v in (None, 0.0123, 12.34, 1234.5, 2e6)] == [
         "-", "0.0123", "12.3", "1,234", "2 M",
     ]  # fmt: skip
-    assert [charts.tick(v) for v in (0.01, 1, 1e5, 1e7)] == ["0.01", "1", "100,000", "10 M"]
+    assert [charts.tick(v) for v in (0.01, 1, 1.5, 1e5)] == ["0.01", "1", "1.5", "100,000"]
+    assert charts.tick(1e7) == "10 M"
