@@ -16,7 +16,7 @@ Predict = Callable[[Array], Array]
 
 ROUNDS = 100
 GRADES = (0.5, 0.75, 0.9, 0.97)
-STUMP = {"max_depth": 1, "n_jobs": 1}
+STUMP: dict[str, Any] = {"max_depth": 1, "n_jobs": 1}
 
 
 def bipartite(

@@ -90,7 +90,7 @@ THEMES = {
     "light": ("#222832", "#0a6ebd", "#b8631b", "#d5d9de"),
     "dark": ("#e3e6ea", "#64b5f6", "#f0a35e", "#3d444d"),
 }
-STYLE = {
+STYLE: Any = {
     "font.size": 9,
     "svg.fonttype": "none",
     "svg.hashsalt": "rankwise",

@@ -321,7 +321,7 @@ def show(title: str, results: dict[str, list[dict[str, Any]]]) -> None:
 
 def entries(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return those who predict ratings as the entrants of a race, by the seconds of all cores."""
-    found = [
+    found: list[dict[str, Any]] = [
         {
             "name": name,
             "seconds": float(np.mean([each["of_cores"] for each in splits])),
