@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -q
 # What is run with every index checked; BOUNDS=tests takes all, which is slow.
 BOUNDS ?= tests/engine tests/test_tampered.py tests/persistence/test_hostile.py tests/pairwise tests/datasets/test_fuzz.py tests/preference/test_sorts.py
 
-.PHONY: help setup demo serve test test-all test-bounds lint format bench experiments docs clean
+.PHONY: help setup demo serve test test-all test-bounds lint format bench charts experiments docs clean
 .DELETE_ON_ERROR:
 
 help:  ## Show the targets.
@@ -50,6 +50,9 @@ test-all: $(VENV)/stamp-dev docs test-bounds  ## The slow tests, the documentati
 
 bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_ordinal.
 	$(BIN)/python -m benchmarks $(or $(RACE),all)
+
+charts: $(VENV)/stamp-bench  ## Draw docs/races.md from the newest results of the races.
+	$(BIN)/python -m benchmarks charts --newest
 
 experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
 	$(BIN)/rankwise experiment all --full --out reports

@@ -1,4 +1,4 @@
-"""Command line of the races: ``python -m benchmarks [NAME | all]``."""
+"""Command line of the races: ``python -m benchmarks [NAME | all | charts]``."""
 
 import argparse
 import ast
@@ -25,7 +25,7 @@ def races() -> dict[str, str]:
     """Name and one-line description of every race, read without importing any."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in {"__init__", "__main__", "harness", "report"}:
+        if path.stem not in {"__init__", "__main__", "charts", "harness", "report"}:
             docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
             found[path.stem] = docstring.partition("\n")[0]
     return found
@@ -34,10 +34,15 @@ def races() -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("race", nargs="?", help="a name, or 'all'; without it, list the races")
+    parser.add_argument(
+        "race",
+        nargs="?",
+        help="a name, 'all', or 'charts' to draw the page; without it, list the races",
+    )
     parser.add_argument("--threads", type=_positive, default=1, help="of every entrant")
     parser.add_argument("--repeats", type=_positive, default=5, help="turns of every entrant")
     parser.add_argument("--growth", action="store_true", help="growth curves, not the race")
+    parser.add_argument("--note", default="", help="kept with the result, such as: a busy machine")
     parser.add_argument(
         "--size",
         type=_size,
@@ -52,11 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         width = max(map(len, known))
         print(*(f"{name:{width}}  {line}" for name, line in known.items()), sep="\n")
         return 0
+    if options.race == "charts":
+        return int(import_module("benchmarks.charts").main(rest))
     if options.race not in {*known, "all"}:
         names = ", ".join(known)
-        print(f"no race is called {options.race!r}: choose {names} or all", file=sys.stderr)
+        print(f"no race is called {options.race!r}: choose {names}, all or charts", file=sys.stderr)
         return 2
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(options.threads)))
+    os.environ["RANKWISE_RACE_NOTE"] = options.note
     try:
         chosen = list(known) if options.race == "all" else [options.race]
         return max(_run(name, options, rest, parser) for name in chosen)
@@ -72,8 +80,15 @@ def _run(
     report = import_module("benchmarks.report")
     module = import_module(f"benchmarks.{name}")
     race, sizes = getattr(module, "RACE", None), dict(options.size)
-    if options.growth and not (race and race.growth):
-        print(f"{name} has no growth curves")
+    if options.growth:
+        if sizes:
+            parser.error("--size does not go with --growth, whose sizes the race declares")
+        several = getattr(module, "RACES", {})
+        races = {name: race} if race else {f"{name}_{each}": several[each] for each in several}
+        if not any(its.growth for its in races.values()):
+            print(f"{name} has no growth curves")
+        for each, its in races.items():
+            report.run_growth(each, its, repeats=options.repeats)
         return 0
     if race is None:
         return int(module.main(rest))
@@ -81,12 +96,7 @@ def _run(
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if unknown := sizes.keys() - race.sizes().keys():
         parser.error(f"{name} has no size {', '.join(unknown)} but {', '.join(race.sizes())}")
-    if not options.growth:
-        return 0 if report.run_race(name, race, repeats=options.repeats, sizes=sizes) else 1
-    if sizes:
-        parser.error("--size does not go with --growth, whose sizes the race declares")
-    report.run_growth(name, race, repeats=options.repeats)
-    return 0
+    return 0 if report.run_race(name, race, repeats=options.repeats, sizes=sizes) else 1
 
 
 def _positive(text: str) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import Entrant, Prepare, Race, Target, load
-from benchmarks.report import run_race
+from benchmarks.harness import Entrant, Growth, Prepare, Race, Target, load
+from benchmarks.report import append, describe, run_race
 
 Orders = NDArray[np.int64]
 
@@ -118,6 +118,26 @@ def corankco(path: str) -> Prepare:
     return prepare
 
 
+def ranx(orders: Orders) -> Callable[[], Any]:
+    """Condorcet fusion by ranx, of runs with scores that are made beforehand."""
+    fuse, make = load("ranx.fuse"), load("ranx.Run")
+    n = orders.shape[1]
+    runs = [make({"q": {str(c): float(n - p) for p, c in enumerate(o)}}) for o in orders.tolist()]
+
+    def run() -> Any:
+        fused = fuse(runs=runs, method="condorcet", norm=None)
+        scores = fused.to_dict()["q"]
+        return sorted(map(int, scores), key=lambda c: -scores[str(c)])
+
+    return run
+
+
+def choix(orders: Orders) -> Callable[[], Any]:
+    """Plackett-Luce model of the orders by choix's I-LSR."""
+    fit, rankings = load("choix.ilsr_rankings"), orders.tolist()
+    return lambda: np.argsort(-fit(orders.shape[1], rankings, alpha=1e-4)).tolist()
+
+
 RACES = {
     "exact": Race(
         data=votes,
@@ -160,6 +180,8 @@ RACES = {
         ),
         peers=(
             Entrant("BioConsert", corankco("bioconsert.bioconsert.BioConsert"), needs="corankco"),
+            Entrant("ranx Condorcet", ranx, needs="ranx"),
+            Entrant("choix Plackett-Luce", choix, needs="choix"),
         ),
     ),
     "local": Race(
@@ -175,6 +197,7 @@ RACES = {
             Target("BioConsert", over="local search", at_least=10),
             Target("local search", at_most=218_445),
         ),
+        growth=(Growth("n", (50, 100, 200, 500, 1_000)),),
     ),
 }
 
@@ -200,6 +223,7 @@ def proofs(sizes: Sequence[int], time_limit: float = 60.0) -> None:
     """Print cost, bound and seconds of an exact search with a time limit."""
     perf_counter, kemeny = load("time.perf_counter"), load("rankwise.aggregation.kemeny")
     print(f"{'n':>5} {'cost':>9} {'bound':>9} {'gap':>8} {'seconds':>8}")
+    record = []
     for n in sizes:
         ((orders,), _) = votes(n)
         start = perf_counter()
@@ -208,3 +232,5 @@ def proofs(sizes: Sequence[int], time_limit: float = 60.0) -> None:
         gap = 1 - found.lower_bound / found.cost
         shown = "proven" if found.optimal else f"{100 * gap:.3f} %"
         print(f"{n:5} {found.cost:9.0f} {found.lower_bound:9.0f} {shown:>8} {seconds:8.2f}")
+        record.append({"n": n, "cost": found.cost, "gap": gap, "seconds": seconds})
+    append("aggregation_proofs", {"kind": "proofs", **describe(), "proofs": record})

@@ -89,5 +89,5 @@ RACE = Race(
         Target("confidenceinterval", over="auc_interval delong", at_least=5),
         Target("MLstatkit Delong_test", over="auc_difference_test", at_least=2),
     ),
-    growth=(Growth("m", (100_000, 200_000, 500_000, 1_000_000, 2_000_000)),),
+    growth=(Growth("m", (10_000, 100_000, 1_000_000, 10_000_000)),),
 )

@@ -16,7 +16,7 @@ Predict = Callable[[Array], Array]
 
 ROUNDS = 100
 GRADES = (0.5, 0.75, 0.9, 0.97)
-STUMP = {"max_depth": 1, "n_jobs": 1}
+STUMP: dict[str, Any] = {"max_depth": 1, "n_jobs": 1}
 
 
 def bipartite(
@@ -38,8 +38,8 @@ def auc(predict: Predict, X: Array, y: Array) -> float:
 
 
 @njit(nogil=True)
-def _histograms(codes: Any, values: Any, hist: Any) -> None:
-    for _ in range(ROUNDS):
+def _histograms(codes: Any, values: Any, hist: Any, rounds: int) -> None:
+    for _ in range(rounds):
         for b in range(codes.shape[0]):
             block, cells = codes[b], hist[b]
             for i in range(values.shape[0]):
@@ -48,7 +48,7 @@ def _histograms(codes: Any, values: Any, hist: Any) -> None:
                     cells[k, block[i, k]] += value
 
 
-def histograms(X: Array, _y: Array, _score: Array) -> Callable[[], None]:
+def histograms(X: Array, _y: Array, _score: Array, rounds: int) -> Callable[[], None]:
     """One addition for each round, row and feature, into bins that are already there."""
     random = np.random.default_rng(0)
     n_blocks = -(-X.shape[1] // 8)
@@ -56,7 +56,7 @@ def histograms(X: Array, _y: Array, _score: Array) -> Callable[[], None]:
     values, hist = np.ones(len(X), dtype=np.int64), np.zeros((n_blocks, 8, 256), dtype=np.int64)
 
     def run() -> None:
-        _histograms(codes, values, hist)
+        _histograms(codes, values, hist, rounds)
 
     return run
 
@@ -64,27 +64,27 @@ def histograms(X: Array, _y: Array, _score: Array) -> Callable[[], None]:
 def boost(**parameters: Any) -> Prepare:
     """``fit`` of RankBoost, the bins included."""
 
-    def prepare(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
+    def prepare(X: Array, y: Array, _score: Array, rounds: int) -> Callable[[], Predict]:
         make = load("rankwise.pairwise.RankBoost")
-        return lambda: make(ROUNDS, random_state=0, **parameters).fit(X, y).predict
+        return lambda: make(rounds, random_state=0, **parameters).fit(X, y).predict
 
     return prepare
 
 
-def graded(X: Array, _y: Array, score: Array) -> Callable[[], Predict]:
+def graded(X: Array, _y: Array, score: Array, rounds: int) -> Callable[[], Predict]:
     """The same with five grades of the score."""
     grades = np.searchsorted(np.quantile(score, GRADES), score)
-    return boost()(X, grades, score)
+    return boost()(X, grades, score, rounds=rounds)
 
 
-def classify(path: str, **parameters: Any) -> Prepare:
-    """``fit`` of a classifier."""
+def classify(path: str, count: str = "n_estimators", **parameters: Any) -> Prepare:
+    """``fit`` of a classifier that calls its rounds `count`."""
 
-    def prepare(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
+    def prepare(X: Array, y: Array, _score: Array, rounds: int) -> Callable[[], Predict]:
         make = load(path)
 
         def run() -> Predict:
-            model = make(n_estimators=ROUNDS, **parameters).fit(X, y)
+            model = make(**{count: rounds}, **parameters).fit(X, y)
             return lambda new: model.predict_proba(new)[:, 1]
 
         return run
@@ -92,7 +92,7 @@ def classify(path: str, **parameters: Any) -> Prepare:
     return prepare
 
 
-def two_rounds(X: Array, y: Array, _score: Array) -> Callable[[], None]:
+def two_rounds(X: Array, y: Array, _score: Array, rounds: int) -> Callable[[], None]:  # noqa: ARG001
     """Two rounds of AdaBoost on stumps: one hundred would take minutes."""
     make = load("sklearn.ensemble.AdaBoostClassifier")
 
@@ -102,13 +102,13 @@ def two_rounds(X: Array, y: Array, _score: Array) -> Callable[[], None]:
     return run
 
 
-def rank_pairwise(X: Array, y: Array, _score: Array) -> Callable[[], Predict]:
+def rank_pairwise(X: Array, y: Array, _score: Array, rounds: int) -> Callable[[], Predict]:
     """XGBoost's pairwise objective on stumps, one query; a random rival for each row."""
     make, qid = load("xgboost.XGBRanker"), np.zeros(len(y), dtype=int)
     options = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 1, **STUMP}
 
     def run() -> Predict:
-        model = make(n_estimators=ROUNDS, objective="rank:pairwise", **options)
+        model = make(n_estimators=rounds, objective="rank:pairwise", **options)
         return model.fit(X, y, qid=qid).predict
 
     return run
@@ -135,7 +135,28 @@ RACE = Race(
         ),
         Entrant("XGBoost stumps", classify("xgboost.XGBClassifier", **STUMP), needs="xgboost-cpu"),
         Entrant("XGBoost pairwise stumps", rank_pairwise, needs="xgboost-cpu", repeats=2),
-        Entrant("AdaBoost, 2 rounds", two_rounds, repeats=1),
+        Entrant(
+            "HistGradientBoosting stumps",
+            classify(
+                "sklearn.ensemble.HistGradientBoostingClassifier",
+                "max_iter",
+                max_leaf_nodes=2,
+                early_stopping=False,
+            ),
+            needs="scikit-learn",
+        ),
+        Entrant(
+            "CatBoost stumps",
+            classify(
+                "catboost.CatBoostClassifier",
+                depth=1,
+                thread_count=1,
+                verbose=False,
+                allow_writing_files=False,
+            ),
+            needs="catboost",
+        ),
+        Entrant("AdaBoost, 2 rounds", two_rounds, needs="scikit-learn", repeats=1),
     ),
     targets=(
         Target("RankBoost", at_least=0.918),
@@ -146,5 +167,10 @@ RACE = Race(
         Target("XGBoost pairwise stumps", over="RankBoost", at_least=4),
         Target("RankBoost five grades", over="RankBoost", at_most=1.1),
     ),
-    growth=(Growth("m", (25_000, 50_000, 100_000)), Growth("d", (10, 25, 50, 100))),
+    growth=(
+        Growth("m", (10_000, 100_000, 1_000_000, 10_000_000), fixed={"d": 10, "rounds": 20}),
+        Growth("d", (10, 30, 100, 300), fixed={"m": 30_000}),
+        Growth("rounds", (10, 30, 100, 300, 1_000), fixed={"m": 30_000}),
+    ),
+    options={"rounds": ROUNDS},
 )

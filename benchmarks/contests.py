@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import Entrant, Prepare, Race, Target, load
+from benchmarks.harness import Entrant, Growth, Prepare, Race, Target, load
 from benchmarks.report import run_race
 
 Array = NDArray[Any]
@@ -107,6 +107,62 @@ def choix(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
     return lambda: fit(n, pairs, alpha=1e-4)
 
 
+def arena_rank(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
+    """arena-rank's fit and sandwich intervals, from a frame that is made beforehand.
+
+    It asks for exactly NumPy 2.3.3 and runs beside others: ``pip install --no-deps arena-rank``,
+    then ``pip install jax==0.8.1 jaxtyping optax``.
+    """
+    dataset = load("arena_rank.utils.data_utils.PairDataset").from_pandas
+    model = load("arena_rank.models.bradley_terry.BradleyTerry")
+    columns = {"model_a": first, "model_b": second, "winner": outcome}
+    frame = load("pandas.DataFrame")(columns)
+
+    def run() -> Any:
+        known = dataset(frame, outcome_map=float)
+        found = model(len(known.competitors)).compute_ratings_and_cis(known)
+        return np.asarray(found["ratings"])[np.argsort(known.competitors)]
+
+    return run
+
+
+def judged(
+    m: int = 10_000, n: int = 50, raters: int = 100, seed: int = 1
+) -> tuple[tuple[Array, ...], tuple[Array]]:
+    """Contests without ties by raters, every fifth of whom answers at random."""
+    (first, second, _), (truth,) = contests(m, n, seed)
+    g = np.random.default_rng(seed + 1)
+    rater = g.integers(raters, size=m)
+    chance = np.where(rater % 5 == 0, 0.5, 1 / (1 + np.exp(truth[second] - truth[first])))
+    return (first, second, (g.random(m) < chance).astype(float), rater), (truth,)
+
+
+def with_raters(first: Array, second: Array, outcome: Array, rater: Array) -> Callable[[], Any]:
+    """Fit strengths and the reliability of each rater."""
+    cls = load("rankwise.preference.BradleyTerry")
+    return lambda: cls(ties="half").fit(first, second, outcome, rater=rater).strengths_
+
+
+def without_raters(first: Array, second: Array, outcome: Array, _rater: Array) -> Callable[[], Any]:
+    """Fit strengths as if all raters were alike."""
+    cls = load("rankwise.preference.BradleyTerry")
+    return lambda: cls(ties="half").fit(first, second, outcome).strengths_
+
+
+def crowd_kit(first: Array, second: Array, outcome: Array, rater: Array) -> Callable[[], Any]:
+    """crowd-kit's model with the skill and bias of each rater, from a frame made beforehand."""
+    cls = load("crowdkit.aggregation.NoisyBradleyTerry")
+    label = np.where(outcome == 1, first, second)
+    columns = {"worker": rater, "left": first, "right": second, "label": label}
+    frame = load("pandas.DataFrame")(columns)
+
+    def run() -> Any:
+        scores = cls().fit_predict(frame).sort_index().to_numpy()
+        return np.log(scores / (1 - scores))
+
+    return run
+
+
 def our_bootstrap(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
     """Fit, then 1,000 samples of the counts."""
     cls = load("rankwise.preference.BradleyTerry")
@@ -154,8 +210,15 @@ RACES = {
         peers=(
             Entrant("evalica, strengths", evalica, needs="evalica", repeats=2),
             Entrant("choix, strengths", choix, needs="choix", rows=300_000, repeats=1),
+            Entrant(
+                "arena-rank, intervals", arena_rank, needs="arena-rank", rows=1_000_000, repeats=1
+            ),
         ),
         targets=(Target("evalica, strengths", over="BradleyTerry, intervals, places", at_least=5),),
+        growth=(
+            Growth("m", (10_000, 100_000, 1_000_000, 10_000_000), fixed={"n": 100}),
+            Growth("n", (10, 30, 100, 300, 1_000), fixed={"m": 1_000_000}),
+        ),
     ),
     "texts": Race(
         data=partial(contests, texts=True),
@@ -167,6 +230,14 @@ RACES = {
         targets=(
             Target("BradleyTerry, intervals, places", over="pandas.factorize, both", at_most=3),
         ),
+    ),
+    "raters": Race(
+        data=judged,
+        measure="1 - correlation",
+        judge=off,
+        limit=Entrant("raters ignored", without_raters),
+        ours=(Entrant("BradleyTerry, raters", with_raters),),
+        peers=(Entrant("crowd-kit NoisyBradleyTerry", crowd_kit, needs="crowd-kit", repeats=1),),
     ),
     **{
         f"bootstrap_{name}": Race(

@@ -35,8 +35,8 @@ class Entrant:
     name : str
         Shown in the table and named by targets.
     prepare : callable
-        ``prepare(*train)`` imports and converts, untimed, and returns the function of no
-        arguments that is timed. What that returns goes to the judge; None is not judged.
+        ``prepare(*train, **options)`` imports and converts, untimed, and returns the function of
+        no arguments that is timed. What that returns goes to the judge; None is not judged.
     needs : str
         The distribution it comes from, as ``pip install`` spells it.
     rows : int, optional
@@ -44,7 +44,7 @@ class Entrant:
     repeats : int, optional
         Take at most this many turns, for the very slow.
     growth : bool
-        Whether a peer takes part in growth curves; ours and the limit always do.
+        Whether a peer takes part in growth curves; ours do if they take all rows.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Growth:
     Parameters
     ----------
     axis : str
-        Argument of the race's generator.
+        Argument of the race's generator, or one of its options.
     values : sequence of int
         What it is set to, in turn.
     fixed : mapping
@@ -114,6 +114,8 @@ class Race:
         Checked at the default sizes.
     growth : tuple of Growth
         Curves to draw on demand.
+    options : mapping
+        Whole numbers that every entrant gets by keyword, such as the members of an ensemble.
     """
 
     data: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]
@@ -124,6 +126,7 @@ class Race:
     peers: tuple[Entrant, ...] = ()
     targets: tuple[Target, ...] = ()
     growth: tuple[Growth, ...] = ()
+    options: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
@@ -139,10 +142,11 @@ class Race:
         return (self.limit, *self.ours, *self.peers)
 
     def sizes(self, **changed: int) -> dict[str, int]:
-        """All arguments of the generator, defaults included."""
+        """All arguments of the generator and all options, defaults included."""
+        options = {name: changed.pop(name, value) for name, value in self.options.items()}
         bound = inspect.signature(self.data).bind(**changed)
         bound.apply_defaults()
-        return dict(bound.arguments)
+        return {**bound.arguments, **options}
 
 
 @dataclass
@@ -193,20 +197,21 @@ def time_race(
     turn_seconds : float
         How long a turn repeats the call.
     **sizes : int
-        Arguments of the generator; its defaults otherwise.
+        Arguments of the generator and options of the race; the defaults otherwise.
 
     Returns
     -------
     list of Result
         In the order of ``race.entrants``, absent peers included.
     """
+    options = {name: sizes.pop(name, value) for name, value in race.options.items()}
     train, test = race.data(**sizes)
     results, runs = [], []
     for entrant in race.entrants:
         used = tuple(array[: entrant.rows] for array in train)
         result = Result(entrant.name, rows=len(used[0]))
         try:
-            run = entrant.prepare(*used)
+            run = entrant.prepare(*used, **options)
             result.first_call, outcome = _clock(run)
             if outcome is not None:
                 result.error = race.judge(outcome, *test)
@@ -244,7 +249,7 @@ def _take_turn(result: Result, run: Callable[[], Any], turn_seconds: float) -> N
 
 
 def time_growth(race: Race, growth: Growth, *, repeats: int = 5) -> list[list[Result]]:
-    """Run the race without its slow peers for each value of an axis.
+    """Run the race for each value of an axis, without slow peers and entrants with fewer rows.
 
     The values take turns, too, so that a spell of noise does not bend the curve.
 
@@ -253,7 +258,12 @@ def time_growth(race: Race, growth: Growth, *, repeats: int = 5) -> list[list[Re
     list of list of Result
         One list per value.
     """
-    cheap = replace(race, peers=tuple(peer for peer in race.peers if peer.growth), targets=())
+    cheap = replace(
+        race,
+        ours=tuple(entrant for entrant in race.ours if entrant.rows is None),
+        peers=tuple(peer for peer in race.peers if peer.growth),
+        targets=(),
+    )
     curves: list[list[Result]] = []
     for _ in range(repeats):
         turn = [

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.harness import Entrant, Growth, Prepare, Race, Target, load
 from benchmarks.online_ordinal import Array, Predict, online_ordinal, rank_error
 
-MEMBERS, TAU = 100, 0.3
+TAU = 0.3
 
 
 def stream(
@@ -21,12 +21,13 @@ def stream(
     return (np.ascontiguousarray(X[:m]), y[:m]), test
 
 
-def all_scores(X: Array, _y: Array) -> Callable[[], None]:
-    """One matrix product: the scores of all rows with one hundred fixed directions."""
-    W = np.random.default_rng(0).standard_normal((X.shape[1], MEMBERS))
+def all_scores(X: Array, _y: Array, members: int) -> Callable[[], None]:
+    """The scores of all rows with as many fixed directions as members, 50,000 rows at a time."""
+    W = np.random.default_rng(0).standard_normal((X.shape[1], members))
 
     def run() -> None:
-        X @ W
+        for start in range(0, len(X), 50_000):
+            X[start : start + 50_000] @ W
 
     return run
 
@@ -34,42 +35,42 @@ def all_scores(X: Array, _y: Array) -> Callable[[], None]:
 def fit(**parameters: Any) -> Prepare:
     """``fit`` of OAPRank."""
 
-    def prepare(X: Array, y: Array) -> Callable[[], Predict]:
+    def prepare(X: Array, y: Array, members: int) -> Callable[[], Predict]:
         make = load("rankwise.ordinal.OAPRank")
         options = {"tau": TAU, "epochs": 1, "shuffle": False, "random_state": 0, **parameters}
-        return lambda: make(MEMBERS, **options).fit(X, y).predict
+        return lambda: make(members, **options).fit(X, y).predict
 
     return prepare
 
 
-def progressive(X: Array, y: Array) -> Callable[[], Predict]:
+def progressive(X: Array, y: Array, members: int) -> Callable[[], Predict]:
     """The same, with the guess of the mean before each update."""
     make, ranks = load("rankwise.ordinal.OAPRank"), np.unique(y)
 
     def run() -> Predict:
-        model = make(MEMBERS, tau=TAU, random_state=0)
+        model = make(members, tau=TAU, random_state=0)
         model.partial_fit_predict(X, y, classes=ranks)
         return model.predict
 
     return run
 
 
-def numpy_members(X: Array, y: Array) -> Callable[[], Predict]:
+def numpy_members(X: Array, y: Array, members: int) -> Callable[[], Predict]:
     """The members of a round at once, by arrays."""
 
     def run() -> Predict:
         random = np.random.default_rng(0)
-        W, B = np.zeros((MEMBERS, X.shape[1])), np.zeros((MEMBERS, y.max()))
+        W, B = np.zeros((members, X.shape[1])), np.zeros((members, y.max()))
         cuts = np.arange(B.shape[1])
         for x, rank in zip(X, y, strict=True):
-            seen = np.flatnonzero(random.random(MEMBERS) < TAU)
+            seen = np.flatnonzero(random.random(members) < TAU)
             scores = W[seen] @ x
             wrong = (scores[:, None] >= B[seen]).sum(axis=1) != rank
-            members, scores = seen[wrong], scores[wrong]
+            changed, scores = seen[wrong], scores[wrong]
             sides = np.where(rank > cuts, 1.0, -1.0)
-            steps = sides * ((scores[:, None] - B[members]) * sides <= 0)
-            W[members] += np.outer(steps.sum(axis=1), x)
-            B[members] -= steps
+            steps = sides * ((scores[:, None] - B[changed]) * sides <= 0)
+            W[changed] += np.outer(steps.sum(axis=1), x)
+            B[changed] -= steps
         w, b = W.mean(axis=0), B.mean(axis=0)
         return lambda X: (X @ w >= b[:, None]).sum(axis=0)
 
@@ -93,7 +94,10 @@ RACE = Race(
         Target("OAPRank", over="OAPRank two threads", at_least=1.8),
     ),
     growth=(
-        Growth("m", (12_500, 25_000, 50_000, 100_000)),
-        Growth("d", (10, 30, 100, 300), fixed={"m": 25_000}),
+        Growth("m", (10_000, 100_000, 1_000_000, 10_000_000), fixed={"d": 10}),
+        Growth("d", (10, 30, 100, 300, 1_000), fixed={"m": 10_000}),
+        Growth("k", (2, 5, 10, 20, 50), fixed={"m": 10_000}),
+        Growth("members", (10, 30, 100, 300, 1_000), fixed={"m": 10_000}),
     ),
+    options={"members": 100},
 )

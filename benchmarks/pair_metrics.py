@@ -64,6 +64,29 @@ def sklearn_ndcg(s: Array, _y: Array, grades: Array) -> Callable[[], float]:
     return lambda: float(ndcg(gains, scores, ignore_ties=True))
 
 
+def _dicts(values: Array) -> dict[str, dict[str, Any]]:
+    names = [str(place) for place in range(LIST)]
+    lists = values.reshape(-1, LIST).tolist()
+    return {str(q): dict(zip(names, each, strict=True)) for q, each in enumerate(lists)}
+
+
+def ranx_ndcg(s: Array, _y: Array, grades: Array) -> Callable[[], float]:
+    """ranx's; its tables are made of dicts beforehand."""
+    evaluate = load("ranx.evaluate")
+    truth = load("ranx.Qrels")(_dicts(grades.astype(int)))
+    run = load("ranx.Run")(_dicts(s))
+    return lambda: float(evaluate(truth, run, "ndcg_burges", make_comparable=False))
+
+
+def ir_measures_ndcg(s: Array, _y: Array, grades: Array) -> Callable[[], float]:
+    """ir-measures', by pytrec_eval; its tables are dicts beforehand."""
+    gains = {grade: 2**grade - 1 for grade in range(int(grades.max()) + 1)}
+    measure = load("ir_measures.nDCG")(gains=gains)
+    judge = load("ir_measures.evaluator")([measure], _dicts(grades.astype(int)))
+    run = _dicts(s)
+    return lambda: float(judge.calc_aggregate(run)[measure])
+
+
 RACE = Race(
     data=scored,
     measure="value",
@@ -88,6 +111,8 @@ RACE = Race(
         Entrant("kendalltau, grades", kendall(graded=True), needs="scipy"),
         Entrant("kendalltau", kendall(), needs="scipy"),
         Entrant("sklearn ndcg", sklearn_ndcg, needs="scikit-learn"),
+        Entrant("ranx ndcg", ranx_ndcg, needs="ranx", rows=100_000),
+        Entrant("ir-measures ndcg", ir_measures_ndcg, needs="ir-measures", rows=100_000),
     ),
     targets=(
         Target("misranking, grades", over="np.argsort", at_most=0.6),
@@ -96,5 +121,8 @@ RACE = Race(
         Target("kendalltau", over="misranking", at_least=2),
         Target("ndcg", over="sklearn ndcg", at_most=1),
     ),
-    growth=(Growth("m", (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)),),
+    growth=(
+        Growth("m", (10_000, 100_000, 1_000_000, 10_000_000)),
+        Growth("k", (2, 5, 20, 100, 1_000), fixed={"m": 100_000}),
+    ),
 )

@@ -3,13 +3,7 @@
 MovieLens-1M and 100K are read from the folder that RANKWISE_DATA names, as
 ``ml-1m/ratings.dat`` and ``ml-100k/u.data``; the embedded films need ``rankwise[data]``.
 
-Surprise (scikit-surprise 1.1.5) is compiled against NumPy 1, and does not load beside NumPy 2. All
-entrants run in one environment with both, on Linux::
-
-    echo 'numpy<2' > constraint.txt
-    python -m venv venv
-    PIP_CONSTRAINT=constraint.txt venv/bin/pip install -e '.[data,cli]' 'numpy<2' scikit-surprise
-    RANKWISE_DATA=... venv/bin/python -m benchmarks recommend
+Surprise is an optional peer, ``pip install scikit-surprise``; version 1.1.5 loads beside NumPy 2.
 
 Each entrant has a process of its own, so that its memory is known: the peak while it learns and
 predicts, less what the process had with the data loaded. Threads are as many as OMP_NUM_THREADS
@@ -184,6 +178,7 @@ ENTRANTS: dict[str, Learn] = {
     "choice x TasteModel": choice_and_taste,
     "popularity": popularity,
     "EASE": ease,
+    "Surprise BaselineOnly": surprise("surprise.BaselineOnly", verbose=False),
     "Surprise SVD": surprise("surprise.SVD", random_state=0),
     "Surprise SVD tuned": surprise("surprise.SVD", random_state=0, **TUNED),
     "Surprise KNNBaseline": surprise("surprise.KNNBaseline", sim_options=ITEMS, verbose=False),
@@ -324,6 +319,22 @@ def show(title: str, results: dict[str, list[dict[str, Any]]]) -> None:
     console.print(table)
 
 
+def entries(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return those who predict ratings as the entrants of a race, by the seconds of all cores."""
+    found: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "seconds": float(np.mean([each["of_cores"] for each in splits])),
+            "error": float(np.mean([each["rmse"] for each in splits])),
+        }
+        for name, splits in results.items()
+        if all("rmse" in each for each in splits)
+    ]
+    known = {each["name"]: each["seconds"] for each in found}
+    reference = known.get("TasteModel")
+    return [{**each, "ratio": reference and each["seconds"] / reference} for each in found]
+
+
 def tune(data: str) -> None:
     """Choose the settings of Surprise's SVD on a tenth of what seed 8 learns from."""
     train, _ = split(data, 0.2, 8)
@@ -368,6 +379,10 @@ def main(arguments: Sequence[str]) -> int:
     title = f"{options.data}, {options.share:g} tested, mean of seeds {options.seeds}"
     show(title, results)
     sizes = {"data": options.data, "share": options.share, "seeds": options.seeds}
-    append("recommend", {"kind": "recommend", **describe(), **sizes, "entrants": results})
+    about = {"measure": "RMSE", "ours": ["TasteModel", "MPRank on 300 raters"]}
+    record = {**about, "sizes": sizes, "entrants": entries(results), "splits": results}
+    append(
+        f"recommend_{options.data}", {"kind": "race", **describe(None, "scikit-surprise"), **record}
+    )
     notes = [each.get("note", "") for found in results.values() for each in found]
     return 1 if any(note.startswith("failed") for note in notes) else 0

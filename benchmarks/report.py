@@ -48,20 +48,23 @@ def show_race(race: Race, results: Sequence[Result]) -> None:
     for result in results:
         row = result.record(reference, limit)
         name = f"{result.name}: {result.note}" if result.note else result.name
-        table.add_row(name, *(_number(row[key]) for key in columns.values()))
+        table.add_row(name, *(number(row[key]) for key in columns.values()))
     table.caption = f"x: time per example over that of {reference.name}, of {limit.name} (limit)"
     console.print(table)
 
 
-def show_targets(race: Race, results: Sequence[Result]) -> None:
-    """Print one line per target of a race."""
+def target_lines(race: Race, results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Verdict and a line for each target of a race."""
+    lines = []
     for target in race.targets:
         value, verdict = check_target(target, results)
         what = f"x {target.over}" if target.over else race.measure
-        bounds = ("at least", target.at_least), ("at most", target.at_most)
-        wanted = ", ".join(f"{word} {_number(b)}" for word, b in bounds if 0 < b < np.inf)
-        line = f"{target.entrant} {_number(value)} {what}, wanted {wanted}"
-        console.print(f"{verdict:8}", line, style="red" if verdict == "not met" else None)
+        bounds = {"at least": target.at_least, "at most": target.at_most}
+        none = {"at least": 0.0, "at most": np.inf}
+        wanted = ", ".join(f"{word} {number(b)}" for word, b in bounds.items() if b != none[word])
+        line = f"{target.entrant} {number(value)} {what}, wanted {wanted}"
+        lines.append((verdict, line))
+    return lines
 
 
 def show_growth(growth: Growth, curves: Sequence[Sequence[Result]]) -> None:
@@ -70,7 +73,7 @@ def show_growth(growth: Growth, curves: Sequence[Sequence[Result]]) -> None:
     table = _table("milliseconds", "exponent", *values, results=curves[0])
     table.title = f"growth in {growth.axis} {_spell(growth.fixed)}"
     for entry in growth_record(growth, curves):
-        cells = (_number(seconds and 1e3 * seconds) for seconds in entry["seconds"])
+        cells = (number(seconds and 1e3 * seconds) for seconds in entry["seconds"])
         slope = entry["exponent"]
         table.add_row(entry["name"], "-" if slope is None else f"{slope:.3f}", *cells)
     console.print(table)
@@ -91,11 +94,14 @@ def run_race(name: str, race: Race, *, repeats: int, sizes: Mapping[str, int]) -
     results = time_race(race, repeats=repeats, **sizes)
     console.rule(f"{name} {_spell(race.sizes(**sizes))}")
     show_race(race, results)
-    if race.sizes(**sizes) == race.sizes():
-        show_targets(race, results)
+    targets = target_lines(race, results) if race.sizes(**sizes) == race.sizes() else []
+    for verdict, line in targets:
+        console.print(f"{verdict:8}", line, style="red" if verdict == "not met" else None)
     limit, reference, *_ = results
     entrants = [result.record(reference, limit) for result in results]
-    record = {"sizes": race.sizes(**sizes), "measure": race.measure, "entrants": entrants}
+    groups = {"limit": race.limit.name, "ours": [entrant.name for entrant in race.ours]}
+    record = {"sizes": race.sizes(**sizes), "measure": race.measure, **groups, "entrants": entrants}
+    record["targets"] = targets
     append(name, {"kind": "race", **describe(race), "repeats": repeats, **record})
     return not any(result.note.startswith("failed") for result in results)
 
@@ -105,13 +111,14 @@ def run_growth(name: str, race: Race, *, repeats: int) -> None:
     for growth in race.growth:
         curves = time_growth(race, growth, repeats=repeats)
         show_growth(growth, curves)
-        record = {**asdict(growth), "entrants": growth_record(growth, curves)}
+        groups = {"limit": race.limit.name, "ours": [entrant.name for entrant in race.ours]}
+        record = {**asdict(growth), **groups, "entrants": growth_record(growth, curves)}
         append(name, {"kind": "growth", **describe(race), "repeats": repeats, **record})
 
 
-def describe(race: Race | None = None) -> dict[str, Any]:
-    """Date, machine, thread count and library versions."""
-    needed = {entrant.needs for entrant in race.entrants} if race else set()
+def describe(race: Race | None = None, *libraries: str) -> dict[str, Any]:
+    """Date, machine, thread count and the versions of a race's libraries, and of others named."""
+    needed = {*libraries, *(entrant.needs for entrant in (race.entrants if race else ()))}
     versions: dict[str, str | None] = {}
     for library in sorted({"numba", "numpy", "rankwise", "scipy"} | needed - {""}):
         try:
@@ -127,7 +134,9 @@ def describe(race: Race | None = None) -> dict[str, Any]:
     }
     threads = os.environ.get("OMP_NUM_THREADS")
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"date": date, "machine": machine, "threads": threads and int(threads)}
+    found = {"date": date, "machine": machine, "threads": threads and int(threads)}
+    note = os.environ.get("RANKWISE_RACE_NOTE")
+    return found | ({"note": note} if note else {})
 
 
 def append(name: str, record: Mapping[str, Any]) -> None:
@@ -160,7 +169,8 @@ def _spell(sizes: Mapping[str, int]) -> str:
     return f"({values})" if values else ""
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Write a number in three digits, millions as M."""
     if value is None:
         return "-"
     if value >= 1e6:

@@ -15,8 +15,11 @@ import sys
 import tempfile
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from benchmarks.report import append, describe
 
 COMMAND = [sys.executable, "-c", "from rankwise.cli import main; main()", "stream"]
 
@@ -68,9 +71,12 @@ def main(arguments: list[str]) -> int:
         write_table(folder / "table.csv", rows)
         seconds_of(folder / "few.csv", folder, pipe=False)
         write_json(folder / "table.csv", folder / "table.jsonl")
+        found: list[dict[str, Any]] = []
         for form, pipe in product(("csv", "jsonl"), (False, True)):
             path = folder / f"table.{form}"
             spent = min(seconds_of(path, folder, pipe=pipe) for _ in range(3))
             what = f"{form}, {'standard input' if pipe else 'a file'}"
+            found.append({"name": what, "rows": rows, "seconds": spent})
             print(f"{what:21} {spent:6.1f} s of processor, {rows / spent:,.0f} rows a second")
+    append("stream", {"kind": "stream", **describe(), "entrants": found})
     return 0

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from benchmarks.harness import load, progress
+from benchmarks.report import append, describe
 from rankwise.datasets import load_ordinal, read_ordinal
 from rankwise.magnitude import MPRank
 from rankwise.metrics import mean_rank_loss
@@ -59,6 +60,9 @@ ONE_PASS: dict[str, Any] = {"epochs": 1, "shuffle": False}
 MODELS: dict[str, Callable[[], Any]] = {
     MEDIAN: _rounded("sklearn.dummy.DummyRegressor", strategy="median"),
     BASE: _peer("mord.LogisticAT"),
+    "mord LogisticIT": _peer("mord.LogisticIT"),
+    "LogisticRegression": _peer("sklearn.linear_model.LogisticRegression"),
+    "HGBClassifier": _peer("sklearn.ensemble.HistGradientBoostingClassifier"),
     "HGBRegressor, rounded": _rounded("sklearn.ensemble.HistGradientBoostingRegressor"),
     "skordinal ORBoost": _peer("skordinal.classifiers.ORBoost"),
     "skordinal SVOR": _peer("skordinal.classifiers.SVOR"),
@@ -150,6 +154,7 @@ def show(title: str, results: dict[str, dict[str, Array]]) -> None:
         return np.array([results[name][model][:, column].mean() for name in names])
 
     print(f"\n{title}, relative to {base}\n")
+    record = []
     print(f"| model | {' | '.join(names)} | mean | seconds | worse than the median |")
     print(f"|---|{'---|' * (len(names) + 3)}")
     relative = {model: mean(model) / mean(base) for model in models}
@@ -162,7 +167,14 @@ def show(title: str, results: dict[str, dict[str, Array]]) -> None:
         cells = " | ".join(f"{value:.2f}" for value in relative[model])
         seconds = mean(model, 1).sum()
         said = ", ".join(worse) or "-"
+        error = float(relative[model].mean())
+        record.append({"name": model, "error": error, "seconds": float(seconds)})
         print(f"| {model} | {cells} | {relative[model].mean():.3f} | {seconds:.2f} | {said} |")
+    about = {"tables": names, "measure": f"mean distance over that of {base}"}
+    append(
+        "tables",
+        {"kind": title, **describe(None, "mord", "skordinal"), **about, "entrants": record},
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

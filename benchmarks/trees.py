@@ -39,6 +39,7 @@ Split = tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]
 Fit = Callable[[Array, Array, Array], Any]
 
 TREES: dict[str, Any] = {"max_leaf_nodes": 31}
+LIBRARIES = ("lightgbm", "xgboost-cpu")
 SETTINGS = 8
 LONG_ROWS = 100_000
 
@@ -205,7 +206,9 @@ def race(
     for entrant, values in found.items():
         mean = values.mean(axis=0).tolist()
         table.add_row(entrant, f"{mean[0]:.4f}", f"{mean[1]:.4f}", f"{seconds[entrant]:.2f}")
-        record.append({"name": entrant, "mean": mean, "seconds": seconds[entrant]})
+        ratio = seconds[entrant] / seconds[next(iter(found))]
+        about = {"name": entrant, "mean": mean, "error": mean[0], "ratio": ratio}
+        record.append({**about, "seconds": seconds[entrant]})
     console.print(table)
     table = Table("difference", "NDCG@10", "misranking", "of its CPU s")
     for mine, theirs in product(list(found)[:n_ours], list(found)[n_ours:]):
@@ -214,7 +217,10 @@ def race(
         shown = [f"{m:+.4f} ± {h:.4f}" for m, h in zip(gap.mean(axis=0), half, strict=True)]
         table.add_row(f"{mine} - {theirs}", *shown, f"{seconds[mine] / seconds[theirs]:.2f}")
     console.print(table)
-    append("trees", {"kind": name, **describe(), "entrants": record})
+    about = {"measure": "NDCG@10", "ours": list(found)[:n_ours]}
+    append(
+        f"trees_{name}", {"kind": "race", **describe(None, *LIBRARIES), **about, "entrants": record}
+    )
 
 
 def long() -> None:
@@ -335,8 +341,8 @@ def main(arguments: list[str]) -> int:
     if "tuned" in parts:
         entrants = {name: tuned(*space) for name, space in SPACES.items()}
         if has_data:
-            race("mq2008, tuned", mq2008(), entrants, 1)
-        race("generated, tuned", small(), entrants, 1)
+            race("mq2008_tuned", mq2008(), entrants, 1)
+        race("generated_tuned", small(), entrants, 1)
     if "defaults" in parts:
         defaults()
     return 0

@@ -115,6 +115,7 @@ html_sidebars = {
     "datasets": [],
     "experiments": [],
     "benchmarks": [],
+    "races": [],
     "decisions": [],
     "versions": [],
 }

@@ -151,6 +151,14 @@ def test_targets(race: Race, target: Target, expected: tuple[float | None, str])
     assert check_target(target, time_race(race, repeats=3)) == expected
 
 
+def test_a_target_of_zero_is_told(race: Race) -> None:
+    race = replace(race, targets=(Target("ours", at_most=0), Target("ours", at_least=1, at_most=4)))
+    assert report.target_lines(race, time_race(race, repeats=1)) == [
+        ("not met", "ours 3.25 error, wanted at most 0"),
+        ("met", "ours 3.25 error, wanted at least 1, at most 4"),
+    ]
+
+
 def test_a_race_that_names_what_it_lacks_is_refused(race: Race) -> None:
     with pytest.raises(ValueError, match="must name unique entrants"):
         replace(race, targets=(Target("nobody", over="ours"),))
@@ -183,6 +191,26 @@ def test_growth_runs_cheap_entrants_along_the_axis(clock: Clock, race: Race) -> 
     assert once["name"] == "once"
 
 
+def test_options_reach_every_entrant_and_may_grow(clock: Clock, race: Race) -> None:
+    def rounds_long(*_: Any, rounds: int) -> Callable[[], None]:
+        return clock.entrant("ours", 1e-3 * rounds, outcome=None).prepare()
+
+    growth = Growth("rounds", (300, 600), fixed={"m": 10})
+    each = (Entrant("ours", rounds_long), Entrant("half", rounds_long, rows=20))
+    limit = Entrant("limit", rounds_long)
+    race = replace(
+        race, limit=limit, ours=each, peers=(), targets=(), growth=(growth,), options={"rounds": 5}
+    )
+    assert race.sizes(m=8) == {"m": 8, "d": 2, "rounds": 5}
+    assert by_name(time_race(race, repeats=1))["half"].seconds == pytest.approx(5e-3)
+    assert by_name(time_race(race, repeats=1, rounds=40))["ours"].seconds == pytest.approx(0.04)
+    found = report.growth_record(growth, time_growth(race, growth, repeats=1))
+    assert [entry["name"] for entry in found] == ["limit", "ours"], "others have fewer rows"
+    assert found[1]["seconds"] == pytest.approx([0.3, 0.6])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'members'"):
+        replace(race, growth=(Growth("members", (1, 2)),))
+
+
 def test_every_run_is_one_line_of_json(
     race: Race, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +227,11 @@ def test_every_run_is_one_line_of_json(
     assert [entrant["name"] for entrant in first["entrants"]][-2:] == ["broken", "once"]
     assert first["entrants"][2]["ratio"] == (5.0 / 10) / (2.0 / 20)
     assert first["entrants"][3]["seconds"] is None
+    assert (first["limit"], first["ours"]) == ("limit", ["ours"])
+    assert first["targets"] == [], "targets are for the default sizes"
+    report.run_race("default", race, repeats=3, sizes={})
+    last = json.loads((tmp_path / "results" / "default.jsonl").read_text())
+    assert last["targets"] == [["not met", "peer 6.67 x ours, wanted at least 11"]]
     assert (second["kind"], second["values"]) == ("growth", [20, 40])
 
 
