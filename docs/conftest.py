@@ -7,7 +7,14 @@ import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
 
-collect_ignore_glob = ["conf.py", "check_hosts.py", "_build/*", "api/*", "gallery/*"]
+collect_ignore_glob = [
+    "conf.py",
+    "check_hosts.py",
+    "check_pages.py",
+    "_build/*",
+    "api/*",
+    "gallery/*",
+]
 
 
 @pytest.fixture(autouse=True)
