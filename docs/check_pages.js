@@ -35,11 +35,14 @@ look.outside = () => {
     const box = element.getBoundingClientRect();
     if (/auto|scroll|hidden|clip/.test(style.overflowX)) held.add(element);
     if (style.visibility === "hidden" || style.position === "absolute" || !box.height) continue;
-    if (box.right > limit) {
+    // text that is wider than its block is no box of its own
+    const inner = style.overflowX === "visible" && element.clientWidth ? element.scrollWidth : 0;
+    const right = Math.max(box.right, box.left + inner);
+    if (right > limit) {
       held.add(element);
       const text = element.textContent.trim().slice(0, 40);
       const name = [element.tagName.toLowerCase(), ...element.classList].join(".");
-      found.push(`${name} "${text}" reaches ${Math.round(box.right - limit)} too far`);
+      found.push(`${name} "${text}" reaches ${Math.round(right - limit)} too far`);
     }
   }
   return found;

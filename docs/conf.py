@@ -140,15 +140,10 @@ html_static_path = ["_static"]
 html_css_files = ["rankwise.css"]
 html_show_sourcelink = False
 html_show_sphinx = False
-html_sidebars = {
-    "index": [],
-    "install": [],
-    "datasets": [],
-    "experiments": [],
-    "benchmarks": [],
-    "decisions": [],
-    "versions": [],
-}
+# Pages without pages below them: a list of sections would be empty.
+ALONE = "index start install howto datasets notation coming_from others_do_better experiments"
+ALONE += " benchmarks architecture decisions versions genindex py-modindex search"
+html_sidebars = {name: [] for name in ALONE.split()}
 html_theme_options = {
     "logo": {"text": "rankwise"},
     "header_links_before_dropdown": 8,
