@@ -78,6 +78,12 @@ def broken(folder: Path) -> list[str]:
 # -- The browser ------------------------------------------------------------------------------
 
 
+def find_browser() -> str | None:
+    """Return the path of a Chromium, if there is one."""
+    found = [os.environ.get("RANKWISE_CHROMIUM"), *map(shutil.which, BROWSERS)]
+    return next(filter(None, found), None)
+
+
 class Quiet(SimpleHTTPRequestHandler):
     """Serves files without telling of each."""
 
@@ -125,6 +131,7 @@ def look(folder: Path, browser_path: str, names: list[str], shots: Path | None) 
             heard.clear()
         browser.close()
     server.shutdown()
+    server.server_close()
 
 
 def main() -> int:
@@ -140,8 +147,7 @@ def main() -> int:
         given.shots.mkdir(parents=True, exist_ok=True)
     lines = broken(given.folder)
     names = [name for name in names_of(given.folder) if given.only in name]
-    found = [os.environ.get("RANKWISE_CHROMIUM"), *map(shutil.which, BROWSERS)]
-    path = next(filter(None, found), None)
+    path = find_browser()
     if path is None:
         print("there is no Chromium: only the links were looked at", file=sys.stderr)
     else:
