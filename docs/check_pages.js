@@ -35,14 +35,14 @@ look.outside = () => {
     const box = element.getBoundingClientRect();
     if (/auto|scroll|hidden|clip/.test(style.overflowX)) held.add(element);
     if (style.visibility === "hidden" || style.position === "absolute" || !box.height) continue;
-    // text that is wider than its block is no box of its own
-    const inner = style.overflowX === "visible" && element.clientWidth ? element.scrollWidth : 0;
-    const right = Math.max(box.right, box.left + inner);
+    // text that is wider than its block has no box of its own
+    const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    const right = Math.max(box.right, text && element.clientWidth ? box.left + element.scrollWidth : 0);
     if (right > limit) {
       held.add(element);
-      const text = element.textContent.trim().slice(0, 40);
+      const words = element.textContent.trim().replace(/\s+/g, " ").slice(0, 40);
       const name = [element.tagName.toLowerCase(), ...element.classList].join(".");
-      found.push(`${name} "${text}" reaches ${Math.round(right - limit)} too far`);
+      found.push(`${name} "${words}" reaches ${Math.round(right - limit)} too far`);
     }
   }
   return found;
