@@ -57,9 +57,10 @@ charts: $(VENV)/stamp-bench  ## Draw docs/races.md from the newest results of th
 experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
 	$(BIN)/rankwise experiment all --full --out reports
 
-docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors, and so is a request to another host.
+docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors, and each page is looked at.
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python docs/check_hosts.py docs/_build/html
+	$(BIN)/python docs/check_pages.py docs/_build/html
 
 clean:  ## Remove what the other targets made, compiled loops included.
 	rm -rf $(VENV) build dist demo reports docs/_build docs/gallery docs/api .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,8 +1,8 @@
 """Other versions of Python and of the dependencies: ``nox -s oldest newest``, ``nox --list``.
 
 Each session builds the wheel, installs it into an environment of its own, and runs the examples of
-the README and a model of each kind (tests/release/smoke.py). ``nox -s tests-3.12`` runs all but the
-slow tests there, which takes as long as ``make test``.
+the README and of the start page, and a model of each kind (tests/release/smoke.py).
+``nox -s tests-3.12`` runs all but the slow tests there, which takes as long as ``make test``.
 """
 
 import shutil
@@ -17,7 +17,8 @@ nox.options.error_on_missing_interpreters = False
 
 ROOT = Path(__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = ("README.md", "docs/install.md")
+PAGES = ("README.md", "docs/install.md", "docs/start.md")
+EXTRAS = ("cli", "data")  # what the command and the start page need
 
 
 def wheel(session: nox.Session) -> str:
@@ -39,16 +40,19 @@ def smoke(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def oldest(session: nox.Session) -> None:
     """The oldest Python with exactly the least versions that pyproject.toml allows."""
-    requirements = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["cli"]
+    requirements = list(PROJECT["dependencies"])
+    for extra in EXTRAS:
+        requirements += PROJECT["optional-dependencies"][extra]
     exactly = [requirement.replace(">=", "==") + ".*" for requirement in requirements]
-    session.install(wheel(session) + "[cli]", *exactly)
+    session.install(f"{wheel(session)}[{','.join(EXTRAS)}]", *exactly)
     smoke(session)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def newest(session: nox.Session) -> None:
     """Each Python with the newest versions."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", wheel(session) + "[cli]")
+    wanted = f"{wheel(session)}[{','.join(EXTRAS)}]"
+    session.install("--upgrade", "--upgrade-strategy", "eager", wanted)
     smoke(session)
 
 

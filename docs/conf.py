@@ -12,6 +12,8 @@ import shutil
 from importlib import metadata
 from pathlib import Path
 
+from PIL import Image, ImageOps
+from sphinx.addnodes import tabular_col_spec
 from sphinx.util import logging
 
 import rankwise
@@ -100,25 +102,48 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "within_subsection_order": "FileNameSortKey",
 }
+# A thumbnail shows one panel where all of them would be too small to read: left, top, right and
+# bottom as shares of the picture.
+PANELS = {
+    "aggregation": (0.48, 0, 1, 1),
+    "ask_a_model": (0, 0, 0.52, 1),
+    "clicks": (0, 0, 0.525, 1),
+    "ellipses": (0, 0, 0.355, 1),
+    "only_the_top": (0.515, 0, 1, 1),
+    "projection": (0, 0.67, 1, 1),
+    "trees_or_stumps": (0.52, 0, 1, 1),
+    "watch_tonight": (0, 0, 0.51, 1),
+    "which_method": (0.57, 0, 1, 1),
+}
+
+
+def cut_thumbnails(app):
+    """Make the thumbnails of pictures with several panels from one of them."""
+    if not app.config.sphinx_gallery_conf["plot_gallery"]:
+        return
+    images = Path(app.srcdir) / "gallery" / "images"
+    for name, shares in PANELS.items():
+        with Image.open(images / f"sphx_glr_plot_{name}_001.png") as picture:
+            sizes = picture.width, picture.height, picture.width, picture.height
+            panel = picture.crop([round(a * b) for a, b in zip(shares, sizes, strict=True)])
+        panel = ImageOps.pad(panel.convert("RGB"), (400, 280), color="white")
+        panel.save(images / "thumb" / f"sphx_glr_plot_{name}_thumb.png")
+
 
 # -- HTML -------------------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"rankwise {release}"
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["rankwise.css"]
 html_show_sourcelink = False
 html_show_sphinx = False
-html_sidebars = {
-    "index": [],
-    "install": [],
-    "datasets": [],
-    "experiments": [],
-    "benchmarks": [],
-    "races": [],
-    "decisions": [],
-    "versions": [],
-}
+# Pages without pages below them: a list of sections would be empty.
+ALONE = "index start install howto datasets notation coming_from others_do_better experiments"
+ALONE += " benchmarks races architecture decisions versions genindex py-modindex search"
+html_sidebars = {name: [] for name in ALONE.split()}
 html_theme_options = {
     "logo": {"text": "rankwise"},
     "header_links_before_dropdown": 8,
@@ -148,6 +173,13 @@ def close_blocks(_app, _docname, source):
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
 
 
+def keep_places(_app, doctree):
+    """Give a module's place, which falls on a node that HTML leaves out, to its section."""
+    for node in doctree.findall(tabular_col_spec):
+        node.parent["ids"] += node["ids"]
+        node["ids"] = []
+
+
 def copy_mathjax(app, exception):
     """Put MathJax beside the other scripts."""
     if exception is None and app.builder.format == "html":
@@ -160,4 +192,7 @@ def setup(app):
     """Connect the hooks above."""
     app.connect("build-finished", copy_mathjax)
     app.connect("builder-inited", check_reference)
+    if "sphinx_gallery.gen_gallery" in app.config.extensions:
+        app.connect("builder-inited", cut_thumbnails, priority=900)  # once pictures are there
+    app.connect("doctree-read", keep_places)
     app.connect("source-read", close_blocks)

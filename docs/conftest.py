@@ -11,6 +11,7 @@ collect_ignore_glob = [
     "conf.py",
     "check_hosts.py",
     "draw_service.py",
+    "check_pages.py",
     "_build/*",
     "api/*",
     "gallery/*",

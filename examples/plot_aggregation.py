@@ -1,6 +1,6 @@
 """
-One order from many
-===================
+How do I make one ranking out of many?
+======================================
 
 Majorities may go round in circles, and then every order contradicts some of them. Kemeny's order
 contradicts the fewest votes. Here are the majorities of an election in that order, beside what

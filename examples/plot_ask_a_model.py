@@ -1,6 +1,6 @@
 """
-Rank texts with a language model
-================================
+How do I rank texts with a language model?
+==========================================
 
 A language model can say which of two texts is better. It is slow, it costs money, it errs, and it
 has a taste for the text that it reads first. How many questions does a good order of 100 texts

@@ -1,6 +1,6 @@
 """
-Which pairs to learn from clicks
-================================
+Which pairs can I learn from clicks?
+====================================
 
 People click what is good, and what stands high. Five ways to learn from clicks are compared by how
 many pairs of new items they put in the right order. The pages were ordered by a ranker that knows a

@@ -1,6 +1,6 @@
 """
-Who is best, and how sure
-=========================
+Who is best, and how sure is that?
+==================================
 
 Twelve players meet at random, four judges decide, and one of the judges tosses a coin. Bradley and
 Terry's model says how strong each player is, which places are sure, and who tosses.

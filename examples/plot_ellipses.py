@@ -1,6 +1,6 @@
 """
-Ranking, classification and regression of five ellipses
-=======================================================
+Ranking, classification or regression of grades?
+================================================
 
 The illustration of K. Crammer's slides: five concentric ellipses, ranked from the centre outwards,
 and 50 points to learn them from. Three models learn with the same quadratic features, and each

@@ -1,6 +1,6 @@
 """
-What each feature adds to the score
-===================================
+What does each feature add to the score?
+========================================
 
 RankBoost learns a sum of steps, so its score can be drawn feature by feature. Here the truth is a
 line, a wave, a bump and a feature whose absence speaks for the item.

@@ -1,6 +1,6 @@
 """
-Choosing C without a refit
-==========================
+Does the error that chooses C tell the truth?
+=============================================
 
 The leave-pair-out error of MPRank for many values of C comes from one eigendecomposition. Beside
 the error on new rows and on the training rows, it shows where the model begins to learn the noise.

@@ -1,6 +1,6 @@
 """
-A new person's first ten ratings
-================================
+How many ratings does a new person need?
+========================================
 
 Somebody new rates a few films and wants a ranking now. What everyone else's ratings teach about the
 films is learned once; a new person needs no training, only the solution of a small ridge. How good

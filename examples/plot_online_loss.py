@@ -1,6 +1,6 @@
 """
-Online loss of several models
-=============================
+Which model learns a stream with the fewest errors?
+===================================================
 
 Five models read the same ten streams, one row at a time. Each guesses the rank of a row, is told
 the right one, learns, and goes on. The curves show how many ranks a guess has been off on average

@@ -1,6 +1,6 @@
 """
-What a model has learned, on one line
-=====================================
+What has an ordinal model learned?
+==================================
 
 PRank projects every row on one line and cuts the line by thresholds. The picture below shows 500
 rows that the model has never seen, after 30, 300 and 5,000 rounds of learning. A lane holds the

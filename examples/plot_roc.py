@@ -1,6 +1,6 @@
 """
-How sure is an AUC
-==================
+Is one model really better than the other?
+==========================================
 
 Two models, 600 rows to compare them on. Each curve has a band that holds the whole true curve with
 95 % confidence, whatever the distribution of the scores. The interval of the AUC, in the legend, is

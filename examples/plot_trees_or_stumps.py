@@ -40,4 +40,4 @@ for ax, (name, truth) in zip(axes, truths.items(), strict=True):
         ax.plot(np.arange(len(losses)) * 5 + 1, losses, label=label)
     ax.set(title=name, xlabel="rounds", ylim=(0, 0.55))
 axes[0].set_ylabel("misranked pairs of new rows")
-axes[0].legend()
+axes[1].legend()

@@ -1,6 +1,6 @@
 """
-One update of PRank
-===================
+How does PRank learn from a mistake?
+====================================
 
 A row of rank 4 is projected into the place of rank 2. The two thresholds between the guess and the
 truth each move down by 1, and the direction turns so that the score moves up. The other thresholds

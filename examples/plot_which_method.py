@@ -1,6 +1,6 @@
 """
-Which method when
-=================
+Which variant of PRank should I take?
+=====================================
 
 Three experiments that decide between the last iterate of PRank, its average, its voters, other
 steps and many members. They run here with five streams of each kind; ``rankwise experiment`` runs

@@ -431,6 +431,8 @@ def test_tables_of_contests(samples, write):
     assert (data.outcome, data.skipped_rows) == ([1.0], 4)
     with pytest.raises(ValueError, match="three columns"):
         read_contests(path, first="u", second="u", outcome="w")
+    with pytest.raises(ValueError, match="winners and losers needs a third column that is 1"):
+        read_contests(write("z.csv", "winner,loser\na,b\n"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """A look at an installed rankwise, without pytest: ``python tests/release/smoke.py README.md ...``.
 
-Runs the examples of the pages that are named, learns with a model of each kind of evidence, and
-saves and loads it. Needs the package alone, no extra and no clone. Ends with status 1 if anything
-is wrong.
+Runs the examples of the pages that are named, in a scratch folder, learns with a model of each kind
+of evidence, and saves and loads it. Needs the package alone, no clone, and no extra but what the
+pages use. Ends with status 1 if anything is wrong.
 """
 
+import contextlib
 import doctest
 import sys
 import tempfile
@@ -20,7 +21,7 @@ def run_pages(paths):
     count = 0
     for path in paths:
         failed, tried = doctest.testfile(
-            str(Path(path).resolve()), module_relative=False, optionflags=flags
+            str(path), module_relative=False, optionflags=flags, encoding="utf-8"
         )
         if failed or not tried:
             sys.exit(f"{path}: {failed} of {tried} examples failed")
@@ -67,7 +68,9 @@ def main():
     warnings.simplefilter("error")
     import rankwise
 
-    examples = run_pages(sys.argv[1:])
+    paths = [Path(path).resolve() for path in sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        examples = run_pages(paths)
     models = learn()
     if "pytest" in sys.modules:
         sys.exit("pytest was imported: an installed package must not need it")

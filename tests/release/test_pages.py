@@ -1,4 +1,4 @@
-"""The pages ask no other host for anything."""
+"""The pages ask no other host for anything, lead somewhere, and can be read on any screen."""
 
 import importlib.util
 import shutil
@@ -13,12 +13,21 @@ ROOT = Path(__file__).parents[2]
 PAGES = ["user_guide/support_vectors.md", "theory/pairs.md"]
 
 
-@pytest.fixture
-def check_hosts():
-    spec = importlib.util.spec_from_file_location("check_hosts", ROOT / "docs" / "check_hosts.py")
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def check_hosts():
+    return load("check_hosts")
+
+
+@pytest.fixture
+def check_pages():
+    return load("check_pages")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +62,61 @@ def test_what_is_loaded_from_another_host_is_found(check_hosts, tmp_path, name, 
         assert len(lines) == 1
     else:
         assert lines == [f"{name}: {one}" for one in found]
+
+
+def test_links_that_lead_nowhere_are_found(check_pages, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "a.png").write_bytes(b"")
+    (tmp_path / "in" / "b.html").write_text('<h1 id="here">b</h1> <a href="../index.html#x">x</a>')
+    good = ["in/b.html", "in/b.html#here", "#top", "#", "a.png", "https://else.example", "mailto:a"]
+    nowhere = "place on its page"
+    bad = {"c.html": "page", "in/b.html#there": nowhere, "#there": nowhere, "b.html": "page"}
+    links = "".join(f'<a href="{link}">there</a>' for link in [*good, *bad])
+    (tmp_path / "index.html").write_text(links)
+    found = ["in/b.html: ../index.html#x leads to no place on its page"]
+    found += [f"index.html: {link} leads to no {what}" for link, what in bad.items()]
+    assert check_pages.broken(tmp_path) == found
+
+
+READABLE = """<!doctype html><html lang="en"><title>t</title>
+<style>
+  html[data-theme="dark"] body { background: #111; color: #eee; }
+  .scrolls { overflow-x: auto; } .wide { width: 900px; }
+</style>
+<body><div class="bd-article-container"><p>words</p>
+<div class="scrolls"><pre class="wide">far</pre></div>
+<img src="data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==">
+{}</div></body></html>"""
+
+
+@pytest.mark.slow
+def test_faults_of_a_page_are_seen_in_a_browser(check_pages, tmp_path):
+    pytest.importorskip("playwright")
+    path = check_pages.find_browser()
+    if path is None:
+        pytest.skip("there is no Chromium: install it, or name it by RANKWISE_CHROMIUM")
+    pages = {
+        "good": ("", []),
+        "image": ('<img src="none.png">', ["no image at none.png"]),
+        "wide": (
+            '<table class="wide"><tr><td>cell</table>',
+            ["phone: table.wide"],
+        ),
+        "word": (f"<h2>{'long' * 30}</h2>", ["phone: h2"]),
+        "dark": ('<p style="color: #222">ink</p>', ["phone, dark: contrast 1.2", "wide, dark: "]),
+        "pale": ('<p style="color: #bbb">ink</p>', ["phone, light: contrast 1.9", "wide, light: "]),
+        "host": ('<img src="http://127.0.0.2:9/a.png">', ["request to http://127.0.0.2:9/a.png"]),
+        "script": ("<script>nothing.there</script>", ["error of a script: nothing is not"]),
+    }
+    for name, (text, _) in pages.items():
+        (tmp_path / f"{name}.html").write_text(READABLE.replace("{}", text))
+    (tmp_path / "favicon.ico").write_bytes(b"")
+    seen = list(check_pages.look(tmp_path, path, [f"{name}.html" for name in pages], None))
+    for name, (_, expected) in pages.items():
+        said = [line.removeprefix(f"{name}.html: ") for line in seen if line.startswith(name)]
+        assert bool(said) == bool(expected), said
+        for start in expected:
+            assert any(line.startswith(start) for line in said), (name, start, said)
 
 
 @pytest.mark.slow

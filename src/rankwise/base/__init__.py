@@ -11,6 +11,7 @@ from rankwise.base._checks import bad_row as bad_row
 from rankwise.base._checks import check_ranked as check_ranked
 from rankwise.base._checks import check_rows as check_rows
 from rankwise.base._checks import unchanged_on_error as unchanged_on_error
+from rankwise.base._explained import explained as explained
 from rankwise.base._online import OnlineMixin
 from rankwise.base._online import RowSource as RowSource
 from rankwise.base._online import State as State

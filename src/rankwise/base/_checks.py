@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from rankwise.base._explained import IMPUTE, explained
 from rankwise.engine._sklearn import check_sample_weight
 from rankwise.engine.inputs import as_floats, ratings_of, refuse_masked, rows_of
 from rankwise.engine.queries import encode_queries
@@ -55,7 +56,7 @@ def check_rows(
     ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
     """
     # scikit-learn adds the numbers to see whether all are finite.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with explained(X), np.errstate(over="ignore", invalid="ignore"):
         return validate_data(
             estimator,
             rows_of(X),
@@ -73,8 +74,7 @@ def bad_row(X: Any, row: int) -> ValueError:
     for name, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
         if found.any():
             return ValueError(
-                f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): "
-                "drop the row or impute it, for example with sklearn.impute.SimpleImputer"
+                f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): {IMPUTE}"
             )
     return ValueError(f"the score of row {row} of X is {TOO_LARGE}")
 
@@ -125,7 +125,7 @@ def check_ranked(
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
     given = None if sample_weight is None else as_floats(sample_weight, "sample_weight")
     refuse_masked(y, "y")
-    with np.errstate(over="ignore", invalid="ignore"):
+    with explained(X, y), np.errstate(over="ignore", invalid="ignore"):
         rows, ratings = validate_data(
             estimator,
             rows_of(X),
@@ -137,7 +137,7 @@ def check_ranked(
             y_numeric=True,
             reset=reset,
         )
-    ratings = np.ascontiguousarray(as_floats(ratings, "y"))
+        ratings = np.ascontiguousarray(as_floats(ratings, "y"))
     if given is not None and given.ndim == 0:
         given = np.full(len(ratings), float(given))
     weight = check_sample_weight(given, rows, dtype=np.float64)

@@ -80,7 +80,10 @@ def read_contests(
     encoding = text_encoding(source, None)
     names = [name.strip('"') for name in head.decode(encoding).split(",")]
     if not 3 <= len(names) <= MAX_COLUMNS or len(set(names)) < len(names):
-        raise ValueError(f"{bad.label}:1: {str(names)[:60]} is no header of three or more names")
+        raise ValueError(
+            f"{bad.label}:1: {str(names)[:60]} is no header of three or more names, of the two "
+            "items and who won; a table of winners and losers needs a third column that is 1"
+        )
     chosen = _choose(names, wanted, bad.label)
     layout = Layout([Column(name, TEXT) for name in names], b",", DOUBLED, head.replace(b'"', b""))
     table, lines = read_table(source, layout, bad, encoding=encoding)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import RegressorTags, Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rankwise.base import TOO_LARGE, Ranking, unchanged_on_error, warn_without_qid
+from rankwise.base import TOO_LARGE, Ranking, explained, unchanged_on_error, warn_without_qid
 from rankwise.engine._sklearn import HasMethods, Interval, StrOptions
 from rankwise.engine.arguments import as_array, check_word
 from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
@@ -158,10 +158,11 @@ class PreferenceRanker(BaseEstimator):
         """
         self._validate_params()
         refuse_masked(y, "y")
-        rows, grades = validate_data(
-            self, rows_of(X), ratings_of(y, "y"), accept_sparse="csr", y_numeric=True,
-            dtype=[np.float64, np.float32], ensure_min_samples=2,
-        )  # fmt: skip
+        with explained(X, y):
+            rows, grades = validate_data(
+                self, rows_of(X), ratings_of(y, "y"), accept_sparse="csr", y_numeric=True,
+                dtype=[np.float64, np.float32], ensure_min_samples=2,
+            )  # fmt: skip
         codes, n_queries = encode_queries(qid, len(grades))
         random = check_random_state(self.random_state)
         worse, better, total = sample_pairs(
