@@ -148,8 +148,14 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         (
             "ordinal",
             "PRank",
-            [{}, *({"vote": vote} for vote in (None, "voted")), {"update": "pa"}]
-            + [{"kernel": kernel} for kernel in ("rbf", "poly")],
+            [
+                {},
+                {"vote": None},
+                {"vote": "voted"},
+                {"update": "pa"},
+                {"kernel": "rbf"},
+                {"kernel": "poly"},
+            ],
         ),
         ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}, {"update": "pa"}]),
         ("ordinal", "WidrowHoff", [{}]),

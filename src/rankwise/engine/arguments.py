@@ -77,7 +77,7 @@ def check_level(value: Any) -> float:
     ValueError
         If it is not.
     """
-    if not (isinstance(value, Real) and 0 < value < 1):
+    if not (is_finite_number(value) and 0 < float(value) < 1):
         raise ValueError(f"level={shortened(value)} must lie between 0 and 1, such as 0.95")
     return float(value)
 

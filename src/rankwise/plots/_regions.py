@@ -90,7 +90,7 @@ class DecisionRegionDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike,
         *,
         grid_resolution: int = 200,
