@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks.clusters import PEERS, cluster, fit_peer, misranked
 from benchmarks.harness import load
 from benchmarks.parquet_rows import draw
 from benchmarks.report import append, console, describe
@@ -29,23 +29,6 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 # Of a simulated cluster: bytes a second that its driver can send and take.
 NETWORK = 1.25e9
-
-
-@contextmanager
-def cluster(workers: int) -> Iterator[Any]:
-    """A cluster of processes on this machine."""
-    distributed = import_module("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            memory_limit=0,
-            silence_logs=50,
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
 
 
 def make(rows: int, client: Any) -> tuple[Any, Any, Any]:
@@ -95,39 +78,14 @@ def ours(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
 
 def peer(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
     """Fit a ranker of LightGBM or XGBoost, on rows of sorted queries of 100, as both ask for."""
-    array = import_module("dask.array")
-    X, y, _ = rows
-    sizes = X.chunks[0]
     begin = perf_counter()
-    if name == "LightGBM":
-        groups = array.from_array(
-            np.full(sum(sizes) // 100, 100), chunks=(tuple(size // 100 for size in sizes),)
-        )
-        model = load("lightgbm.DaskLGBMRanker")(n_estimators=100, verbose=-1, client=client)
-        model.fit(X, y, group=groups)
-        model = model.to_local()
-    else:
-        qid = array.from_array(np.arange(sum(sizes)) // 100, chunks=(sizes,))
-        model = load("xgboost.dask.DaskXGBRanker")(
-            n_estimators=100,
-            tree_method="hist",
-            objective="rank:pairwise",
-            allow_group_split=True,
-        )
-        model.client = client
-        model.fit(X, y, qid=qid)
-        model = model.get_booster()
-    seconds = perf_counter() - begin
-    return {"seconds": seconds, "wrong": _misranked(model)}
+    model = fit_peer(name, rows[0], rows[1], client)
+    return {"seconds": perf_counter() - begin, "wrong": _misranked(model)}
 
 
 def _misranked(model: Any) -> float:
     X, y, _ = draw(100_000, 10**6)
-    if type(model).__name__ == "Booster":
-        scores = model.predict(load("xgboost.DMatrix")(X))
-    else:
-        scores = model.project(X) if hasattr(model, "project") else model.predict(X)
-    return load("rankwise.metrics.pairwise_misranking_loss")(y, scores)
+    return misranked(model, X, y)
 
 
 def simulate(measured: dict[str, Any], rows: int, workers: int) -> float:
@@ -159,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
         with cluster(workers) as client:
             for rows in options.rows or [500_000, 1_000_000]:
                 data = make(rows, client)
-                names = [*MODELS, *(("LightGBM", "XGBoost") if options.peers else ())]
+                names = [*MODELS, *(PEERS if options.peers else ())]
                 for name in names:
                     about = {"name": name, "rows": rows, "workers": workers}
                     try:

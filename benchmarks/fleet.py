@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.distributed import cluster
+from benchmarks.clusters import cluster
 from benchmarks.harness import load
 from benchmarks.report import append, console, describe
 
