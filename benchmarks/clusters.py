@@ -82,10 +82,11 @@ class Watched(NamedTuple):
 
 
 def watch(command: Sequence[str], limit: int, seconds: float) -> Watched:
-    """Run a command; end it and its children past some bytes in all, or past some seconds.
+    """Run a command; end it and its children past some bytes, or some seconds of processor, in all.
 
-    Bytes are looked at four times a second, each page counted once however many processes share it,
-    those of mapped files included.
+    They are looked at four times a second. A page of memory is counted once however many processes
+    share it, those of mapped files included. Seconds of processor, since the machine may have
+    other work.
     """
     begin, peak, failure = perf_counter(), 0, ""
     process = subprocess.Popen(
@@ -93,10 +94,11 @@ def watch(command: Sequence[str], limit: int, seconds: float) -> Watched:
     )
     try:
         while process.poll() is None and not failure:
-            peak = max(peak, _bytes_of(process.pid))
+            held, computed = _use_of(process.pid)
+            peak = max(peak, held)
             if peak > limit:
                 failure = f"not within {limit / 1e9:g} GB"
-            elif perf_counter() - begin > seconds:
+            elif computed > seconds:
                 failure = f"not within {seconds / 60:g} minutes"
             sleep(0.25)
     finally:
@@ -109,13 +111,14 @@ def watch(command: Sequence[str], limit: int, seconds: float) -> Watched:
     return Watched(said, failure, perf_counter() - begin, peak)
 
 
-def _bytes_of(pid: int) -> int:
-    """Return the proportional bytes of a process and all its children."""
+def _use_of(pid: int) -> tuple[int, float]:
+    """Return the proportional bytes and the processor seconds of a process and its children."""
     psutil = import_module("psutil")
-    total = 0
+    held, computed = 0, 0.0
     with suppress(psutil.Error):
         first = psutil.Process(pid)
         for each in [first, *first.children(recursive=True)]:
             with suppress(psutil.Error):
-                total += each.memory_full_info().pss
-    return total
+                held += each.memory_full_info().pss
+                computed += sum(each.cpu_times()[:2])
+    return held, computed

@@ -62,14 +62,19 @@ def ours(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
     X, y, _ = rows
     warm = parts_of(X[: 2 * PART_ROWS], y[: 2 * PART_ROWS], client=client)
     fit(load(kind)(**parameters), warm)  # compiles
+    warm.close()
     parts = parts_of(X, y, client=client)
+    task = task_seconds(parts_of(X, y, client=client))
     begin = perf_counter()
     model = fit(load(kind)(**parameters), parts)
     seconds, moved = perf_counter() - begin, parts.traffic
+    parts.close()
     return {
         "seconds": seconds,
         "waiting": moved.seconds,
         "passes": moved.passes,
+        "parts": parts.n_parts,
+        "task": task,
         "sent": moved.sent,
         "back": moved.back,
         "wrong": _misranked(model),
@@ -88,22 +93,40 @@ def _misranked(model: Any) -> float:
     return misranked(model, X, y)
 
 
-def simulate(measured: dict[str, Any], rows: int, workers: int) -> float:
-    """Return seconds by the costs measured on one worker: what parts do, the driver, the network.
+def task_seconds(parts: Any) -> float:
+    """Return what an empty task costs on this cluster, its share of a pass that does nothing."""
+    parts.look()
+    times = []
+    for _ in range(3):
+        begin = perf_counter()
+        parts.map(nothing)
+        times.append(perf_counter() - begin)
+    return min(times) / parts.n_parts
 
-    Work of parts is shared; the driver's own and its bytes are not. Members of OAPRank come by
-    four, so that more than 25 workers have nothing to do; RankSVM sorts up to 2^30 rows.
+
+def nothing(block: Any) -> None:
+    """Do nothing with a part."""
+
+
+def simulate(measured: dict[str, Any], rows: int, workers: int) -> float:
+    """Return seconds by the costs measured on one worker.
+
+    There are two parts a worker. Work on rows is shared by the workers; the scheduler hands out
+    the tasks of a pass one by one, and all bytes cross one link. Members of OAPRank come by four,
+    so that more than 25 workers have nothing to do. What RankSVM moves and its driver sorts grows
+    with the rows, of which it takes up to 2^30.
     """
-    if measured["name"] == "RankSVM" and rows >= 2**30:
+    ranksvm = measured["name"] == "RankSVM"
+    if ranksvm and rows >= 2**30:
         return np.nan
-    if measured["name"] == "OAPRank(100)":
-        workers = min(workers, 25)
-    times = rows / measured["rows"]
-    driver = measured["seconds"] - measured["waiting"]
-    grows = 1.0 if measured["name"] == "RankSVM" else 0.0  # what comes back has an entry a row
-    moved = (measured["sent"] + measured["back"]) * (times if grows else 1.0)
-    own = driver * (times if grows else 1.0)
-    return measured["waiting"] * times / workers + own + moved / NETWORK
+    useful = min(workers, 25) if measured["name"] == "OAPRank(100)" else workers
+    times, parts = rows / measured["rows"], 2 * workers
+    tasks = measured["passes"] * measured["task"]  # of one part
+    work = max(measured["waiting"] - tasks * measured["parts"], 0.0)
+    own = measured["seconds"] - measured["waiting"]
+    moved = measured["sent"] + measured["back"]
+    moved *= times if ranksvm else parts / measured["parts"]
+    return work * times / useful + tasks * parts + own * (times if ranksvm else 1) + moved / NETWORK
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -111,6 +134,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks distributed")
     parser.add_argument("--rows", type=int, action="append", default=[])
     parser.add_argument("--peers", action="store_true", help="LightGBM and XGBoost, too")
+    parser.add_argument("--model", action="append", choices=[*MODELS, *PEERS], default=[])
     options = parser.parse_args(arguments)
     results: list[dict[str, Any]] = []
     for workers in (1, 2):
@@ -118,7 +142,7 @@ def main(arguments: Sequence[str]) -> int:
             for rows in options.rows or [500_000, 1_000_000]:
                 data = make(rows, client)
                 names = [*MODELS, *(PEERS if options.peers else ())]
-                for name in names:
+                for name in options.model or names:
                     about = {"name": name, "rows": rows, "workers": workers}
                     try:
                         run = ours if name in MODELS else peer
@@ -142,11 +166,12 @@ def main(arguments: Sequence[str]) -> int:
     console.print(table)
     simulated = Table("model", "rows", *(f"{n} workers" for n in (10, 100, 1000)))
     simulated.title = (
-        f"SIMULATED seconds: costs measured on one worker here, a network of {NETWORK / 1e9:g} GB/s"
+        "SIMULATED seconds: costs measured on one worker here, two parts a worker, a network of "
+        f"{NETWORK / 1e9:g} GB/s"
     )
     largest = max((each["rows"] for each in results), default=0)
     for each in results:
-        if each["rows"] == largest and each["workers"] == 1 and each["name"] in MODELS:
+        if each["rows"] == largest and each["workers"] == 1 and "parts" in each:
             for rows in (10**8, 10**9, 10**10):
                 cells = (f"{simulate(each, rows, n):,.0f}" for n in (10, 100, 1000))
                 simulated.add_row(each["name"], f"{rows:.0e}", *cells)

@@ -125,7 +125,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks parquet_rows")
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--limit", type=float, default=4.0, help="GB of memory of each fit")
-    parser.add_argument("--seconds", type=float, default=300.0, help="what each may take")
+    parser.add_argument(
+        "--seconds", type=float, default=300.0, help="of processor that each may take"
+    )
+    parser.add_argument("--folder", type=Path, help="rows that are there, or are to be kept there")
     parser.add_argument("--peers", action="store_true", help="LightGBM and XGBoost, too")
     parser.add_argument("--model", action="append", choices=[*MODELS, *BESIDE], default=[])
     options = parser.parse_args(arguments)
@@ -135,13 +138,15 @@ def main(arguments: Sequence[str]) -> int:
     size = 4 * FEATURES * options.rows
     names = options.model or [*MODELS, *(BESIDE if options.peers else ())]
     results = []
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
         if (free := shutil.disk_usage(folder).free) < 1.5 * size:
             parser.error(f"--rows {options.rows}: only {free / GB:.1f} GB of disk are free")
-        console.print(f"writing {options.rows:,} x {FEATURES} rows, {size / GB:.1f} GB")
-        write_rows(Path(folder), options.rows)
+        if sum(_group_sizes(folder)) != options.rows:
+            console.print(f"writing {options.rows:,} x {FEATURES} rows, {size / GB:.1f} GB")
+            write_rows(folder, options.rows)
         for name in names:
-            command = [sys.executable, "-m", "benchmarks.parquet_rows", folder, name]
+            command = [sys.executable, "-m", "benchmarks.parquet_rows", str(folder), name]
             done = watch([*command, f"{options.limit}GB"], int(options.limit * GB), options.seconds)
             found = {"name": name, "peak": done.peak}
             if done.failure:

@@ -96,9 +96,11 @@ class Loaded(NamedTuple):
     seen: Seen
 
 
-def load_block(part: int, raw: Raw, transformers: Sequence[Any]) -> Loaded:
+def load_block(
+    part: int, raw: Raw, transformers: Sequence[Any], *, check: bool | str = True
+) -> Loaded:
     """Read, check and transform a part, to keep it."""
-    block, seen = read_block(part, raw, check=True)
+    block, seen = read_block(part, raw, check=check)
     return Loaded(transformed(block, transformers), seen)
 
 

@@ -263,6 +263,8 @@ class MachineParts(Parts):
                     )
                 ahead = reader.submit(next, parts, None)
                 kept = [_load(values.values[part]) for values in along]
+                if part:
+                    self.say(f"pass {self.traffic.passes} over {self.n_parts} parts, {part} done")
                 yield part, raw, [*kept, *(values[part] for values in each)]
 
     def _map(self, leaf: _Leaf, each: Sequence[Sequence[Any]], along: Sequence[Kept]) -> list[Any]:

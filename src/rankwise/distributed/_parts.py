@@ -110,6 +110,8 @@ class Parts(ABC):
     kinds: dict[str, str]
     # A learner that takes NaN as a missing value says so before the first pass.
     missing = False
+    # Told in a sentence how far the fit is.
+    progress: Callable[[str], object] | None = None
 
     def __init__(self, n_parts: int, given: Raw) -> None:
         self.n_parts = n_parts
@@ -225,6 +227,11 @@ class Parts(ABC):
         if not self._checked:
             self.map(_nothing)
 
+    def say(self, what: str) -> None:
+        """Tell whoever wants to know how far the fit is."""
+        if self.progress is not None:
+            self.progress(what)
+
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Cut an array that has an entry for each row, in the order of the parts."""
         edges = np.concatenate([[0], np.cumsum(self.rows)]).tolist()
@@ -281,6 +288,7 @@ class Parts(ABC):
 
     def _count(self, each: Iterable[Any], shared: Any, times: int) -> None:
         self.traffic.passes += 1
+        self.say(f"pass {self.traffic.passes} over {self.n_parts} parts")
         self.traffic.sent += weigh(list(each)) + times * weigh(shared)
 
     def _note(self, seen: Sequence[Seen]) -> None:

@@ -1,6 +1,6 @@
 """RankBoost: a score that is a sum of steps or trees, learned from pairs that are never formed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -470,12 +470,14 @@ class RankBoost(RankerMixin, BaseEstimator):
         missing: NDArray[np.bool_],
         stop: Stopping | None = None,
         judged: Any = None,
+        say: Callable[[str], object] = lambda _: None,
     ) -> None:
         """Take rounds on bins of these edges, and set what was learned."""
         trees: list[Tree] = []
         scores = np.zeros(0 if stop is None else judged.shape[0])
         while len(trees) < self.n_estimators and (tree := learner.grow()) is not None:
             trees.append(tree)
+            say(f"round {len(trees)} of {self.n_estimators}")
             if stop is not None:
                 scores += Forest.of([tree], edges).scores(judged)
                 if stop.now(scores):
