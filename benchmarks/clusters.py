@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -107,7 +108,8 @@ def watch(command: Sequence[str], limit: int, seconds: float) -> Watched:
                 os.killpg(process.pid, signal.SIGKILL)
     said, wrong = process.communicate()
     if process.returncode and not failure:
-        failure = (wrong.strip().splitlines() or ["failed"])[-1]
+        raised = re.findall(r"^[\w.]*(?:Error|Exception)\b.*", wrong, re.MULTILINE)
+        failure = (raised or ["failed"])[-1][:100]
     return Watched(said, failure, perf_counter() - begin, peak)
 
 

@@ -46,7 +46,7 @@ def deserted():
     options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with (
         distributed.LocalCluster(n_workers=0, processes=False, **options) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=False) as client,
         dask.config.set({_waiting.SETTING: "0.2s"}),
     ):
         yield client

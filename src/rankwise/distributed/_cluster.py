@@ -219,6 +219,7 @@ class ClusterParts(Parts):
         )
         for left in reversed(range(_TRIES)):
             futures: list[Any] = []
+            check_open(self.client)
             try:
                 futures = self.client.compute(build())
                 wait_for(self.client, futures, partial(self._say_done, futures))
@@ -256,6 +257,8 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> Clust
     elif hasattr(X, "to_delayed") and getattr(X, "ndim", 0) == 2:
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         rows, sizes = X.to_delayed().ravel().tolist(), X.chunks[0]
+    elif hasattr(X, "to_delayed"):
+        raise ValueError(f"X must have a row for each sample, but its shape is {X.shape}")
     else:
         raise TypeError(
             f"X={shortened(X)} must be a dask array of rows, a dask dataframe, a list of delayed "
@@ -273,32 +276,42 @@ def _is_lazy(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in {"dask", "dask_expr", "distributed"}
 
 
+def _as_many(cut: list[Any], name: str, n: int) -> list[Any]:
+    """Return the parts of a column, which are as many as those of X."""
+    if len(cut) != n:
+        raise ValueError(
+            f"{name} has {len(cut)} parts and X has {n}: cut both alike, for example by "
+            f"{name}.rechunk, or take both from one dataframe"
+        )
+    return cut
+
+
+def _check_length(name: str, entries: int, rows: int) -> None:
+    if entries != rows:
+        raise ValueError(f"{name} has {entries} entries for {rows} rows of X: give each row one")
+
+
 def _columns(value: Any, name: str, n: int, sizes: Any) -> list[Any]:
     """Return a column part by part."""
     if value is None or isinstance(value, str):
         return [_Sealed(value)] * n
-    if isinstance(value, list | tuple) and len(value) == n and all(map(_is_lazy, value)):
-        return list(value)
+    if isinstance(value, list | tuple) and value and all(map(_is_lazy, value)):
+        return _as_many(list(value), name, n)
     if hasattr(value, "to_delayed"):
         if sizes is not None and hasattr(value, "rechunk") and value.chunks[0] != sizes:
             known = not np.isnan(np.sum([*value.chunks[0], *sizes]))
-            if known and sum(value.chunks[0]) == sum(sizes):
+            if known:
+                _check_length(name, sum(value.chunks[0]), sum(sizes))
                 value = value.rechunk((sizes, *value.chunks[1:]))
         cut = value.to_delayed()
         cut = cut.ravel().tolist() if hasattr(cut, "ravel") else list(cut)
-        if len(cut) != n:
-            raise ValueError(
-                f"{name} has {len(cut)} parts and X has {n}: cut both alike, for example by "
-                f"{name}.rechunk, or take both from one dataframe"
-            )
-        return cut
+        return _as_many(cut, name, n)
     array = value if hasattr(value, "dtype") else np.asarray(value)
     if sizes is None or np.isnan(np.sum(sizes)):
         raise ValueError(
             f"{name} is an array in memory, but how many rows each part of X has is not known: "
             f"give {name} as a collection of Dask"
         )
-    if len(array) != sum(sizes):
-        raise ValueError(f"{name} has {len(array)} entries for {sum(sizes)} rows of X")
+    _check_length(name, len(array), sum(sizes))
     edges = np.cumsum(sizes)[:-1]
     return [_Sealed(each) for each in np.split(np.asarray(array), edges)]

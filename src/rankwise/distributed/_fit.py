@@ -39,6 +39,8 @@ def learner_of(estimator: Any) -> Any:
             module = import_module(f"rankwise.distributed.{_LEARNERS[each.__name__]}")
             return module.learn
     known = ", ".join(sorted(_LEARNERS))
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator={estimator.__name__} is a class: give a model, MPRank()")
     raise TypeError(
         f"estimator={estimator!r} can't be fitted in parts; these can: {known}. Others fit in "
         "memory: estimator.fit(X.compute(), y.compute())"
@@ -145,6 +147,8 @@ def fit(
     learner_of(estimator)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress={shortened(progress)} must be a function of a sentence: print")
+    if y is None:
+        raise ValueError("y is missing: give the targets of the rows, or the name of their column")
     parts = as_parts(
         X,
         y,

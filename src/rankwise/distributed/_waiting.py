@@ -47,10 +47,16 @@ class Absence:
         Raises
         ------
         NoWorkersError
-            If there have been none for too long, or the client is closed.
+            If there have been none for too long, the scheduler is gone, or the client is closed.
         """
         check_open(self._client)
-        here: dict[str, Any] = self._client.nthreads()
+        try:
+            here: dict[str, Any] = self._client.nthreads()
+        except OSError as error:
+            raise NoWorkersError(
+                f"the scheduler at {address_of(self._client)} does not answer ({error}): see "
+                "whether it runs, connect again and fit again"
+            ) from error
         now, longest = monotonic(), longest_wait()
         if here:
             self._since = None
