@@ -95,12 +95,29 @@ def run(folder: Path, name: str, limit: str) -> dict[str, Any]:
 
 
 def run_peer(folder: Path, name: str) -> Any:
-    """Fit a peer on a cluster of two processes, which read the files."""
-    frame = load("dask.dataframe.read_parquet")(folder, split_row_groups=True)
-    sizes = _group_sizes(folder)
+    """Fit a peer on a cluster of two processes, which read the files, a row group a part."""
+    delayed, array = load("dask.delayed"), import_module("dask.array")
+    groups = [(path, g, n) for path, sizes in _group_sizes(folder) for g, n in enumerate(sizes)]
+
+    def parts(columns: list[str], shape: tuple[int, ...], dtype: Any) -> Any:
+        read = delayed(read_group)
+        each = [
+            array.from_delayed(read(path, g, columns), (n, *shape), dtype=dtype)
+            for path, g, n in groups
+        ]
+        return array.concatenate(each)
+
     with cluster(2) as client:
-        X = frame[_features()].to_dask_array(lengths=sizes)
-        return fit_peer(name, X, frame["grade"].to_dask_array(lengths=sizes), client)
+        X = parts(_features(), (FEATURES,), np.float32)
+        return fit_peer(name, X, parts(["grade"], (), np.int8), client)
+
+
+def read_group(path: Path, group: int, columns: list[str]) -> Any:
+    """Return columns of a row group as an array, 1-D if it is one."""
+    file = load("pyarrow.parquet.ParquetFile")(path)
+    table = file.read_row_group(group, columns=columns)
+    found = [table.column(name).to_numpy() for name in columns]
+    return np.column_stack(found) if len(found) > 1 else found[0]
 
 
 def _processor() -> float:
@@ -109,11 +126,14 @@ def _processor() -> float:
     return process_time() + ended.ru_utime + ended.ru_stime
 
 
-def _group_sizes(folder: Path) -> list[int]:
-    """Return the rows of each row group, in the order of the files."""
-    file = load("pyarrow.parquet.ParquetFile")
-    found = [file(path).metadata for path in sorted(folder.glob("*.parquet"))]
-    return [each.row_group(g).num_rows for each in found for g in range(each.num_row_groups)]
+def _group_sizes(folder: Path) -> list[tuple[Path, list[int]]]:
+    """Return the files in order, and the rows of each of their row groups."""
+    file, found = load("pyarrow.parquet.ParquetFile"), []
+    for path in sorted(folder.glob("*.parquet")):
+        about = file(path).metadata
+        rows = [about.row_group(g).num_rows for g in range(about.num_row_groups)]
+        found.append((path, rows))
+    return found
 
 
 def _features() -> list[str]:
@@ -142,7 +162,7 @@ def main(arguments: Sequence[str]) -> int:
         folder = options.folder or Path(temporary)
         if (free := shutil.disk_usage(folder).free) < 1.5 * size:
             parser.error(f"--rows {options.rows}: only {free / GB:.1f} GB of disk are free")
-        if sum(_group_sizes(folder)) != options.rows:
+        if sum(sum(rows) for _, rows in _group_sizes(folder)) != options.rows:
             console.print(f"writing {options.rows:,} x {FEATURES} rows, {size / GB:.1f} GB")
             write_rows(folder, options.rows)
         for name in names:

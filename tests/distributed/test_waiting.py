@@ -68,7 +68,8 @@ class TestNoWorkers:
         with pytest.raises(NoWorkersError, match="has had no worker"):
             fit_taste(TasteModel(), table, client=deserted)
 
-    def test_rounds_end_if_all_workers_leave(self, monkeypatch):
+    @pytest.mark.parametrize("limited", ["here", "at the scheduler"])
+    def test_rounds_end_if_all_workers_leave(self, monkeypatch, limited):
         ask, asked = Remote.ask, []
 
         def ask_and_leave(self, name, *arguments):
@@ -81,11 +82,14 @@ class TestNoWorkers:
 
         monkeypatch.setattr(Remote, "ask", ask_and_leave)
         options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50, "threads_per_worker": 1}
+        scheduler = {"here": None, "at the scheduler": "0.2s"}[limited]
+        with dask.config.set({_waiting.SETTING: scheduler}):
+            cluster = distributed.LocalCluster(n_workers=2, processes=False, **options)
         with (
-            distributed.LocalCluster(n_workers=2, processes=False, **options) as cluster,
+            cluster,
             distributed.Client(cluster) as client,
-            dask.config.set({_waiting.SETTING: "0.2s"}),
-            pytest.raises(NoWorkersError, match="has had no worker"),
+            dask.config.set({_waiting.SETTING: "0.2s" if limited == "here" else None}),
+            pytest.raises(NoWorkersError, match=r"has had no worker for 0.2 seconds"),
         ):
             fit(RankBoost(20), *rows(), client=client)
         assert len(asked) >= 9

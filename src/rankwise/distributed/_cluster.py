@@ -15,7 +15,7 @@ import numpy as np
 from rankwise.distributed._block import Loaded, Raw, Seen, load_block
 from rankwise.distributed._machine import bytes_of, find_pieces, read_piece, wanted_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge, logger, weigh
-from rankwise.distributed._waiting import check_open, wait_for
+from rankwise.distributed._waiting import check_open, lost_errors, results_of
 from rankwise.engine.arguments import shortened
 
 # Values larger than this go straight to the workers, past the scheduler.
@@ -211,20 +211,13 @@ class ClusterParts(Parts):
         """Return the values of a pass, begun again if something on its way was lost."""
         if self.client is None:
             return list(self._dask.compute(*build()))
-        distributed = import_dask("distributed")
-        lost = (
-            distributed.client.FutureCancelledError,
-            distributed.KilledWorker,
-            distributed.comm.CommClosedError,  # it was lost while values were sent to it
-        )
         for left in reversed(range(_TRIES)):
             futures: list[Any] = []
             check_open(self.client)
             try:
                 futures = self.client.compute(build())
-                wait_for(self.client, futures, partial(self._say_done, futures))
-                return list(self.client.gather(futures))
-            except lost:
+                return results_of(self.client, futures, partial(self._say_done, futures))
+            except lost_errors():
                 if not left:
                     raise
                 logger.warning("a worker was lost with values on their way: the pass begins again")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh
-from rankwise.distributed._waiting import wait_for
+from rankwise.distributed._waiting import lost_errors, results_of, wait_for
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.parted import Answer, PartRows, Question, merge
 
@@ -127,9 +127,7 @@ class Remote:
             traffic.sent += n * weigh(self.log[first:])
             try:
                 answer = self._ask_from(first)
-            except Exception as error:
-                if not is_lost(error):
-                    raise
+            except (LostError, *lost_errors()):
                 logger.warning("a worker was lost: its parts are made again")
                 self.homes, lost = None, lost + 1
                 self.client.retry([each for each in self.members if each.status == "error"])
@@ -146,6 +144,7 @@ class Remote:
         """Return the merged answers to the last question, given all from ``first`` on."""
         if self.homes is None:
             wait_for(self.client, self.members)
+            results_of(self.client, [each for each in self.members if each.status == "error"])
             holders = self.client.who_has(self.members)
             self.homes = [list(holders[member.key])[:1] for member in self.members]
             if not all(self.homes):
@@ -162,8 +161,7 @@ class Remote:
                 self.client.submit(_merge_all, futures[k : k + FAN_IN], pure=False)
                 for k in range(0, len(futures), FAN_IN)
             ]
-        wait_for(self.client, futures, self._look)
-        return futures[0].result()
+        return results_of(self.client, futures, self._look)[0]
 
     def _look(self, here: dict[str, Any]) -> None:
         """Raise if a worker that parts are on is not there."""
@@ -175,14 +173,6 @@ class Remote:
         with suppress(OSError, RuntimeError):  # the cluster may be gone
             self.client.cancel([*self.asked, *self.members], force=True)
         self.asked, self.members = [], []
-
-
-def is_lost(error: Exception) -> bool:
-    """Return whether an error says that a worker of the cluster was lost with what it held."""
-    from distributed import KilledWorker  # noqa: PLC0415
-    from distributed.client import FutureCancelledError  # noqa: PLC0415
-
-    return isinstance(error, LostError | KilledWorker | FutureCancelledError)
 
 
 def _answer(member: Member, first: int, questions: Sequence[Question]) -> Any:

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from rankwise.base import unchanged_on_error
 from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
-from rankwise.distributed._waiting import wait_for
+from rankwise.distributed._waiting import results_of
 from rankwise.engine.arguments import shortened
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.taste_fit import Work
@@ -253,8 +253,7 @@ class People:
             found = [self._run(_add, *found[k : k + FAN_IN]) for k in range(0, len(found), FAN_IN)]
         if self.client is None:
             return found[0]
-        wait_for(self.client, found)
-        return found[0].result()
+        return results_of(self.client, found)[0]
 
 
 def _cuts(work: NDArray[np.float64], n: int) -> list[tuple[int, int]]:

@@ -17,6 +17,14 @@ class NoWorkersError(RuntimeError):
     """A cluster has had no worker for too long."""
 
 
+def lost_errors() -> tuple[type[BaseException], ...]:
+    """Return what says that a worker was lost with what it held, or what was sent to it."""
+    from distributed import CancelledError, KilledWorker  # noqa: PLC0415
+    from distributed.comm import CommClosedError  # noqa: PLC0415
+
+    return CancelledError, KilledWorker, CommClosedError
+
+
 def longest_wait() -> float:
     """Return how many seconds a cluster may be without workers.
 
@@ -65,12 +73,7 @@ class Absence:
             self._since = now
             logger.warning("the cluster has no worker: waiting %g s for one", longest)
         if now - self._since >= longest:
-            address = address_of(self._client)
-            raise NoWorkersError(
-                f"the cluster at {address} has had no worker for {longest:g} seconds: start some "
-                f"by 'dask worker {address}', or wait longer by dask.config.set({{{SETTING!r}: "
-                "'1 hour'})"
-            )
+            raise no_workers(self._client, longest)
         return here
 
 
@@ -98,10 +101,36 @@ def wait_for(
     absence = Absence(client)
     while True:
         try:
-            wait(list(futures), timeout=PATIENCE)  # type: ignore[no-untyped-call]
+            with client.as_current():  # it may not be the default one
+                wait(list(futures), timeout=PATIENCE)  # type: ignore[no-untyped-call]
             return
         except TimeoutError:
             look(absence.check())
+
+
+def results_of(
+    client: Any,
+    futures: Sequence[Any],
+    look: Callable[[dict[str, Any]], object] = lambda _: None,
+) -> list[Any]:
+    """Return the values of futures, once they are there; as `wait_for`."""
+    wait_for(client, futures, look)
+    try:
+        return list(client.gather(list(futures)))
+    except Exception as error:
+        # the scheduler has a limit of its own, if it was given one
+        if type(error).__name__ in {"NoWorkerError", "NoValidWorkerError"}:
+            raise no_workers(client, float(getattr(error, "timeout", 0.0))) from error
+        raise
+
+
+def no_workers(client: Any, seconds: float) -> NoWorkersError:
+    """Return the error that says how long there was no worker, and what to do."""
+    address = address_of(client)
+    return NoWorkersError(
+        f"the cluster at {address} has had no worker for {seconds:g} seconds: start some by 'dask "
+        f"worker {address}', or wait longer by dask.config.set({{{SETTING!r}: '1 hour'}})"
+    )
 
 
 def address_of(client: Any) -> str:
