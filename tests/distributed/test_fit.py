@@ -240,8 +240,10 @@ class TestMissingValues:
         ids=str,
     )
     def test_others_refuse_them(self, cut, kind, model):
-        X, y, _ = self.table()
-        row = int(np.flatnonzero(np.isnan(X).any(axis=1))[0])
+        X, y, _, _ = table()
+        X[95, 2] = np.nan
         args, _ = cut(kind, X, y)
-        with pytest.raises(ValueError, match=rf"part 0: Input X contains NaN \(row {row},"):
+        part, row = {"memmap": (0, 95), "array": (2, 5)}[kind]
+        where = rf"part {part}: Input X contains NaN \(row {row}, column 2\)"
+        with pytest.raises(ValueError, match=where):
             fit(clone(model), *args)
