@@ -63,8 +63,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Bytes that a fit on one machine keeps in memory for each row: scores, factors, order, and more of
-# that kind, or gradients for trees. `python -m benchmarks parquet_rows` shows the peak.
-_STUMPS, _TREES = 120, 160
+# that kind, or gradients for trees; and what queries add. `python -m benchmarks parquet_rows` shows
+# the peak: trees on 20,000,000 rows took more than 4 GB.
+_STUMPS, _TREES, _QUERIES = 120, 210, 55
 
 
 class Groups(NamedTuple):
@@ -326,7 +327,7 @@ def _boost_file(model: RankBoost, parts: Any, found: Found) -> None:
     """Take rounds on bins in a temporary file."""
     groups, weights, relation, pair_weight, edges, missing = found
     m, paper = parts.n_rows, is_paper(model, pair_weight)
-    needed = (_STUMPS if paper else _TREES) * m
+    needed = ((_STUMPS if paper else _TREES) + _QUERIES * (groups.n_queries > 1)) * m
     if needed > parts.limit:
         raise ValueError(
             f"memory_limit={parts.limit / 1e9:.3g} GB is too little for the scores and weights of "
