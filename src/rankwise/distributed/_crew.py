@@ -127,7 +127,9 @@ class Remote:
             traffic.sent += n * weigh(self.log[first:])
             try:
                 answer = self._ask_from(first)
-            except (LostError, *lost_errors()):
+            except Exception as error:
+                if not isinstance(error, (LostError, *lost_errors())):
+                    raise
                 logger.warning("a worker was lost: its parts are made again")
                 self.homes, lost = None, lost + 1
                 self.client.retry([each for each in self.members if each.status == "error"])

@@ -20,7 +20,7 @@ class NoWorkersError(RuntimeError):
 def lost_errors() -> tuple[type[BaseException], ...]:
     """Return what says that a worker was lost with what it held, or what was sent to it."""
     from distributed import CancelledError, KilledWorker  # noqa: PLC0415
-    from distributed.comm import CommClosedError  # noqa: PLC0415
+    from distributed.comm.core import CommClosedError  # noqa: PLC0415
 
     return CancelledError, KilledWorker, CommClosedError
 
@@ -34,7 +34,7 @@ def longest_wait() -> float:
     from dask import config  # noqa: PLC0415
     from dask.utils import parse_timedelta  # noqa: PLC0415
 
-    given = config.get(SETTING, None)  # type: ignore[no-untyped-call]
+    given = config.get(SETTING, None)
     return LONGEST if given is None else float(parse_timedelta(given))
 
 
@@ -47,7 +47,8 @@ class Absence:
     """
 
     def __init__(self, client: Any) -> None:
-        self._client, self._since = client, None
+        self._client = client
+        self._since: float | None = None
 
     def check(self) -> dict[str, Any]:
         """Return the workers that there are.
