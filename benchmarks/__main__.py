@@ -25,7 +25,7 @@ def races() -> dict[str, str]:
     """Name and one-line description of every race, read without importing any."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in {"__init__", "__main__", "charts", "harness", "report"}:
+        if path.stem not in {"__init__", "__main__", "charts", "clusters", "harness", "report"}:
             docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
             found[path.stem] = docstring.partition("\n")[0]
     return found

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks.clusters import PEERS, cluster, fit_peer, misranked
 from benchmarks.harness import load
 from benchmarks.parquet_rows import draw
 from benchmarks.report import append, console, describe
@@ -29,23 +29,6 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 # Of a simulated cluster: bytes a second that its driver can send and take.
 NETWORK = 1.25e9
-
-
-@contextmanager
-def cluster(workers: int) -> Iterator[Any]:
-    """A cluster of processes on this machine."""
-    distributed = import_module("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            memory_limit=0,
-            silence_logs=50,
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
 
 
 def make(rows: int, client: Any) -> tuple[Any, Any, Any]:
@@ -77,16 +60,22 @@ def ours(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
     fit = load("rankwise.distributed._fit.fit_parts")
     kind, parameters = MODELS[name]
     X, y, _ = rows
-    warm = parts_of(X[: 2 * PART_ROWS], y[: 2 * PART_ROWS], client=client)
-    fit(load(kind)(**parameters), warm)  # compiles
+    some = 8 * PART_ROWS  # so that each worker has parts, and nothing to load later
+    warm = parts_of(X[:some], y[:some], client=client)
+    fit(load(kind)(**parameters), warm)
+    warm.close()
     parts = parts_of(X, y, client=client)
+    task = task_seconds(parts_of(X, y, client=client))
     begin = perf_counter()
     model = fit(load(kind)(**parameters), parts)
     seconds, moved = perf_counter() - begin, parts.traffic
+    parts.close()
     return {
         "seconds": seconds,
         "waiting": moved.seconds,
         "passes": moved.passes,
+        "parts": parts.n_parts,
+        "task": task,
         "sent": moved.sent,
         "back": moved.back,
         "wrong": _misranked(model),
@@ -95,57 +84,50 @@ def ours(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
 
 def peer(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
     """Fit a ranker of LightGBM or XGBoost, on rows of sorted queries of 100, as both ask for."""
-    array = import_module("dask.array")
-    X, y, _ = rows
-    sizes = X.chunks[0]
     begin = perf_counter()
-    if name == "LightGBM":
-        groups = array.from_array(
-            np.full(sum(sizes) // 100, 100), chunks=(tuple(size // 100 for size in sizes),)
-        )
-        model = load("lightgbm.DaskLGBMRanker")(n_estimators=100, verbose=-1, client=client)
-        model.fit(X, y, group=groups)
-        model = model.to_local()
-    else:
-        qid = array.from_array(np.arange(sum(sizes)) // 100, chunks=(sizes,))
-        model = load("xgboost.dask.DaskXGBRanker")(
-            n_estimators=100,
-            tree_method="hist",
-            objective="rank:pairwise",
-            allow_group_split=True,
-        )
-        model.client = client
-        model.fit(X, y, qid=qid)
-        model = model.get_booster()
-    seconds = perf_counter() - begin
-    return {"seconds": seconds, "wrong": _misranked(model)}
+    model = fit_peer(name, rows[0], rows[1], client)
+    return {"seconds": perf_counter() - begin, "wrong": _misranked(model)}
 
 
 def _misranked(model: Any) -> float:
     X, y, _ = draw(100_000, 10**6)
-    if type(model).__name__ == "Booster":
-        scores = model.predict(load("xgboost.DMatrix")(X))
-    else:
-        scores = model.project(X) if hasattr(model, "project") else model.predict(X)
-    return load("rankwise.metrics.pairwise_misranking_loss")(y, scores)
+    return misranked(model, X, y)
+
+
+def task_seconds(parts: Any) -> float:
+    """Return what an empty task costs on this cluster, its share of a pass that does nothing."""
+    parts.look()
+    times = []
+    for _ in range(3):
+        begin = perf_counter()
+        parts.map(nothing)
+        times.append(perf_counter() - begin)
+    return min(times) / parts.n_parts
+
+
+def nothing(block: Any) -> None:
+    """Do nothing with a part."""
 
 
 def simulate(measured: dict[str, Any], rows: int, workers: int) -> float:
-    """Return seconds by the costs measured on one worker: what parts do, the driver, the network.
+    """Return seconds by the costs measured on one worker.
 
-    Work of parts is shared; the driver's own and its bytes are not. Members of OAPRank come by
-    four, so that more than 25 workers have nothing to do; RankSVM sorts up to 2^30 rows.
+    There are two parts a worker. Work on rows is shared by the workers; the scheduler hands out
+    the tasks of a pass one by one, and all bytes cross one link. Members of OAPRank come by four,
+    so that more than 25 workers have nothing to do. What RankSVM moves and its driver sorts grows
+    with the rows, of which it takes up to 2^30.
     """
-    if measured["name"] == "RankSVM" and rows >= 2**30:
+    ranksvm = measured["name"] == "RankSVM"
+    if ranksvm and rows >= 2**30:
         return np.nan
-    if measured["name"] == "OAPRank(100)":
-        workers = min(workers, 25)
-    times = rows / measured["rows"]
-    driver = measured["seconds"] - measured["waiting"]
-    grows = 1.0 if measured["name"] == "RankSVM" else 0.0  # what comes back has an entry a row
-    moved = (measured["sent"] + measured["back"]) * (times if grows else 1.0)
-    own = driver * (times if grows else 1.0)
-    return measured["waiting"] * times / workers + own + moved / NETWORK
+    useful = min(workers, 25) if measured["name"] == "OAPRank(100)" else workers
+    times, parts = rows / measured["rows"], 2 * workers
+    tasks = measured["passes"] * measured["task"]  # of one part
+    work = max(measured["waiting"] - tasks * measured["parts"], 0.0)
+    own = measured["seconds"] - measured["waiting"]
+    moved = measured["sent"] + measured["back"]
+    moved *= times if ranksvm else parts / measured["parts"]
+    return work * times / useful + tasks * parts + own * (times if ranksvm else 1) + moved / NETWORK
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -153,14 +135,15 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks distributed")
     parser.add_argument("--rows", type=int, action="append", default=[])
     parser.add_argument("--peers", action="store_true", help="LightGBM and XGBoost, too")
+    parser.add_argument("--model", action="append", choices=[*MODELS, *PEERS], default=[])
     options = parser.parse_args(arguments)
     results: list[dict[str, Any]] = []
     for workers in (1, 2):
         with cluster(workers) as client:
             for rows in options.rows or [500_000, 1_000_000]:
                 data = make(rows, client)
-                names = [*MODELS, *(("LightGBM", "XGBoost") if options.peers else ())]
-                for name in names:
+                names = [*MODELS, *(PEERS if options.peers else ())]
+                for name in options.model or names:
                     about = {"name": name, "rows": rows, "workers": workers}
                     try:
                         run = ours if name in MODELS else peer
@@ -184,11 +167,12 @@ def main(arguments: Sequence[str]) -> int:
     console.print(table)
     simulated = Table("model", "rows", *(f"{n} workers" for n in (10, 100, 1000)))
     simulated.title = (
-        f"SIMULATED seconds: costs measured on one worker here, a network of {NETWORK / 1e9:g} GB/s"
+        "SIMULATED seconds: costs measured on one worker here, two parts a worker, a network of "
+        f"{NETWORK / 1e9:g} GB/s"
     )
     largest = max((each["rows"] for each in results), default=0)
     for each in results:
-        if each["rows"] == largest and each["workers"] == 1 and each["name"] in MODELS:
+        if each["rows"] == largest and each["workers"] == 1 and "parts" in each:
             for rows in (10**8, 10**9, 10**10):
                 cells = (f"{simulate(each, rows, n):,.0f}" for n in (10, 100, 1000))
                 simulated.add_row(each["name"], f"{rows:.0e}", *cells)

@@ -1,11 +1,10 @@
-"""Rows of Parquet, past memory, through MPRank, RankSVM, RankBoost and OAPRank (--rows)."""
+"""Rows of Parquet, past memory, through our models and the peers' Dask rankers (--rows)."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,30 +16,32 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks.clusters import LIST_ROWS, PEERS, cluster, fit_peer, misranked, watch
 from benchmarks.harness import load
 from benchmarks.report import append, console, describe
 
 FEATURES, GRADES, FILE_ROWS, GROUP_ROWS = 50, 5, 1_000_000, 250_000
 GB = 10**9
 TOLD = 100_000
-MODELS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "MPRank": ("rankwise.magnitude.MPRank", {}, False),
-    "MPRank, 1,000 queries": ("rankwise.magnitude.MPRank", {}, True),
-    "RankSVM": ("rankwise.pairwise.RankSVM", {}, False),
-    "RankSVM, 1,000 queries": ("rankwise.pairwise.RankSVM", {}, True),
-    "RankBoost(100)": ("rankwise.pairwise.RankBoost", {"random_state": 0}, False),
-    "RankBoost(100), 1,000 queries": ("rankwise.pairwise.RankBoost", {"random_state": 0}, True),
-    "RankBoost(100), 31 leaves": (
-        "rankwise.pairwise.RankBoost",
-        {"max_leaf_nodes": 31, "learning_rate": 0.1, "random_state": 0},
-        False,
-    ),
+TREES = {"max_leaf_nodes": 31, "learning_rate": 0.1, "random_state": 0}
+LISTS = f", lists of {LIST_ROWS}"
+# What is fitted, and the column of its queries.
+MODELS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "MPRank": ("rankwise.magnitude.MPRank", {}, None),
+    "MPRank, 1,000 queries": ("rankwise.magnitude.MPRank", {}, "query"),
+    "RankSVM": ("rankwise.pairwise.RankSVM", {}, None),
+    "RankSVM, 1,000 queries": ("rankwise.pairwise.RankSVM", {}, "query"),
+    "RankBoost(100)": ("rankwise.pairwise.RankBoost", {"random_state": 0}, None),
+    "RankBoost(100), 1,000 queries": ("rankwise.pairwise.RankBoost", {"random_state": 0}, "query"),
+    "RankBoost(100), 31 leaves": ("rankwise.pairwise.RankBoost", TREES, None),
+    f"RankBoost(100), 31 leaves{LISTS}": ("rankwise.pairwise.RankBoost", TREES, "list"),
     "OAPRank(100)": (
         "rankwise.ordinal.OAPRank",
         {"n_estimators": 100, "epochs": 1, "shuffle": False, "random_state": 0},
-        False,
+        None,
     ),
 }
+BESIDE = {f"{name}{LISTS}": name for name in PEERS}
 
 
 def draw(rows: int, seed: int) -> tuple[Any, Any, Any]:
@@ -59,7 +60,8 @@ def write_rows(folder: Path, rows: int) -> None:
     for n, start in enumerate(range(0, rows, FILE_ROWS)):
         X, y, qid = draw(min(FILE_ROWS, rows - start), n)
         columns = {f"x{j:02}": X[:, j].copy() for j in range(FEATURES)}
-        table = arrow.table({**columns, "grade": y, "query": qid})
+        lists = ((start + np.arange(len(y))) // LIST_ROWS).astype(np.int32)
+        table = arrow.table({**columns, "grade": y, "query": qid, "list": lists})
         parquet.write_table(
             table,
             folder / f"{n:04}.parquet",
@@ -70,70 +72,117 @@ def write_rows(folder: Path, rows: int) -> None:
 
 
 def run(folder: Path, name: str, limit: str) -> dict[str, Any]:
-    """Fit one model in this process; return seconds, peak memory and what it is worth."""
-    distributed = import_module("rankwise.distributed")
-    kind, parameters, queries = MODELS[name]
-    start, processor = perf_counter(), process_time()
-    model = distributed.fit(
-        load(kind)(**parameters),
-        folder,
-        "grade",
-        qid="query" if queries else None,
-        columns=_features(),
-        memory_limit=limit,
-    )
-    seconds, processor = perf_counter() - start, process_time() - processor
-    peak = _peak()
+    """Fit one model in this process; return seconds and what it is worth."""
+    start, processor = perf_counter(), _processor()
+    if name in BESIDE:
+        model, queries = run_peer(folder, BESIDE[name]), None
+    else:
+        kind, parameters, queries = MODELS[name]
+        model = import_module("rankwise.distributed").fit(
+            load(kind)(**parameters),
+            folder,
+            "grade",
+            qid=queries,
+            columns=_features(),
+            memory_limit=limit,
+        )
+    seconds, processor = perf_counter() - start, _processor() - processor
     X, y, qid = draw(TOLD, 10**6)
-    frame = load("pandas.DataFrame")(X, columns=_features())
-    loss = load("rankwise.metrics.pairwise_misranking_loss")
-    scores = model.project(frame) if hasattr(model, "project") else model.predict(frame)
-    wrong = loss(y, scores, qid=qid if queries else None)
-    return {"name": name, "seconds": seconds, "processor": processor, "peak": peak, "wrong": wrong}
+    if name not in BESIDE:
+        X = load("pandas.DataFrame")(X, columns=_features())
+    wrong = misranked(model, X, y, qid if queries == "query" else None)
+    return {"seconds": seconds, "processor": processor, "wrong": wrong}
+
+
+def run_peer(folder: Path, name: str) -> Any:
+    """Fit a peer on a cluster of two processes, which read the files, a row group a part."""
+    delayed, array = load("dask.delayed"), import_module("dask.array")
+    groups = [(path, g, n) for path, sizes in _group_sizes(folder) for g, n in enumerate(sizes)]
+
+    def parts(columns: list[str], shape: tuple[int, ...], dtype: Any) -> Any:
+        read = delayed(read_group)
+        each = [
+            array.from_delayed(read(path, g, columns), (n, *shape), dtype=dtype)
+            for path, g, n in groups
+        ]
+        return array.concatenate(each)
+
+    with cluster(2) as client:
+        X = parts(_features(), (FEATURES,), np.float32)
+        return fit_peer(name, X, parts(["grade"], (), np.int8), client)
+
+
+def read_group(path: Path, group: int, columns: list[str]) -> Any:
+    """Return columns of a row group as an array, 1-D if it is one."""
+    file = load("pyarrow.parquet.ParquetFile")(path)
+    table = file.read_row_group(group, columns=columns)
+    found = [table.column(name).to_numpy() for name in columns]
+    return np.column_stack(found) if len(found) > 1 else found[0]
+
+
+def _processor() -> float:
+    """Return seconds that this process and its children, once they have ended, have computed."""
+    ended = load("resource.getrusage")(load("resource.RUSAGE_CHILDREN"))
+    return process_time() + ended.ru_utime + ended.ru_stime
+
+
+def _group_sizes(folder: Path) -> list[tuple[Path, list[int]]]:
+    """Return the files in order, and the rows of each of their row groups."""
+    file, found = load("pyarrow.parquet.ParquetFile"), []
+    for path in sorted(folder.glob("*.parquet")):
+        about = file(path).metadata
+        rows = [about.row_group(g).num_rows for g in range(about.num_row_groups)]
+        found.append((path, rows))
+    return found
 
 
 def _features() -> list[str]:
     return [f"x{j:02}" for j in range(FEATURES)]
 
 
-def _peak() -> int:
-    """Most bytes that this process has had resident, those of files included."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-
-
 def main(arguments: Sequence[str]) -> int:
     """Write the rows, fit each model in a process of its own, show and record what it took."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks parquet_rows")
     parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--limit", default="4GB", help="memory_limit of each fit")
-    parser.add_argument("--model", action="append", choices=list(MODELS), default=[])
+    parser.add_argument("--limit", type=float, default=4.0, help="GB of memory of each fit")
+    parser.add_argument(
+        "--seconds", type=float, default=300.0, help="of processor that each may take"
+    )
+    parser.add_argument("--folder", type=Path, help="rows that are there, or are to be kept there")
+    parser.add_argument("--peers", action="store_true", help="LightGBM and XGBoost, too")
+    parser.add_argument("--model", action="append", choices=[*MODELS, *BESIDE], default=[])
     options = parser.parse_args(arguments)
-    if not Path("/proc/self/status").exists():
-        console.print("parquet_rows is left out: only Linux has /proc/self/status")
+    if not Path("/proc/self/smaps_rollup").exists():
+        console.print("parquet_rows is left out: only Linux says how much memory processes share")
         return 0
     size = 4 * FEATURES * options.rows
+    names = options.model or [*MODELS, *(BESIDE if options.peers else ())]
     results = []
-    with TemporaryDirectory() as folder:
-        if (free := shutil.disk_usage(folder).free) < 1.2 * size:
+    with TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        if (free := shutil.disk_usage(folder).free) < 1.5 * size:
             parser.error(f"--rows {options.rows}: only {free / GB:.1f} GB of disk are free")
-        console.print(f"writing {options.rows:,} x {FEATURES} rows, {size / GB:.1f} GB")
-        write_rows(Path(folder), options.rows)
-        for name in options.model or MODELS:
-            command = [sys.executable, "-m", "benchmarks.parquet_rows", folder, name, options.limit]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            results.append(json.loads(done.stdout.splitlines()[-1]))
-            console.print(results[-1])
+        if sum(sum(rows) for _, rows in _group_sizes(folder)) != options.rows:
+            console.print(f"writing {options.rows:,} x {FEATURES} rows, {size / GB:.1f} GB")
+            write_rows(folder, options.rows)
+        for name in names:
+            command = [sys.executable, "-m", "benchmarks.parquet_rows", str(folder), name]
+            done = watch([*command, f"{options.limit}GB"], int(options.limit * GB), options.seconds)
+            found = {"name": name, "peak": done.peak}
+            if done.failure:
+                found |= {"failure": done.failure, "seconds": done.seconds}
+            else:
+                found |= json.loads(done.said.splitlines()[-1])
+            results.append(found)
+            console.print(found)
     table = Table("model", "seconds", "of processor", "rows /s", "peak GB", "pairs misranked")
     for each in results:
-        table.add_row(
-            each["name"],
-            f"{each['seconds']:.0f}",
-            f"{each['processor']:.0f}",
-            f"{options.rows / each['seconds']:,.0f}",
-            f"{each['peak'] / GB:.2f}",
-            f"{each['wrong']:.4f}",
-        )
+        cells = [each.get("failure", ""), "", ""]
+        if not cells[0]:
+            rate = options.rows / each["seconds"]
+            cells = [f"{each['seconds']:.0f}", f"{each['processor']:.0f}", f"{rate:,.0f}"]
+        wrong = f"{each['wrong']:.4f}" if "wrong" in each else ""
+        table.add_row(each["name"], *cells, f"{each['peak'] / GB:.2f}", wrong)
     table.title = f"{options.rows:,} x {FEATURES} single-precision rows of Parquet"
     console.print(table)
     record = {"kind": "parquet", **describe(), "rows": options.rows, "limit": options.limit}

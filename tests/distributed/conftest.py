@@ -1,6 +1,7 @@
 """Rows in parts of every kind, and one cluster of two processes for all tests that ask for it."""
 
 import os
+import signal
 import time
 from functools import partial
 from itertools import pairwise
@@ -13,7 +14,7 @@ from rankwise.distributed import _machine
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A cluster of two worker processes."""
+    """A cluster of two worker processes, one for all tests."""
     distributed = pytest.importorskip("distributed")
     # workers compile nothing twice at once, and leave the cores to each other
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,15 +30,27 @@ def cluster():
 
 @pytest.fixture
 def client(cluster):
-    """A client of that cluster."""
+    """A client of that cluster, whose two workers are there."""
     from distributed import Client
 
     with Client(cluster) as client:
-        for _ in range(100):  # a worker that a test has killed comes back
-            if len(client.nthreads()) == 2:
-                break
-            time.sleep(0.2)
+        # one that a test has killed comes back, on a busy machine after a while
+        client.wait_for_workers(2, timeout=120)
         yield client
+
+
+@pytest.fixture
+def kill(client):
+    """What kills a worker, and waits until the scheduler has noticed."""
+
+    def kill_one():
+        pids = client.run(os.getpid)
+        address = next(iter(pids))
+        os.kill(pids[address], signal.SIGKILL)
+        while address in client.nthreads():
+            time.sleep(0.05)
+
+    return kill_one
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
@@ -13,7 +14,7 @@ from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._machine import bytes_of
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
-from rankwise.pairwise import RankSVM, TopPush
+from rankwise.pairwise import RankBoost, RankSVM, TopPush
 
 da = pytest.importorskip("dask.array")
 
@@ -27,16 +28,16 @@ def lazy(values, size=30):
     return da.from_array(values, chunks=(size, *values.shape[1:]))
 
 
-MODELS = [MPRank(), RankSVM(), PRank(epochs=1, shuffle=False)]
+MODELS = [MPRank(), RankSVM(), PRank(epochs=1, shuffle=False), RankBoost(3)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 class TestRows:
     def test_a_bad_number_is_named_by_part_and_row(self, model):
         X, y = rows()
-        X[37, 2] = np.nan
+        X[37, 2] = np.inf if isinstance(model, RankBoost) else np.nan
         before = vars(model).copy()
-        with pytest.raises(ValueError, match=r"part 1: Input X contains NaN \(row 7, column 2\)"):
+        with pytest.raises(ValueError, match=r"part 1: Input X contains \w+ \(row 7, column 2\)"):
             fit(model, lazy(X), lazy(y))
         assert vars(model) == before
 
@@ -54,8 +55,21 @@ class TestRows:
         short._chunks = ((np.nan,) * 4,)
         with pytest.raises(ValueError, match="part 3: y has 5 entries for 10 rows"):
             fit(model, lazy(X), short)
-        with pytest.raises(ValueError, match="y has 99 entries for 100 rows"):
-            fit(model, lazy(X), y[:99])
+        for other in (y[:99], lazy(y[:99]), lazy(y[:99], 50)):
+            with pytest.raises(ValueError, match="y has 99 entries for 100 rows"):
+                fit(model, lazy(X), other)
+        parts = [_delayed(X[:50]), _delayed(X[50:])]
+        with pytest.raises(ValueError, match="y has 1 parts and X has 2"):
+            fit(model, parts, [_delayed(y)])
+
+    def test_nothing_to_learn_from(self, model):
+        X, y = rows()
+        with pytest.raises(ValueError, match="y is missing"):
+            fit(model, lazy(X), None)
+        with pytest.raises(ValueError, match="part 0: X has no features"):
+            fit(model, lazy(X[:, :0], 100), lazy(y, 100))
+        with pytest.raises(ValueError, match=r"all their rows have weight 0"):
+            fit(model, lazy(X), lazy(y), sample_weight=lazy(np.zeros(100)))
 
     def test_no_rows(self, model):
         X, y = rows(0)
@@ -88,8 +102,9 @@ class TestTypes:
     def test_widths(self):
         X, y = rows()
         parts = [_delayed(X[:50]), _delayed(X[50:, :2])]
-        with pytest.raises(ValueError, match="part 1 has 2 features and part 0 has 3"):
-            fit(RankSVM(), parts, [_delayed(y[:50]), _delayed(y[50:])])
+        for model in MODELS:
+            with pytest.raises(ValueError, match="part 1 has 2 features and part 0 has 3"):
+                fit(model, parts, [_delayed(y[:50]), _delayed(y[50:])])
 
     def test_text(self):
         pandas = pytest.importorskip("pandas")
@@ -98,6 +113,9 @@ class TestTypes:
             fit(MPRank(), [_delayed(frame)], "y")
         with pytest.raises(ValueError, match="part 0: y='z' is no column of X"):
             fit(MPRank(), [_delayed(frame)], "z")
+        for model in (MPRank(), RankBoost()):
+            with pytest.raises(ValueError, match="part 0: y must be numbers"):
+                fit(model, [_delayed(frame)], "a", columns=["b"])
 
     def test_weights(self):
         X, y = rows()
@@ -105,6 +123,10 @@ class TestTypes:
         weight[64] = -1
         with pytest.raises(ValueError, match=r"part 2: sample_weight is -1.0 \(row 4\)"):
             fit(MPRank(), lazy(X), lazy(y), sample_weight=lazy(weight))
+        weight[64] = np.nan
+        for model in MODELS:
+            with pytest.raises(ValueError, match=r"part 2: sample_weight is nan \(row 4\)"):
+                fit(model, lazy(X), lazy(y), sample_weight=lazy(weight))
 
 
 class TestSettings:
@@ -128,6 +150,8 @@ class TestSettings:
         X, y = rows()
         with pytest.raises(TypeError, match="can't be fitted in parts; these can"):
             fit(TopPush(), lazy(X), lazy(y))
+        with pytest.raises(TypeError, match="estimator=MPRank is a class: give a model"):
+            fit(MPRank, lazy(X), lazy(y))
         with pytest.raises(TypeError, match="the step 'pca'"):
             fit(make_pipeline(PCA(), MPRank()), lazy(X), lazy(y))
 
@@ -135,6 +159,10 @@ class TestSettings:
         X, y = rows()
         with pytest.raises(TypeError, match="must be a dask array or dataframe"):
             fit(MPRank(), X.tolist(), y)
+        with pytest.raises(ValueError, match=r"X must have a row for each sample, .* \(100,\)"):
+            fit(MPRank(), lazy(X[:, 0]), lazy(y))
+        with pytest.raises(TypeError, match=r"client='tcp://x' must be a distributed\.Client"):
+            fit(MPRank(), lazy(X), lazy(y), client="tcp://x")
         with pytest.raises(ValueError, match="y='y' names a column, but X is an array"):
             fit(MPRank(), X, "y")
 
@@ -176,6 +204,37 @@ class TestFiles:
             fit(MPRank(), folder, name, columns=["z"])
         with pytest.raises(ValueError, match="columns names features, but X is an array"):
             fit(MPRank(), X, y, columns=["z"])
+        for columns in ("x0", [], [1]):
+            with pytest.raises(ValueError, match="must be a list of names of features"):
+                fit(MPRank(), folder, name, columns=columns)
+        with pytest.raises(ValueError, match="columns names 'x0' twice"):
+            fit(MPRank(), folder, name, columns=["x0", "x0"])
+        with pytest.raises(ValueError, match="columns names 'grade', which is y"):
+            fit(MPRank(), folder, name, columns=["x0", "grade"])
+
+    def test_a_file_that_is_none_of_parquet(self, cut, tmp_path):
+        (folder, name), _ = cut("parquet", *rows())
+        (tmp_path / "notes.txt").write_text("left alone")
+        fit(MPRank(), folder, name)
+        (tmp_path / "9.parquet").write_text("hello, I am no Parquet")
+        with pytest.raises(ValueError, match=r"9\.parquet' is no Parquet file"):
+            fit(MPRank(), folder, name)
+
+    @pytest.mark.parametrize("model", MODELS, ids=str)
+    def test_files_that_differ(self, cut, tmp_path, model):
+        pandas = pytest.importorskip("pandas")
+        (folder, name), _ = cut("parquet", *rows())
+        frame = pandas.read_parquet(tmp_path / "0.parquet")
+        frame.drop(columns="x1").to_parquet(tmp_path / "1.parquet")
+        with pytest.raises(ValueError, match=r"1\.parquet has other columns .* 'x1' is in one"):
+            fit(model, folder, name)
+        assert fit(clone(model), folder, name, columns=["x0", "x2"]).n_features_in_ == 2
+        frame[["x2", "x1", "x0", "grade"]].to_parquet(tmp_path / "1.parquet")
+        with pytest.raises(ValueError, match="in another order"):
+            fit(model, folder, name)
+        frame.assign(x0=1).astype({"grade": float}).to_parquet(tmp_path / "1.parquet")
+        with pytest.raises(ValueError, match="y is of type float64 in part"):
+            fit(model, folder, name)
 
     def test_missing_values_are_found(self, cut):
         X, y = rows()
@@ -184,7 +243,12 @@ class TestFiles:
         with pytest.raises(ValueError, match=r"part 1: Input X contains NaN \(row 5, column 1\)"):
             fit(MPRank(), folder, name)
 
-    @pytest.mark.parametrize("limit", ["4 apples", "1MB", -1, 3.5, True, "GB"])
+    def test_a_limit_is_for_the_disk(self):
+        X, y = rows()
+        with pytest.raises(ValueError, match="memory_limit='4GB' is for rows on disk"):
+            fit(MPRank(), lazy(X), lazy(y), memory_limit="4GB")
+
+    @pytest.mark.parametrize("limit", ["4 bananas", "0", 0, "", "1MB", -1, 3.5, True, "GB", "nan"])
     def test_limits(self, limit):
         with pytest.raises(ValueError, match="memory_limit="):
             bytes_of(limit)

@@ -188,21 +188,3 @@ def _kill_soon(client):
     thread = Thread(target=kill)
     thread.start()
     return thread
-
-
-def test_an_interrupt_cancels_what_is_under_way(client):
-    X, y, _, _ = table()
-    lazy = _slowly(da.from_array(X, chunks=(10, 4))), da.from_array(y, chunks=10)
-
-    def interrupt(_futures):
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "gather", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            fit(MPRank(), *lazy, client=client)
-    for _ in range(100):
-        if not any(client.processing().values()):
-            break
-        time.sleep(0.1)
-    assert not any(client.processing().values())

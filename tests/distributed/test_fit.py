@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from rankwise.distributed import fit
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
-from rankwise.pairwise import RankSVM
+from rankwise.pairwise import RankBoost, RankSVM
 
 KINDS = ["memmap", "parquet", "array", "unknown", "frame", "delayed"]
 STREAM = {"epochs": 1, "shuffle": False}
@@ -207,3 +207,43 @@ class TestModels:
         said = [record.getMessage() for record in caplog.records]
         assert sum("brought back" in text for text in said) == 1
         assert sum("queries" in text for text in said) == 1
+
+
+class TestMissingValues:
+    """Steps that all take NaN get it, in parts as on one machine; others are told where it is."""
+
+    def table(self):
+        X, y, qid, _ = table()
+        X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+        return X, y, qid
+
+    @pytest.mark.usefixtures("small_blocks")
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_pipeline_that_takes_them(self, cut, kind):
+        X, y, qid = self.table()
+        args, given = cut(kind, X, y, qid)
+        model = make_pipeline(StandardScaler(), RankBoost(8))
+        found = fit(clone(model), *args, **given)
+        alone = clone(model).fit(X, y, rankboost__qid=qid)
+        np.testing.assert_allclose(found[0].mean_, alone[0].mean_, rtol=1e-12)
+        np.testing.assert_array_equal(found[1].features_, alone[1].features_)
+        np.testing.assert_allclose(found[1].alphas_, alone[1].alphas_, rtol=1e-8)
+
+    @pytest.mark.parametrize("kind", ["memmap", "array"])
+    @pytest.mark.parametrize(
+        "model",
+        [
+            make_pipeline(StandardScaler(), MPRank()),
+            make_pipeline(Nystroem(n_components=5), RankBoost(3)),
+            RankSVM(),
+        ],
+        ids=str,
+    )
+    def test_others_refuse_them(self, cut, kind, model):
+        X, y, _, _ = table()
+        X[95, 2] = np.nan
+        args, _ = cut(kind, X, y)
+        part, row = {"memmap": (0, 95), "array": (2, 5)}[kind]
+        where = rf"part {part}: Input X contains NaN \(row {row}, column 2\)"
+        with pytest.raises(ValueError, match=where):
+            fit(clone(model), *args)

@@ -1,9 +1,7 @@
 """RankBoost of rows in parts is that of one machine."""
 
 import logging
-import os
 import pickle
-import signal
 from itertools import product
 
 import numpy as np
@@ -315,23 +313,6 @@ def test_a_member_answers_once_and_notices_what_it_missed():
     assert member.answer(0, questions) == {"total": 111}
 
 
-def start_client():
-    """Yield a client of a cluster of two worker processes."""
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.wait_for_workers(2)
-        yield client
-
-
-client = pytest.fixture(start_client, scope="module")
-# of which one worker will be killed: on a busy machine it may not come back in time
-mortal = pytest.fixture(start_client)
-
-
 @pytest.mark.slow
 class TestCluster:
     @pytest.mark.parametrize(
@@ -353,7 +334,7 @@ class TestCluster:
 
     @pytest.mark.parametrize(("options", "tolerance"), [({}, 0.0), (TREES, 1e-10)], ids=str)
     def test_a_worker_is_killed_and_the_model_is_the_same(
-        self, mortal, monkeypatch, options, tolerance
+        self, client, kill, monkeypatch, options, tolerance
     ):
         data = table(300, 3, 6, "whole")
         model, asked, ask = RankBoost(12, **options), [], Remote.ask
@@ -361,11 +342,10 @@ class TestCluster:
         def ask_and_kill(self, name, *arguments):
             asked.append(name)
             if len(asked) == 9:
-                pids = mortal.run(os.getpid)
-                os.kill(next(iter(pids.values())), signal.SIGKILL)
+                kill()
             return ask(self, name, *arguments)
 
         monkeypatch.setattr(Remote, "ask", ask_and_kill)
-        found = fit_in_parts(model, data, client=mortal)
+        found = fit_in_parts(model, data, client=client)
         assert len(asked) > 20
         assert_same(found, fit_alone(model, data), tolerance)

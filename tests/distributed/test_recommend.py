@@ -1,8 +1,5 @@
 """A taste learned in blocks of people is that of one machine, and so is a fleet of models."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -110,23 +107,6 @@ def test_a_table_says_its_size():
     assert ratings.__sizeof__() > ratings.matrix.data.nbytes
 
 
-def start_client():
-    """Yield a client of a cluster of two worker processes."""
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.wait_for_workers(2)
-        yield client
-
-
-client = pytest.fixture(start_client, scope="module")
-# of which one worker will be killed: on a busy machine it may not come back in time
-mortal = pytest.fixture(start_client)
-
-
 @pytest.mark.slow
 class TestCluster:
     def test_a_taste(self, client):
@@ -134,18 +114,17 @@ class TestCluster:
         found = fit_taste(TasteModel(), ratings, client=client)
         assert_alike(found, TasteModel().fit(ratings), ratings)
 
-    def test_a_worker_is_killed_and_the_taste_is_the_same(self, mortal, monkeypatch):
+    def test_a_worker_is_killed_and_the_taste_is_the_same(self, client, kill, monkeypatch):
         ratings, rounds, step = table(), [], People.next_stage
 
         def step_and_kill(self, *arguments):
             rounds.append(1)
             if len(rounds) == 2:
-                pids = mortal.run(os.getpid)
-                os.kill(next(iter(pids.values())), signal.SIGKILL)
+                kill()
             return step(self, *arguments)
 
         monkeypatch.setattr(People, "next_stage", step_and_kill)
-        found = fit_taste(TasteModel(), ratings, client=mortal)
+        found = fit_taste(TasteModel(), ratings, client=client)
         assert len(rounds) > 2
         assert_alike(found, TasteModel().fit(ratings), ratings)
 

@@ -79,7 +79,7 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Run trials on this Dask cluster, whose workers must see the folder of --out.",
+    help="Run trials of people's data on this Dask cluster; its workers must see --out.",
 )
 def experiment(
     names: list[str],
@@ -105,6 +105,8 @@ def experiment(
 
     from rankwise.distributed import cluster  # noqa: PLC0415
 
+    if scheduler is not None:
+        _check_trials(names)
     mpl.use("agg")
     check_out(out)
     console = Console(markup=False, emoji=False)
@@ -116,6 +118,20 @@ def experiment(
             _run(names[0], full, options, out, console)
             return
         _run_list(names, full, options, out, console)
+
+
+def _check_trials(names: list[str]) -> None:
+    """Refuse experiments on a cluster none of which has trials that it could run."""
+    from rankwise.experiments import EXPERIMENTS  # noqa: PLC0415
+
+    able = [
+        name for name, run in EXPERIMENTS.items() if "jobs" in inspect.signature(run).parameters
+    ]
+    if not set(able) & set(names):
+        raise click.ClickException(
+            f"--scheduler: {', '.join(names)} has no trials that a cluster could run, only "
+            f"{', '.join(able)} have: leave the option out"
+        )
 
 
 def _run_list(

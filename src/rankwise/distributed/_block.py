@@ -96,9 +96,11 @@ class Loaded(NamedTuple):
     seen: Seen
 
 
-def load_block(part: int, raw: Raw, transformers: Sequence[Any]) -> Loaded:
+def load_block(
+    part: int, raw: Raw, transformers: Sequence[Any], *, check: bool | str = True
+) -> Loaded:
     """Read, check and transform a part, to keep it."""
-    block, seen = read_block(part, raw, check=True)
+    block, seen = read_block(part, raw, check=check)
     return Loaded(transformed(block, transformers), seen)
 
 
@@ -142,6 +144,8 @@ def _read(part: int, raw: Raw, *, check: bool | str) -> tuple[Block, Seen]:
     frame, columns = _without_columns(raw)
     X, names = _as_rows(frame)
     n = X.shape[0]
+    if n and not X.shape[1]:
+        raise ValueError("X has no features: nothing is left of its columns to learn from")
     y, qid, given = (_column(value, name, n) for name, value in columns.items())
     kinds = {"X": X.dtype.name}
     for name, value in (("y", y), ("qid", qid), ("sample_weight", given)):
@@ -293,9 +297,24 @@ def check_alike(seen: Sequence[Seen]) -> tuple[int, tuple[str, ...] | None, dict
     ValueError
         If two parts differ. The message names both.
     """
-    full = [each for each in seen if each.n_rows]
-    if not full:
-        raise ValueError(f"all {len(seen)} parts are empty: there is nothing to learn from")
+    if not any(each.n_rows for each in seen):
+        raise ValueError(
+            f"all {len(seen)} parts are empty, or all their rows have weight 0: there is "
+            "nothing to learn from"
+        )
+    first = compare(seen)
+    return first.n_features, first.names, first.kinds
+
+
+def compare(seen: Sequence[Seen]) -> Seen:
+    """Return the first part that has rows, the first of all if none has.
+
+    Raises
+    ------
+    ValueError
+        If others that have rows differ from it. The message names both.
+    """
+    full = [each for each in seen if each.n_rows] or list(seen[:1])
     first = full[0]
     for other in full[1:]:
         if other.n_features != first.n_features:
@@ -314,4 +333,4 @@ def check_alike(seen: Sequence[Seen]) -> tuple[int, tuple[str, ...] | None, dict
                     f"{name} is of type {other.kinds.get(name)} in part {other.part} and {kind} in "
                     f"part {first.part}: cast all parts to one type"
                 )
-    return first.n_features, first.names, first.kinds
+    return first

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rankwise.distributed._block import Block
 from rankwise.distributed._crew import Member
+from rankwise.distributed._shared import in_part, to_ratings
 from rankwise.engine.binning import Table
 from rankwise.engine.inputs import as_floats
 from rankwise.engine.loops.boosting.binning import bin_rows
@@ -54,6 +55,8 @@ def summarise(block: Block) -> dict[str, Any]:
     n = block.X.shape[0]
     if not n:
         return {"rows": 0, "weight": None, "queries": None, "y": np.empty(0)}
+    with in_part(block):
+        to_ratings(block)
     queries, query, y, group = _groups_here(block)
     return {
         "rows": n,

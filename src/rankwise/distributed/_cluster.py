@@ -3,6 +3,8 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import sleep
@@ -13,6 +15,7 @@ import numpy as np
 from rankwise.distributed._block import Loaded, Raw, Seen, load_block
 from rankwise.distributed._machine import bytes_of, find_pieces, read_piece, wanted_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge, logger, weigh
+from rankwise.distributed._waiting import check_open, lost_errors, results_of
 from rankwise.engine.arguments import shortened
 
 # Values larger than this go straight to the workers, past the scheduler.
@@ -38,6 +41,7 @@ def find_client(client: Any) -> Any:
     if client is not None:
         if not (hasattr(client, "compute") and hasattr(client, "persist")):
             raise TypeError(f"client={shortened(client)} must be a distributed.Client")
+        check_open(client)
         return client
     if "distributed" not in sys.modules:
         return None
@@ -69,8 +73,8 @@ def _raw(X: Any, y: Any, qid: Any, sample_weight: Any, features: Any) -> Raw:
     return Raw(_open(X), _open(y), _open(qid), _open(sample_weight), _open(features))
 
 
-def _load(part: int, raw: Raw, transformers: _Sealed) -> Loaded:
-    return load_block(part, raw, transformers.value)
+def _load(part: int, raw: Raw, transformers: _Sealed, check: bool | str) -> Loaded:
+    return load_block(part, raw, transformers.value, check=check)
 
 
 def _read_piece(columns: _Sealed, *fields: Any) -> Any:
@@ -108,6 +112,7 @@ class ClusterParts(Parts):
         super().__init__(len(parts), given)
         self._parts, self.client = list(parts), client
         self._dask = import_dask()
+        self._held: list[Any] = []  # what was loaded or kept on the workers for this
 
     @property
     def n_workers(self) -> int:
@@ -121,12 +126,16 @@ class ClusterParts(Parts):
         load = self._dask.delayed(_load, pure=False)
         sealed = _Sealed(self._transformers)
         self._parts = self._persisted(
-            [load(part, raw, sealed) for part, raw in enumerate(self._parts)]
+            [load(part, raw, sealed, self._check) for part, raw in enumerate(self._parts)]
         )
         self._transformers = ()
 
     def close(self) -> None:
-        """Let go of the rows that were loaded for this."""
+        """Let go of what was loaded and kept for this, also if it is not there yet."""
+        if self.client is not None and self._held:
+            with suppress(OSError, RuntimeError):  # the cluster may be gone
+                self.client.cancel(self._held, force=True)
+        self._held.clear()
         self._parts = []
 
     def _map(self, leaf: _Leaf, each: Sequence[Sequence[Any]], along: Sequence[Kept]) -> list[Any]:
@@ -160,9 +169,11 @@ class ClusterParts(Parts):
         return Kept(self._persisted(values))
 
     def _persisted(self, values: list[Any]) -> list[Any]:
-        if self.client is not None:
-            return list(self.client.persist(values))
-        return list(self._dask.persist(*values))
+        if self.client is None:
+            return list(self._dask.persist(*values))
+        held = list(self.client.persist(values))
+        self._held += held
+        return held
 
     def _leaves(
         self,
@@ -200,25 +211,26 @@ class ClusterParts(Parts):
         """Return the values of a pass, begun again if something on its way was lost."""
         if self.client is None:
             return list(self._dask.compute(*build()))
-        distributed = import_dask("distributed")
-        lost = (
-            distributed.client.FutureCancelledError,
-            distributed.KilledWorker,
-            distributed.comm.CommClosedError,  # it was lost while values were sent to it
-        )
         for left in reversed(range(_TRIES)):
             futures: list[Any] = []
+            check_open(self.client)
             try:
                 futures = self.client.compute(build())
-                return list(self.client.gather(futures))
-            except lost:
+                return results_of(self.client, futures, partial(self._say_done, futures))
+            except lost_errors():
                 if not left:
                     raise
                 logger.warning("a worker was lost with values on their way: the pass begins again")
                 sleep(_PAUSE)
             finally:
-                self.client.cancel(futures)
+                with suppress(OSError, RuntimeError):  # the cluster may be gone
+                    self.client.cancel(futures)
         raise AssertionError
+
+    def _say_done(self, futures: Sequence[Any], _: Any) -> None:
+        """Say how far a pass is, as far as can be seen from here."""
+        done = f", {sum(each.done() for each in futures)} done" if len(futures) > 1 else ""
+        self.say(f"pass {self.traffic.passes} over {self.n_parts} parts{done}")
 
 
 def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> ClusterParts:
@@ -238,6 +250,8 @@ def cluster_parts(raw: Raw, client: Any, memory_limit: Any, width: int) -> Clust
     elif hasattr(X, "to_delayed") and getattr(X, "ndim", 0) == 2:
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         rows, sizes = X.to_delayed().ravel().tolist(), X.chunks[0]
+    elif hasattr(X, "to_delayed"):
+        raise ValueError(f"X must have a row for each sample, but its shape is {X.shape}")
     else:
         raise TypeError(
             f"X={shortened(X)} must be a dask array of rows, a dask dataframe, a list of delayed "
@@ -255,32 +269,42 @@ def _is_lazy(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in {"dask", "dask_expr", "distributed"}
 
 
+def _as_many(cut: list[Any], name: str, n: int) -> list[Any]:
+    """Return the parts of a column, which are as many as those of X."""
+    if len(cut) != n:
+        raise ValueError(
+            f"{name} has {len(cut)} parts and X has {n}: cut both alike, for example by "
+            f"{name}.rechunk, or take both from one dataframe"
+        )
+    return cut
+
+
+def _check_length(name: str, entries: int, rows: int) -> None:
+    if entries != rows:
+        raise ValueError(f"{name} has {entries} entries for {rows} rows of X: give each row one")
+
+
 def _columns(value: Any, name: str, n: int, sizes: Any) -> list[Any]:
     """Return a column part by part."""
     if value is None or isinstance(value, str):
         return [_Sealed(value)] * n
-    if isinstance(value, list | tuple) and len(value) == n and all(map(_is_lazy, value)):
-        return list(value)
+    if isinstance(value, list | tuple) and value and all(map(_is_lazy, value)):
+        return _as_many(list(value), name, n)
     if hasattr(value, "to_delayed"):
         if sizes is not None and hasattr(value, "rechunk") and value.chunks[0] != sizes:
             known = not np.isnan(np.sum([*value.chunks[0], *sizes]))
-            if known and sum(value.chunks[0]) == sum(sizes):
+            if known:
+                _check_length(name, sum(value.chunks[0]), sum(sizes))
                 value = value.rechunk((sizes, *value.chunks[1:]))
         cut = value.to_delayed()
         cut = cut.ravel().tolist() if hasattr(cut, "ravel") else list(cut)
-        if len(cut) != n:
-            raise ValueError(
-                f"{name} has {len(cut)} parts and X has {n}: cut both alike, for example by "
-                f"{name}.rechunk, or take both from one dataframe"
-            )
-        return cut
+        return _as_many(cut, name, n)
     array = value if hasattr(value, "dtype") else np.asarray(value)
     if sizes is None or np.isnan(np.sum(sizes)):
         raise ValueError(
             f"{name} is an array in memory, but how many rows each part of X has is not known: "
             f"give {name} as a collection of Dask"
         )
-    if len(array) != sum(sizes):
-        raise ValueError(f"{name} has {len(array)} entries for {sum(sizes)} rows of X")
+    _check_length(name, len(array), sum(sizes))
     edges = np.cumsum(sizes)[:-1]
     return [_Sealed(each) for each in np.split(np.asarray(array), edges)]

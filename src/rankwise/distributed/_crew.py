@@ -8,6 +8,7 @@ model.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -15,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh
+from rankwise.distributed._waiting import lost_errors, results_of, wait_for
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.parted import Answer, PartRows, Question, merge
 
 # How often a question is asked again after a worker was lost.
 TRIES = 20
-# Seconds after which it is looked whether the workers are still there.
-PATIENCE = 1.0
 
 
 class Crew:
@@ -45,6 +45,10 @@ class Crew:
             found += self.pool.run(partial(_call, answers), len(some), work=1e9)
             found = [_merge_all(found)]
         return found[0]
+
+    def close(self) -> None:
+        """Let go of the parts."""
+        self.members = []
 
 
 def _call(functions: Sequence[Callable[[], Answer]], t: int) -> Answer:
@@ -104,21 +108,27 @@ class Remote:
         self.members, self.client, self.parts = list(members), client, parts
         self.homes: list[list[str]] | None = None
         self.log: list[Question] = []
+        self.asked: list[Any] = []  # the leaves of the last question
 
     def ask(self, name: str, *arguments: Any) -> Answer:
         """Return the merged answers of all parts to a question."""
         # copies, for who asks goes on with its arrays, and the question may be asked again
         kept = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
         self.log.append((name, tuple(kept)))
+        self.parts.traffic.passes += 1
+        with self.parts.traffic.waiting():
+            return self._ask_until_answered()
+
+    def _ask_until_answered(self) -> Answer:
+        """Return the merged answers to the last question, asked again if workers are lost."""
         traffic, n = self.parts.traffic, len(self.members)
-        traffic.passes += 1
         first, lost = len(self.log) - 1, 0
         while lost < TRIES:
             traffic.sent += n * weigh(self.log[first:])
             try:
                 answer = self._ask_from(first)
             except Exception as error:
-                if not is_lost(error):
+                if not isinstance(error, (LostError, *lost_errors())):
                     raise
                 logger.warning("a worker was lost: its parts are made again")
                 self.homes, lost = None, lost + 1
@@ -135,13 +145,14 @@ class Remote:
     def _ask_from(self, first: int) -> Any:
         """Return the merged answers to the last question, given all from ``first`` on."""
         if self.homes is None:
-            self._wait(self.members)
+            wait_for(self.client, self.members)
+            results_of(self.client, [each for each in self.members if each.status == "error"])
             holders = self.client.who_has(self.members)
             self.homes = [list(holders[member.key])[:1] for member in self.members]
             if not all(self.homes):
                 raise LostError
         questions = self.log[first:]
-        futures = [
+        self.asked = futures = [
             self.client.submit(
                 _answer, member, first, questions, pure=False, workers=home, priority=1
             )
@@ -152,29 +163,18 @@ class Remote:
                 self.client.submit(_merge_all, futures[k : k + FAN_IN], pure=False)
                 for k in range(0, len(futures), FAN_IN)
             ]
-        self._wait(futures)
-        return futures[0].result()
+        return results_of(self.client, futures, self._look)[0]
 
-    def _wait(self, futures: list[Any]) -> None:
-        """Wait for futures as long as the workers that the parts are on are there."""
-        from distributed import wait  # noqa: PLC0415
+    def _look(self, here: dict[str, Any]) -> None:
+        """Raise if a worker that parts are on is not there."""
+        if any(home[0] not in here for home in self.homes or ()):
+            raise LostError
 
-        while True:
-            try:
-                wait(futures, timeout=PATIENCE)  # type: ignore[no-untyped-call]
-                return
-            except TimeoutError:
-                here = self.client.nthreads()
-                if any(home[0] not in here for home in self.homes or ()):
-                    raise LostError from None
-
-
-def is_lost(error: Exception) -> bool:
-    """Return whether an error says that a worker of the cluster was lost with what it held."""
-    from distributed import KilledWorker  # noqa: PLC0415
-    from distributed.client import FutureCancelledError  # noqa: PLC0415
-
-    return isinstance(error, LostError | KilledWorker | FutureCancelledError)
+    def close(self) -> None:
+        """Cancel what is under way, and let go of the parts."""
+        with suppress(OSError, RuntimeError):  # the cluster may be gone
+            self.client.cancel([*self.asked, *self.members], force=True)
+        self.asked, self.members = [], []
 
 
 def _answer(member: Member, first: int, questions: Sequence[Question]) -> Any:

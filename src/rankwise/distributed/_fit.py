@@ -1,11 +1,12 @@
 """The door: a fit of rows in parts, by what the estimator is."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
 from rankwise.distributed._parts import Parts, as_parts
+from rankwise.engine.arguments import shortened
 
 logger = logging.getLogger("rankwise.distributed")
 Estimator = TypeVar("Estimator")
@@ -38,6 +39,8 @@ def learner_of(estimator: Any) -> Any:
             module = import_module(f"rankwise.distributed.{_LEARNERS[each.__name__]}")
             return module.learn
     known = ", ".join(sorted(_LEARNERS))
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator={estimator.__name__} is a class: give a model, MPRank()")
     raise TypeError(
         f"estimator={estimator!r} can't be fitted in parts; these can: {known}. Others fit in "
         "memory: estimator.fit(X.compute(), y.compute())"
@@ -73,6 +76,7 @@ def fit(
     columns: Sequence[str] | None = None,
     client: Any = None,
     memory_limit: int | str | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Estimator:
     """Fit an estimator to rows that lie on a Dask cluster or on disk, and return it.
 
@@ -111,6 +115,10 @@ def fit(
     memory_limit : int or str, default=None
         What a fit from disk should stay within: bytes, or a text such as "4GB", the default. It
         decides how many rows are read at a time.
+    progress : callable, default=None
+        Called with a sentence on how far the fit is, such as "pass 3 over 80 parts, 41 done": for
+        each part from disk, every second on a cluster, for each round of `RankBoost`. ``print``
+        serves. What it raises ends the fit.
 
     Returns
     -------
@@ -122,6 +130,9 @@ def fit(
         If a row can't be learned from, naming the part and the row; or if parts differ in type.
     TypeError
         If the estimator can't be fitted in parts.
+    RuntimeError
+        If the cluster has had no worker for 300 seconds, or for as long as Dask's setting
+        ``distributed.scheduler.no-workers-timeout`` says on this side.
 
     Examples
     --------
@@ -134,6 +145,10 @@ def fit(
     array([ 2., -1.])
     """
     learner_of(estimator)
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress={shortened(progress)} must be a function of a sentence: print")
+    if y is None:
+        raise ValueError("y is missing: give the targets of the rows, or the name of their column")
     parts = as_parts(
         X,
         y,
@@ -144,6 +159,7 @@ def fit(
         memory_limit=memory_limit,
         width=_width(estimator),
     )
+    parts.progress = progress
     try:
         fit_parts(estimator, parts)
     finally:

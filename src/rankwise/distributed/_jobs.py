@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import sleep
 from typing import Any
 
 import joblib
 
 from rankwise.distributed._cluster import import_dask, say_dashboard
+from rankwise.distributed._waiting import PATIENCE, Absence
+
+# Seconds until a scheduler must have answered.
+_CONNECT = 10
 
 
 @contextmanager
@@ -24,14 +29,42 @@ def cluster(address: str | None) -> Iterator[Any]:
     Yields
     ------
     distributed.Client or None
+
+    Raises
+    ------
+    ValueError
+        If the address is none.
+    ConnectionError
+        If there is no scheduler at it.
+    RuntimeError
+        If the scheduler has no worker, nor gets one: after 300 seconds, or what Dask's setting
+        ``distributed.scheduler.no-workers-timeout`` says.
     """
     if address is None:
         yield None
         return
-    distributed = import_dask("distributed")
-    with distributed.Client(address, timeout=10) as client, joblib.parallel_config("dask"):
+    with _connected(address) as client, joblib.parallel_config("dask"):
         say_dashboard(client)
+        absence = Absence(client)
+        while not absence.check():
+            sleep(PATIENCE)
         yield client
+
+
+def _connected(address: str) -> Any:
+    distributed = import_dask("distributed")
+    try:
+        return distributed.Client(address, timeout=_CONNECT)
+    except OSError as error:
+        raise ConnectionError(
+            f"no scheduler answers at {address!r} within {_CONNECT} seconds: start one by 'dask "
+            "scheduler', which prints its address"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{address!r} is not the address of a scheduler ({error}): give one such as "
+            "tcp://host:8786"
+        ) from error
 
 
 def on_cluster() -> bool:

@@ -130,10 +130,19 @@ def find_pieces(path: Any, columns: Raw, limit: int, width: int) -> list[Piece]:
                 f"{type(value).__name__}"
             )
     pieces = []
+    first: list[str] = []
     for each in paths:
-        with parquet.ParquetFile(each) as file:
+        with _open_file(parquet, each) as file:
             known = file.schema_arrow.names
             check_columns(columns, known, each.name)
+            first = first or known
+            if columns.features is None and known != first:
+                odd = sorted(set(known) ^ set(first))
+                what = f"the column {odd[0]!r} is in one only" if odd else "in another order"
+                raise ValueError(
+                    f"{each.name} has other columns than {paths[0].name}, {what}: name those that "
+                    "are features by columns=[...], or write all files alike"
+                )
             size = block_rows(max(len(known), width), limit)
             for group in range(file.metadata.num_row_groups):
                 n = file.metadata.row_group(group).num_rows
@@ -144,6 +153,14 @@ def find_pieces(path: Any, columns: Raw, limit: int, width: int) -> list[Piece]:
     if not pieces:
         raise ValueError(f"X={str(path)!r} has no rows")
     return pieces
+
+
+def _open_file(parquet: Any, path: Path) -> Any:
+    """Open a Parquet file, or say which one is none."""
+    try:
+        return parquet.ParquetFile(path)
+    except ValueError as error:  # ArrowInvalid
+        raise ValueError(f"X={str(path)!r} is no Parquet file: {error}") from error
 
 
 def wanted_columns(columns: Raw) -> list[str] | None:
@@ -263,6 +280,8 @@ class MachineParts(Parts):
                     )
                 ahead = reader.submit(next, parts, None)
                 kept = [_load(values.values[part]) for values in along]
+                if part:
+                    self.say(f"pass {self.traffic.passes} over {self.n_parts} parts, {part} done")
                 yield part, raw, [*kept, *(values[part] for values in each)]
 
     def _map(self, leaf: _Leaf, each: Sequence[Sequence[Any]], along: Sequence[Kept]) -> list[Any]:
@@ -323,5 +342,6 @@ def machine_parts(raw: Raw, memory_limit: int | str | None, width: int) -> Machi
         return MachineParts(ArraySource(raw, limit, width), raw, limit)
     raise TypeError(
         f"X={shortened(raw.X)} must be a dask array or dataframe, a list of delayed, the path of a "
-        "folder of Parquet, or an array, for example a numpy.memmap"
+        "folder of Parquet, or an array, for example a numpy.memmap; a frame or lists in memory "
+        "are fitted by estimator.fit(X, y)"
     )

@@ -23,11 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._kernel_ranker import check_ratings, check_size
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
-from rankwise.distributed._shared import in_part, set_features, to_ratings
-from rankwise.engine.kernels import Kernel
+from rankwise.distributed._shared import checked_ratings, set_features, to_ratings
 from rankwise.engine.loops.keys import counting_sort
 from rankwise.engine.queries import encode_queries
 from rankwise.engine.solvers.statistics import Scatter, Statistics
@@ -76,22 +74,10 @@ def _statistics(block: Block) -> Statistics | None:
     n = block.X.shape[0]
     if not n:
         return None
-    y = _targets(block)
+    y = checked_ratings(block)
     return Statistics.of(
         block.X, y, block.weights(), np.zeros(n, dtype=np.int64), [None], named=False
     )
-
-
-def _targets(block: Block) -> Vector:
-    """Return the ratings of a part, after a look at what squares can hold."""
-    with in_part(block):
-        y = to_ratings(block)
-        check_ratings(y)
-        kept = np.arange(block.X.shape[0])
-        for start in range(0, len(y), _ROWS):
-            some = slice(start, start + _ROWS)
-            check_size(block.X[some].astype(np.float64, copy=False), Kernel(), kept[some])
-    return y
 
 
 class _Names(NamedTuple):
@@ -176,7 +162,7 @@ def _local_means(block: Block) -> tuple[NDArray[np.int64], Vector, Vector]:
     order, starts = counting_sort(codes.astype(np.int64), len(names))
     share = (a / totals[codes])[order]
     average = sparse.csr_array((share, order, starts), shape=(len(names), n))
-    y = _targets(block)
+    y = checked_ratings(block)
     rows = average @ block.doubles()
     rows = rows.toarray() if sparse.issparse(rows) else rows
     return codes, totals, np.column_stack([rows, average @ y])

@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -34,7 +35,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.distributed._block import Block, Raw, Seen, check_alike, read_block, transformed
+from rankwise.distributed._block import (
+    Block,
+    Raw,
+    Seen,
+    check_alike,
+    compare,
+    read_block,
+    transformed,
+)
+from rankwise.engine.arguments import shortened
 
 logger = logging.getLogger("rankwise.distributed")
 
@@ -110,6 +120,8 @@ class Parts(ABC):
     kinds: dict[str, str]
     # A learner that takes NaN as a missing value says so before the first pass.
     missing = False
+    # Told in a sentence how far the fit is.
+    progress: Callable[[str], object] | None = None
 
     def __init__(self, n_parts: int, given: Raw) -> None:
         self.n_parts = n_parts
@@ -225,6 +237,11 @@ class Parts(ABC):
         if not self._checked:
             self.map(_nothing)
 
+    def say(self, what: str) -> None:
+        """Tell whoever wants to know how far the fit is."""
+        if self.progress is not None:
+            self.progress(what)
+
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Cut an array that has an entry for each row, in the order of the parts."""
         edges = np.concatenate([[0], np.cumsum(self.rows)]).tolist()
@@ -281,6 +298,7 @@ class Parts(ABC):
 
     def _count(self, each: Iterable[Any], shared: Any, times: int) -> None:
         self.traffic.passes += 1
+        self.say(f"pass {self.traffic.passes} over {self.n_parts} parts")
         self.traffic.sent += weigh(list(each)) + times * weigh(shared)
 
     def _note(self, seen: Sequence[Seen]) -> None:
@@ -326,8 +344,10 @@ class _Merge:
         """Merge some neighbours from the left."""
         seen: list[Seen] = []
         result = None
-        for looks, value in pairs:
+        for looks, _ in pairs:
             seen += [looks] if isinstance(looks, Seen) else looks
+        compare(seen)
+        for _, value in pairs:
             if value is not None:
                 result = value if result is None else self.merge(result, value)
         return seen, result
@@ -389,6 +409,23 @@ def weigh(value: Any) -> int:
     return sum(map(weigh, vars(value).values())) if hasattr(value, "__dict__") else 8
 
 
+def _check_names(columns: Any, others: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the names of the features; refuse what is no list of names, or has another use."""
+    if columns is None:
+        return None
+    names = () if isinstance(columns, str) else tuple(columns)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"columns={shortened(columns)} must be a list of names of features")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"columns names {name!r} twice: name each feature once")
+        if name in [other for other in others if isinstance(other, str)]:
+            raise ValueError(
+                f"columns names {name!r}, which is y, qid or sample_weight: leave it out"
+            )
+    return names
+
+
 def as_parts(
     X: Any,
     y: Any = None,
@@ -417,7 +454,7 @@ def as_parts(
     width : int, default=0
         Features that rows are mapped to, if these are more than they have.
     """
-    raw = Raw(X, y, qid, sample_weight, None if columns is None else tuple(columns))
+    raw = Raw(X, y, qid, sample_weight, _check_names(columns, (y, qid, sample_weight)))
     kind = type(X).__module__.partition(".")[0]
     of_dask = {"dask", "dask_expr", "distributed"}
     listed = (
@@ -428,6 +465,11 @@ def as_parts(
     if kind in of_dask or listed or client is not None:
         from rankwise.distributed._cluster import cluster_parts  # noqa: PLC0415
 
+        if memory_limit is not None and not isinstance(X, str | Path):
+            raise ValueError(
+                f"memory_limit={shortened(memory_limit)} is for rows on disk, but X is Dask's: "
+                "leave it out; workers have limits of their own (dask worker --memory-limit)"
+            )
         return cluster_parts(raw, client, memory_limit, width)
     from rankwise.distributed._machine import machine_parts  # noqa: PLC0415
 

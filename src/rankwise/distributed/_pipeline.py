@@ -30,6 +30,7 @@ def learn(estimator: Pipeline, parts: Parts) -> None:
     if before:
         for name, step in before:
             _check(name, step)
+        parts.missing = all(_takes_missing(step) for _, step in estimator.steps)
         parts.persist()
     steps = []
     first = parts
@@ -60,6 +61,13 @@ def _check(name: str, step: Any) -> None:
         f"the step {name!r}, {step!r}, can't be fitted in parts: use one with partial_fit, such as "
         "StandardScaler, or Nystroem, or fit it to a sample beforehand and transform the rows"
     )
+
+
+def _takes_missing(step: Any) -> bool:
+    """Whether a step takes NaN as a missing value."""
+    if step is None or step == "passthrough":
+        return True
+    return hasattr(step, "__sklearn_tags__") and step.__sklearn_tags__().input_tags.allow_nan
 
 
 def _is_stateless(step: Any) -> bool:

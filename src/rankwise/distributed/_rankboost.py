@@ -39,6 +39,7 @@ from rankwise.distributed._boost_parts import (
 from rankwise.distributed._crew import Crew, Remote
 from rankwise.distributed._machine import MachineParts
 from rankwise.distributed._parts import Parts, logger
+from rankwise.distributed._shared import set_features
 from rankwise.engine.binning import Table, edges_of_columns, find_edges, sample_rows
 from rankwise.engine.loops.boosting.bins import Dense
 from rankwise.engine.pairs import Pairs
@@ -62,8 +63,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Bytes that a fit on one machine keeps in memory for each row: scores, factors, order, and more of
-# that kind, or gradients for trees. `python -m benchmarks parquet_rows` shows the peak.
-_STUMPS, _TREES = 120, 160
+# that kind, or gradients for trees; and what queries add. `python -m benchmarks parquet_rows` shows
+# the peak: trees on 20,000,000 rows took more than 4 GB.
+_STUMPS, _TREES, _QUERIES = 120, 210, 55
 
 
 class Groups(NamedTuple):
@@ -88,6 +90,24 @@ class RowWeights(NamedTuple):
 
     weight: Floats
     copies: Ints
+
+
+class Found(NamedTuple):
+    """What was found out about the rows before the first round.
+
+    - ``groups``, ``weights``: of all rows; None if no weights were given;
+    - ``relation``: the pairs of groups, each of the weight of its rows;
+    - ``pair_weight``: what weighs a pair;
+    - ``edges``: between the bins of each feature;
+    - ``missing`` (d,): which features miss values.
+    """
+
+    groups: Groups
+    weights: RowWeights | None
+    relation: AllPairs
+    pair_weight: str
+    edges: list[Floats]
+    missing: NDArray[np.bool_]
 
 
 def learn(model: RankBoost, parts: Parts) -> None:
@@ -127,14 +147,11 @@ def learn(model: RankBoost, parts: Parts) -> None:
     random = check_random_state(model.random_state)
     edges = find_all_edges(parts, model.max_bins, weights, random)
     missing = np.any([look["missing"] for look in looks if look["rows"]], axis=0)
-    model.n_features_in_ = parts.n_features
+    set_features(model, parts)
     boost = _boost_file if isinstance(parts, MachineParts) else _boost_parts
     relation = AllPairs(pairs, n_pairs, model.push)
-    boost(model, parts, groups, weights, relation, pair_weight, edges, missing)
+    boost(model, parts, Found(groups, weights, relation, pair_weight, edges, missing))
     model.pair_weight_ = pair_weight
-    model.__dict__.pop("feature_names_in_", None)
-    if parts.names is not None:
-        model.feature_names_in_ = np.array(parts.names, dtype=object)
     model.n_pairs_, model.n_dropped_pairs_ = int(n_pairs), 0
     model.n_queries_ = groups.n_queries
 
@@ -207,17 +224,9 @@ def find_all_edges(
     return edges_of_columns(columns, weight, max_bins)
 
 
-def _boost_parts(
-    model: RankBoost,
-    parts: Any,
-    groups: Groups,
-    weights: RowWeights | None,
-    relation: AllPairs,
-    pair_weight: str,
-    edges: list[Floats],
-    missing: NDArray[np.bool_],
-) -> None:
+def _boost_parts(model: RankBoost, parts: Any, found: Found) -> None:
     """Take rounds on parts that stay where they are."""
+    groups, weights, relation, pair_weight, edges, missing = found
     table, n = Table.of(edges), parts.n_parts
     slots = Slots(relation.factors.group, relation.factors.sign, len(groups.y))
     none = [None] * n
@@ -245,7 +254,10 @@ def _boost_parts(
         bins = Dense(np.empty(table.shape(0), dtype=table.kind), table.n_bins, missing)
         copies = parts.n_rows if weights is None else int(weights.copies.sum())
         learner = _learner(model, crew, bins, groups, relation, pair_weight, copies)
-        model._take_rounds(learner, edges, missing)
+        try:
+            model._take_rounds(learner, edges, missing, say=parts.say)
+        finally:
+            crew.close()
 
 
 def _learner(
@@ -311,19 +323,11 @@ def _bring_together(values: list[Any], full: list[int], groups: Groups, delayed:
     return together
 
 
-def _boost_file(
-    model: RankBoost,
-    parts: Any,
-    groups: Groups,
-    weights: RowWeights | None,
-    relation: AllPairs,
-    pair_weight: str,
-    edges: list[Floats],
-    missing: NDArray[np.bool_],
-) -> None:
+def _boost_file(model: RankBoost, parts: Any, found: Found) -> None:
     """Take rounds on bins in a temporary file."""
+    groups, weights, relation, pair_weight, edges, missing = found
     m, paper = parts.n_rows, is_paper(model, pair_weight)
-    needed = (_STUMPS if paper else _TREES) * m
+    needed = ((_STUMPS if paper else _TREES) + _QUERIES * (groups.n_queries > 1)) * m
     if needed > parts.limit:
         raise ValueError(
             f"memory_limit={parts.limit / 1e9:.3g} GB is too little for the scores and weights of "
@@ -353,5 +357,5 @@ def _boost_file(
         del places
         bins = Dense(mapped.view(np.ndarray), table.n_bins, missing)
         learner = learner_of(model, whole, bins, copies[whole.order], pool, pair_weight)
-        model._take_rounds(learner, edges, missing)
+        model._take_rounds(learner, edges, missing, say=parts.say)
         del bins, mapped, learner

@@ -10,10 +10,12 @@ each block.
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from rankwise.base import unchanged_on_error
 from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
+from rankwise.distributed._waiting import results_of
 from rankwise.engine.arguments import shortened
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.taste_fit import Work
@@ -98,9 +101,12 @@ def fit_taste(
         raise ValueError(f"model={shortened(model)} must be a TasteModel")
     table = _as_table(ratings, {"user": user, "item": item, "rating": rating})
     people = People(find_client(client))
-    unchanged_on_error(TasteModel._fit)(
-        model, table, item_features, Work(people.multiply, people.next_stage)
-    )
+    try:
+        unchanged_on_error(TasteModel._fit)(
+            model, table, item_features, Work(people.multiply, people.next_stage)
+        )
+    finally:
+        people.close()
     logger.info(
         "TasteModel: %d blocks of people, %.3g MB sent to them, %.3g MB brought back",
         people.n_blocks,
@@ -163,6 +169,14 @@ class People:
         # Of each group that has taken part: the blocks; of those in the last round, the scores.
         self._blocks: dict[int, tuple[Group, list[Any]]] = {}
         self._scores: dict[int, list[Any]] = {}
+        self._under_way: WeakSet[Any] = WeakSet()
+
+    def close(self) -> None:
+        """Cancel what is under way, and let go of the blocks."""
+        if self.client is not None:
+            with suppress(OSError, RuntimeError):  # the cluster may be gone
+                self.client.cancel(list(self._under_way), force=True)
+        self._blocks, self._scores = {}, {}
 
     def multiply(self, parts: Parts, pool: Pool) -> Matrix:  # noqa: ARG002
         """Return the products of items; see `multiply_items`."""
@@ -227,19 +241,26 @@ class People:
             return value
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
-            return self.client.submit(_same, value, pure=False)
+            return self._submit(_same, value)
 
     def _run(self, function: Callable[..., Any], *values: Any) -> Any:
         """Return what stands for a function of values."""
         if self.client is None:
             return function(*values)
-        return self.client.submit(function, *values, pure=False)
+        return self._submit(function, *values)
+
+    def _submit(self, function: Callable[..., Any], *values: Any) -> Any:
+        future = self.client.submit(function, *values, pure=False)
+        self._under_way.add(future)
+        return future
 
     def _sum(self, found: list[Any]) -> tuple[Any, ...]:
         """Return the sums of tuples, added in a tree."""
         while len(found) > 1:
             found = [self._run(_add, *found[k : k + FAN_IN]) for k in range(0, len(found), FAN_IN)]
-        return found[0] if self.client is None else found[0].result()
+        if self.client is None:
+            return found[0]
+        return results_of(self.client, found)[0]
 
 
 def _cuts(work: NDArray[np.float64], n: int) -> list[tuple[int, int]]:

@@ -8,9 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._kernel_ranker import check_ratings, check_size
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
 from rankwise.engine.inputs import as_floats
+from rankwise.engine.kernels import Kernel
+
+# Rows that are made double at a time.
+_ROWS = 8192
 
 
 @contextmanager
@@ -27,6 +32,18 @@ def to_ratings(block: Block) -> NDArray[np.float64]:
     if block.y is None:
         raise ValueError("y is missing: ranking learns from ratings; give y, or its column's name")
     return np.ascontiguousarray(as_floats(block.y, "y"))
+
+
+def checked_ratings(block: Block) -> NDArray[np.float64]:
+    """Return the targets of a part as numbers, after a look at what squares can hold."""
+    with in_part(block):
+        y = to_ratings(block)
+        check_ratings(y)
+        kept = np.arange(len(y))
+        for start in range(0, len(y), _ROWS):
+            some = slice(start, start + _ROWS)
+            check_size(block.X[some].astype(np.float64, copy=False), Kernel(), kept[some])
+    return y
 
 
 def set_features(estimator: Any, parts: Parts) -> None:

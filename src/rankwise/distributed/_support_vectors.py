@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._kernel_ranker import check_ratings, check_size
 from rankwise._support_vectors import SupportVectorRanker
 from rankwise.base import Ranked
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
-from rankwise.distributed._shared import fetch, in_part, set_features, to_ratings
-from rankwise.engine.kernels import Anchored, Kernel, anchor_rows, shift_rows
+from rankwise.distributed._shared import checked_ratings, fetch, set_features
+from rankwise.engine.kernels import Anchored, anchor_rows, shift_rows
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.queries import encode_queries
 from rankwise.engine.solvers.newton import MATRIX, Draw, Sampled, minimise, sample_size
@@ -100,17 +99,9 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
 
 def _targets(block: Block) -> tuple[Vector, Any, Any] | None:
     """Return targets, queries and weights of a part."""
-    n = block.X.shape[0]
-    if not n:
+    if not block.X.shape[0]:
         return None
-    with in_part(block):
-        y = to_ratings(block)
-        check_ratings(y)
-        for start in range(0, n, _ROWS):
-            some = slice(start, start + _ROWS)
-            kept = np.arange(start, min(start + _ROWS, n))
-            check_size(block.X[some].astype(np.float64, copy=False), Kernel(), kept)
-    return y, block.qid, block.weight
+    return checked_ratings(block), block.qid, block.weight
 
 
 class PartRows:
@@ -136,13 +127,15 @@ class PartRows:
 
     def gradient(self, weights: Vector) -> Vector:
         """Return the sum of the rows, each times its weight."""
-        each = [self._parts.split(weights)]
-        return self._parts.reduce(_gradient, operator.add, self._anchor, each=each)
+        return self._sum(weights, squared=False)
 
     def squares(self, weights: Vector) -> Vector:
         """Return the sum of the squared entries of the rows, each times its weight."""
+        return self._sum(weights, squared=True)
+
+    def _sum(self, weights: Vector, *, squared: bool) -> Vector:
         each = [self._parts.split(weights)]
-        return self._parts.reduce(_squares, operator.add, self._anchor, each=each)
+        return self._parts.reduce(_weighted_sum, operator.add, self._anchor, squared, each=each)
 
     def sample(self) -> Sampled | None:
         """Return some rows, the same that one machine draws, or all if they are few."""
@@ -171,23 +164,15 @@ def _scores(block: Block, w: Vector, anchor: Anchor) -> Vector:
     return found
 
 
-def _gradient(block: Block, weights: Vector, anchor: Anchor) -> Vector | None:
-    if not len(weights):
-        return None
-    total = np.zeros(block.X.shape[1])
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for start in range(0, len(weights), _ROWS):
-            total += _shifted(block, anchor, start).T @ weights[start : start + _ROWS]
-    return total
-
-
-def _squares(block: Block, weights: Vector, anchor: Anchor) -> Vector | None:
+def _weighted_sum(block: Block, weights: Vector, anchor: Anchor, squared: bool) -> Vector | None:
+    """Return the sum of the rows of a part, or of their squared entries, each times its weight."""
     if not len(weights):
         return None
     total = np.zeros(block.X.shape[1])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for start in range(0, len(weights), _ROWS):
             rows = _shifted(block, anchor, start)
-            squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
-            total += squares.T @ weights[start : start + _ROWS]
+            if squared:
+                rows = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+            total += rows.T @ weights[start : start + _ROWS]
     return total

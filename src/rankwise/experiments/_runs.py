@@ -41,6 +41,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rankwise import __version__
+from rankwise.distributed._jobs import on_cluster
 from rankwise.engine.files import replacing
 from rankwise.reports import Track
 
@@ -82,7 +83,8 @@ def run_all(
     keep : Path, default=None
         The folder of finished trials, made if it isn't there; None keeps nothing.
     jobs : int, default=1
-        Processes, as joblib counts them; -1 are all cores. 1 runs in this process.
+        Processes, as joblib counts them; -1 are all cores. 1 runs in this process. On a cluster,
+        see `rankwise.distributed.cluster`, all its workers run trials.
     track : callable, default=iter
         Wraps the sequence of trials that are still to run, to show progress.
     rooms : tuple of str, default=()
@@ -105,10 +107,10 @@ def run_all(
     calls = ((trial, settings[i], shared, keep, names[i]) for i in todo)
     with threadpool_limits(1):
         done: Iterator[Result]
-        if jobs == 1 or len(todo) < 2:
+        if len(todo) < 2 or (jobs == 1 and not on_cluster()):
             done = (_run(*call) for call in calls)
         else:
-            parallel = joblib.Parallel(jobs, return_as="generator")
+            parallel = joblib.Parallel(-1 if on_cluster() else jobs, return_as="generator")
             done = parallel(joblib.delayed(_run)(*call) for call in calls)
         for i in track(todo):
             found[names[i]] = next(done)
