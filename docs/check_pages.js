@@ -37,7 +37,8 @@ look.outside = () => {
     if (style.visibility === "hidden" || style.position === "absolute" || !box.height) continue;
     // text that is wider than its block has no box of its own
     const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    const right = Math.max(box.right, text && element.clientWidth ? box.left + element.scrollWidth : 0);
+    const spills = text && element.clientWidth && style.overflowX === "visible";
+    const right = Math.max(box.right, spills ? box.left + element.scrollWidth : 0);
     if (right > limit) {
       held.add(element);
       const words = element.textContent.trim().replace(/\s+/g, " ").slice(0, 40);

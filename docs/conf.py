@@ -105,8 +105,8 @@ sphinx_gallery_conf = {
 # A thumbnail shows one panel where all of them would be too small to read: left, top, right and
 # bottom as shares of the picture.
 PANELS = {
-    "aggregation": (0.48, 0, 1, 1),
-    "ask_a_model": (0, 0, 0.52, 1),
+    "aggregation": (0.49, 0, 1, 1),
+    "ask_a_model": (0, 0, 0.5, 1),
     "clicks": (0, 0, 0.525, 1),
     "ellipses": (0, 0, 0.355, 1),
     "only_the_top": (0.515, 0, 1, 1),
