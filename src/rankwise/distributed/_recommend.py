@@ -178,8 +178,8 @@ class People:
                 self.client.cancel(list(self._under_way), force=True)
         self._blocks, self._scores = {}, {}
 
-    def multiply(self, parts: Parts, pool: Pool) -> Matrix:  # noqa: ARG002
-        """Return the products of items; see `multiply_items`."""
+    def multiply(self, parts: Parts, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
+        """Return the products of items in this precision; see `multiply_items`."""
         ratings = parts.ratings
         work = np.concatenate([[0.0], np.cumsum(np.square(ratings.sizes, dtype=np.float64))])
         blocks = [_part_of(parts, first, last) for first, last in _cuts(work, self.n_blocks)]
@@ -187,7 +187,7 @@ class People:
         found = self._sum([self._run(_multiply, self._send(block)) for block in blocks])
         self.sent += sum(block.a.nbytes * 3 for block in blocks)
         self.back += len(blocks) * found[0].nbytes
-        C: Matrix = found[0]
+        C: Matrix = found[0].astype(precision, copy=False)
         return C
 
     def next_stage(

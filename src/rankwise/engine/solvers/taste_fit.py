@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -87,7 +87,7 @@ class Work(NamedTuple):
         As `rankwise.engine.solvers.taste_rounds.next_stage`.
     """
 
-    multiply: Callable[[Parts, Pool], Matrix]
+    multiply: Callable[[Parts, Pool, Any], Matrix]
     next_stage: Callable[[Matrix, Stage, Parts, Sequence[Group], float, Pool], Stage]
 
 
@@ -281,7 +281,7 @@ def first_stage(
     """Return the kernel before the first round."""
     parts = find_parts(ratings, levels)
     say(f"products of {ratings.n_items} items over {ratings.n_users} people")
-    C: Matrix = work.multiply(parts, pool).astype(precision, copy=False)
+    C = work.multiply(parts, pool, precision)
     rows = np.full(ratings.n_users, -1)
     return parts, C, Stage(C, 1.0, 0.0, rows, np.zeros((0, len(C)), C.dtype))
 

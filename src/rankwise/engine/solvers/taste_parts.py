@@ -231,14 +231,14 @@ def _leading_vectors(M: sparse.csr_array, k: int) -> Matrix:
     return np.asarray(vectors[:, order[values[order] > _ROUNDING**2 * values.max()]])
 
 
-def multiply_items(parts: Parts, pool: Pool) -> Matrix:
-    """Return C = A'A + B'B over items and places."""
+def multiply_items(parts: Parts, pool: Pool, precision: Any = np.float64) -> Matrix:
+    """Return C = A'A + B'B over items and places, added up in this precision."""
     ratings = parts.ratings
     n, n_items, n_ratings = parts.n, ratings.n_items, len(ratings.values)
     by_item = ratings.with_values(np.arange(n_ratings)).tocsc()
     entries = np.column_stack([by_item.data, ratings.indptr[1:][by_item.indices]])
     starts = by_item.indptr.astype(np.int64)
-    C = np.zeros((n, n))
+    C = np.zeros((n, n), precision)
     a, b = (parts.a, ratings.indices), (parts.b, ratings.indices)
     edges = np.searchsorted(starts, np.linspace(0, n_ratings, _TASKS + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], edges, [n_items]]))
