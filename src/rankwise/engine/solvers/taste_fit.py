@@ -42,10 +42,10 @@ PRIOR = 3.0
 _NOISE = 1.0
 # Half of the people take part in rounds, but at least so many if there are.
 _LEAST = 3_000
-# Ratings that are held out: one in so many of a person's, of people with so many at least, and
-# about so many in all. If that is more than a share of all ratings, the kernel is learned again
-# with them.
-_ONE_IN, _ABLE, _HELD, _SHARE = 10, 3, 5_000, 0.01
+# Ratings that are held out: one in so many of a person's, of people with so many at least and at
+# most, and about so many in all. If that is more than a share of all ratings, the kernel is learned
+# again with them.
+_ONE_IN, _ABLE, _MOST, _HELD, _SHARE = 10, 3, 1_000, 5_000, 0.01
 
 # The noise of the rounds is chosen by the ratings of one in so many of these people.
 _FIRST_ONE_IN = 3
@@ -203,7 +203,7 @@ def learn_exact(
 def find_echo(taste: Taste, own: OwnRows, ratings: Ratings, pool: Pool) -> float:
     """Return the squared errors of ratings left out of known people, over what is stated."""
     order = by_size(ratings)
-    several = order[(ratings.sizes[order] > 1) & (ratings.sizes[order] <= EXACT.longest)]
+    several = order[(ratings.sizes[order] > 1) & (ratings.sizes[order] <= _MOST)]
     people = several[:: -(-len(several) // _HEARD) or 1]
     sums = np.zeros((len(people), 2))
 
@@ -347,7 +347,7 @@ def hold_out(ratings: Ratings) -> tuple[Ratings, Ints, HeldOut]:
     all counts. Neither depends on the names of people and items.
     """
     order, sizes = by_size(ratings), ratings.sizes
-    able = order[(sizes[order] >= _ABLE) & (sizes[order] <= EXACT.longest)]
+    able = order[(sizes[order] >= _ABLE) & (sizes[order] <= _MOST)]
     total = int(np.maximum(sizes[able] // _ONE_IN, 1).sum())
     judges = able[:: max(1, -(-total // _HELD))]
     position = np.empty(ratings.n_items, dtype=np.int64)
