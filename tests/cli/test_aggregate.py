@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from rankwise.aggregation import kemeny, kemeny_cost
 from rankwise.cli._commands import rankwise
+from rankwise.cli._votes import read_votes
 
 VOTES = "# three judges\na > b = c > d\nb, a, d\n3: d; c\n\na\tc\n"
 ORDERS = [["a", ("b", "c"), "d"], ["b", "a", "d"], *[["d", "c"]] * 3, ["a", "c"]]
@@ -50,6 +51,13 @@ def test_side_by_side(votes):
 def test_one_method(votes):
     assert run(votes, "--method", "kemeny").stdout.split() == list(kemeny(ORDERS).order)
     assert len(run(votes, "--method", "borda", "--top", 2).stdout.split()) == 2
+
+
+@pytest.mark.parametrize("text", ["a = b c", "a=b c", "a =b > c", "a= b, c"])
+def test_ties_may_have_blanks_around_them(tmp_path, text):
+    path = tmp_path / "votes"
+    path.write_text(f"{text}\n")
+    assert read_votes(path) == ([[("a", "b"), "c"]], [1])
 
 
 def test_standard_input():

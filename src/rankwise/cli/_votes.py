@@ -52,9 +52,10 @@ def _read(path: Path, name: str) -> Votes:
 def _order(text: str, place: str) -> list[Any]:
     """Return the order of a line: ``a > b = c``, ``a, b, c``, or words."""
     separator = next((mark for mark in (">", ",", ";", "\t") if mark in text), None)
+    joined = re.sub(r"\s*=\s*", "=", text)
     groups = [
         tuple(name.strip() for name in group.split("=") if name.strip())
-        for group in text.split(separator)
+        for group in joined.split(separator)
     ]
     names = [name for group in groups for name in group]
     if any(not group for group in groups):
