@@ -26,6 +26,7 @@ from benchmarks.harness import (
     time_growth,
     time_race,
 )
+from rankwise import __version__
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -125,6 +126,8 @@ def describe(race: Race | None = None, *libraries: str) -> dict[str, Any]:
             versions[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
             versions[library] = None
+    # An editable installation has the version of the day it was made.
+    versions["rankwise"] = __version__
     machine = {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
