@@ -194,6 +194,48 @@ def test_refuses_what_is_no_table(bad):
         TasteModel().fit(bad)
 
 
+@pytest.mark.parametrize("ratings", [[3, 4, 5], None])
+def test_refuses_an_empty_table(ratings):
+    table = RatingTable.from_arrays([1, 1, 2], ["a", "b", "a"], ratings)
+    first, second = table.split(1, by="user", random_state=0)
+    empty = next(part.people(0, 1) for part in (first, second) if not part.people(0, 1).n_ratings)
+    model = TasteModel().fit(table)
+    with pytest.raises(ValueError, match=r"table=RatingTable\(1 users, 2 items, 0 .* is empty"):
+        TasteModel().fit(empty)
+    with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+        model.partial_fit(empty)
+    if ratings is not None:
+        with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+            model.evaluate(empty)
+
+
+@pytest.mark.parametrize("unit", [1e50, 1e-9, 1e-100])
+def test_the_unit_of_ratings_does_not_matter(unit):
+    users, items, ratings = draw(n_users=60, n_items=20)
+    plain, other = (RatingTable.from_arrays(users, items, ratings * s) for s in (1.0, unit))
+    model, scaled = TasteModel().fit(plain), TasteModel().fit(other)
+    np.testing.assert_allclose(
+        scaled.predict(users, items) / unit, model.predict(users, items), rtol=1e-8
+    )
+    mean, sd = model.person(0).predict()
+    also, its = scaled.person(0).predict()
+    np.testing.assert_allclose(also / unit, mean, rtol=1e-8)
+    np.testing.assert_allclose(its / unit, sd, rtol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e25, 1e-25])
+def test_the_unit_of_ratings_does_not_matter_in_single_precision(unit):
+    g = np.random.default_rng(0)
+    # the last person has rated all items
+    items = np.append([g.permutation(2_000)[:100] for _ in range(30)], np.arange(2_000))
+    users = np.append(np.repeat(np.arange(30), 100), np.full(2_000, 30))
+    ratings = g.integers(1, 6, len(users)).astype(float)
+    plain, other = (RatingTable.from_arrays(users, items, ratings * s) for s in (1.0, unit))
+    model, scaled = TasteModel(noise=1.0).fit(plain), TasteModel(noise=1.0).fit(other)
+    found = scaled.predict(users[:99], items[:99]) / unit
+    np.testing.assert_allclose(found, model.predict(users[:99], items[:99]), rtol=1e-4)
+
+
 def test_refuses_unknown_people_and_unequal_lengths(model):
     with pytest.raises(ValueError, match="users holds 'nobody'"):
         model.predict(["nobody"], [0])

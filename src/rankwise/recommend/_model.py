@@ -86,7 +86,7 @@ class TasteModel(BaseEstimator):
         Number of factors of an approximate kernel for tables with many items. None: the exact
         kernel if ``max_memory`` allows, else 100 factors.
     noise : float, default=None
-        The penalty lambda. None: 0.5, 1, 2 or 4, by ratings that are left out one at a time.
+        The penalty lambda. None: 0.5, 1, 2, 4 or 8, by ratings that are held out.
     choice : bool, default=False
         Whether ``fit`` also learns what people take next, for ``ranking(by="choice")``. If not, it
         is learned when a live person first asks. From a table without ratings it is all that is
@@ -320,8 +320,8 @@ class TasteModel(BaseEstimator):
         """Add people, or more ratings of known people; what is known of the items stays.
 
         Everyone added is predicted exactly as a live `person` with these ratings. A rating of an
-        item that the person has rated before takes its place. A table with other items is refused:
-        these need ``fit``.
+        item that the person has rated before takes its place, unless both tables have times and it
+        is older. A table with other items is refused: these need ``fit``.
 
         Parameters
         ----------
@@ -470,9 +470,11 @@ def standardise(item_features: ArrayLike, table: RatingTable) -> NDArray[np.floa
 
 
 def check_table(table: Any) -> None:
-    """Refuse all but a table of ratings."""
+    """Refuse all but a table with a rating at least; parts of a table may have none."""
     if not isinstance(table, RatingTable):
         raise ValueError(
             f"table={shortened(table)} must be a RatingTable: make one with "
             "RatingTable.from_frame or RatingTable.from_arrays"
         )
+    if table.n_ratings == 0:
+        raise ValueError(f"table={table!r} is empty: give one with a rating at least")

@@ -52,8 +52,9 @@ _FIRST_ONE_IN = 3
 # People whose own ratings are left out one at a time, in the end.
 _HEARD = 100
 # From so many items on, rounds are in single precision, which takes about half the time: scores on
-# MovieLens-1M differ by 2e-6. A noise below the least needs more digits.
-_SINGLE, _LEAST_NOISE = 2_000, 0.1
+# MovieLens-1M differ by 2e-6. A noise below the least needs more digits, and the squares of ratings
+# that differ by more, or by less than one over it, do not fit.
+_SINGLE, _LEAST_NOISE, _WIDEST = 2_000, 0.1, 1e10
 
 Say = Callable[[str], None]
 
@@ -249,8 +250,9 @@ def learn_kernel(
 ) -> Learned:
     """Return the kernel of a table; noise, unless given, and spread by ratings held out."""
     rest, judges, held = hold_out(ratings)
+    width = float(ratings.values.max() - ratings.values.min())
     single = ratings.n_items >= _SINGLE and (noise is None or noise >= _LEAST_NOISE)
-    precision = np.float32 if single else np.float64
+    precision = np.float32 if single and 1 / _WIDEST < width < _WIDEST else np.float64
     noises = NOISES if noise is None else np.array([noise])
 
     def judge(stage: Stage, parts: Parts, one_in: int) -> tuple[float, float]:

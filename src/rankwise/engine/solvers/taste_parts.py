@@ -188,7 +188,7 @@ def find_parts(ratings: Ratings, levels: Levels, n_places: int = N_PLACES) -> Pa
     squares = np.bincount(people, r * r, minlength=n_users)
     sigma = float(np.sqrt(squares.sum() / n_ratings))
     # Where the levels say all, nothing is left to scale by.
-    unit = sigma if sigma > _ROUNDING * max(1.0, abs(levels.mean)) else 1.0
+    unit = sigma if sigma > _ROUNDING * float(np.abs(ratings.values).max()) else 1.0
     w = np.power(counts + _FEW_RATERS, -0.5, dtype=np.float64)
     omega = (sizes * (n_users / n_ratings)) ** -0.25
     spread = np.sqrt((squares + _OWN_SPREAD * unit**2) / (sizes + _OWN_SPREAD)) / unit
