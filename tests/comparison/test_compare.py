@@ -299,7 +299,7 @@ def test_contests_are_recognised_and_refused_in_a_sentence():
 
 def test_nothing_can_be_compared():
     alone = pd.DataFrame({"user": range(30), "item": [1, 2] * 15, "rating": [1, 2, 3] * 10})
-    with pytest.raises(ValueError, match="no method could be fitted; constant: .*no comparable"):
+    with pytest.raises(ValueError, match=r"no method could be fitted; constant: .*no comparable"):
         compare(alone, quick=True)
     apart = pd.DataFrame({"query": [1, 1, 2, 2, None, None], "x": range(6)})
     apart["target"] = [None, None, None, None, 1.0, 2.0]

@@ -38,7 +38,7 @@ def test_words_for_a_tie(ties):
 def test_what_is_no_word_for_a_tie(bad):
     frame = pd.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
     frame["drawn"] = pd.Series([True, False, bad], dtype=object)
-    with pytest.raises(ValueError, match="row 2 of the contests: tie='drawn' holds .*, wanted"):
+    with pytest.raises(ValueError, match=r"row 2 of the contests: tie='drawn' holds .*, wanted"):
         contests(frame, winner="winner", loser="loser", tie="drawn")
 
 
