@@ -93,6 +93,15 @@ def test_names_and_order_of_rows_do_not_matter(rank):
     np.testing.assert_allclose(model.taste_.spread, other.taste_.spread, rtol=1e-8)
 
 
+def test_names_do_not_matter_where_all_have_rated_all():
+    users, items, ratings = draw(60, 12, density=1.1)
+    new = np.random.default_rng(1).permutation(60)
+    model = TasteModel().fit(RatingTable.from_arrays(users, items, ratings))
+    other = TasteModel().fit(RatingTable.from_arrays(new[users], items, ratings))
+    scores, renamed = model.predict(users, items), other.predict(new[users], items)
+    np.testing.assert_allclose(scores, renamed, atol=1e-8)
+
+
 def test_noise_is_not_predicted():
     """Were a person's own ratings in the kernel, even noise would seem to be known."""
     users, items, ratings = draw(200, 60, noise=0.0)

@@ -311,12 +311,15 @@ def run_rounds(
 def by_size(ratings: Ratings) -> Ints:
     """Return the people by their number of ratings, most first, whatever they are called.
 
-    Of equal numbers, those of the more popular items come first.
+    Of equal numbers, those of the more popular items come first, and of these, as where all have
+    rated all, those who rate high what others rate high.
     """
-    counts = ratings.counts.astype(np.float64)[ratings.indices]
-    popular = np.add.reduceat(counts, ratings.indptr[:-1])
-    crowded = np.add.reduceat(counts * counts, ratings.indptr[:-1])
-    return np.lexsort((-crowded, -popular, -ratings.sizes))
+    counts, first = ratings.counts.astype(np.float64)[ratings.indices], ratings.indptr[:-1]
+    popular = np.add.reduceat(counts, first)
+    crowded = np.add.reduceat(counts * counts, first)
+    totals = np.bincount(ratings.indices, ratings.values, minlength=ratings.n_items)
+    agreed = np.add.reduceat(totals[ratings.indices] * ratings.values, first)
+    return np.lexsort((-agreed, -crowded, -popular, -ratings.sizes))
 
 
 def by_count(ratings: Ratings) -> Ints:
