@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from rankwise.base._checks import unchanged_on_error
 from rankwise.engine._sklearn import Interval
-from rankwise.engine.arguments import shortened
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.fold_in import Evidence, fold_in
 from rankwise.engine.solvers.taste import Taste
@@ -25,7 +24,7 @@ from rankwise.engine.solvers.taste_parts import Ratings
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
 from rankwise.recommend._catalogue import Catalogue
-from rankwise.recommend._many import check_features
+from rankwise.recommend._inputs import check_table, standardise
 from rankwise.recommend._merge import add_ratings
 from rankwise.recommend._person import TasteRanker, person_of
 from rankwise.recommend._table import RatingTable
@@ -36,8 +35,6 @@ _RANK = 100
 _GIGABYTE = 1e9
 # People whose ratings are predicted by one task.
 _PEOPLE = 16
-# A feature that varies by less, in units of its largest value, is constant.
-_CONSTANT = 1e-9
 # Held while a choice model is learned, so that no other thread learns it as well.
 _LEARNING = Lock()
 
@@ -455,26 +452,3 @@ class LateChoice:
             if self._model.choice_ is None:
                 self._model.choice_ = _choice.learn(self._model.table_.matrix)
         return self._model.choice_.scores(own)
-
-
-def standardise(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
-    """Return features of the items with mean 0 and deviation 1, without those that are constant."""
-    X = check_features(item_features, table)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scale = np.abs(X).max(axis=0, initial=0.0)
-        X = X / np.where(scale > 0, scale, 1.0)
-        X = X - X.mean(axis=0)
-        deviation = X.std(axis=0)
-    useful = deviation > _CONSTANT
-    return X[:, useful] / deviation[useful]
-
-
-def check_table(table: Any) -> None:
-    """Refuse all but a table with a rating at least; parts of a table may have none."""
-    if not isinstance(table, RatingTable):
-        raise ValueError(
-            f"table={shortened(table)} must be a RatingTable: make one with "
-            "RatingTable.from_frame or RatingTable.from_arrays"
-        )
-    if table.n_ratings == 0:
-        raise ValueError(f"table={table!r} is empty: give one with a rating at least")
