@@ -295,3 +295,15 @@ def test_contests_are_recognised_and_refused_in_a_sentence():
     frame = pd.DataFrame({"winner": list("abc") * 4, "loser": list("bca") * 4})
     with pytest.raises(ValueError, match="these 12 rows are contests"):
         compare(frame)
+
+
+def test_nothing_can_be_compared():
+    alone = pd.DataFrame({"user": range(30), "item": [1, 2] * 15, "rating": [1, 2, 3] * 10})
+    with pytest.raises(ValueError, match=r"no method could be fitted; constant: .*no comparable"):
+        compare(alone, quick=True)
+    apart = pd.DataFrame({"query": [1, 1, 2, 2, None, None], "x": range(6)})
+    apart["target"] = [None, None, None, None, 1.0, 2.0]
+    with pytest.raises(ValueError, match="no row has a value both in the target 'target' and in"):
+        compare(apart, target="target", query="query", quick=True)
+    with pytest.raises(ValueError, match="n_jobs=0 must be a whole number from 1 on"):
+        compare(alone, n_jobs=0)

@@ -25,6 +25,31 @@ def test_winners_and_losers():
     np.testing.assert_array_equal(contests(frame.drop(columns="drawn")).outcome, [1.0, 1.0, 1.0])
 
 
+@pytest.mark.parametrize(
+    "ties", [["no", "Yes", " no"], [0, 1, 0], [0.0, 1.0, 0.0], ["False", "true", "false"]]
+)
+def test_words_for_a_tie(ties):
+    frame = pd.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"], "drawn": ties})
+    found = contests(frame, winner="winner", loser="loser", tie="drawn")
+    np.testing.assert_array_equal(found.outcome, [1.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("bad", [None, "maybe", 2, np.nan])
+def test_what_is_no_word_for_a_tie(bad):
+    frame = pd.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
+    frame["drawn"] = pd.Series([True, False, bad], dtype=object)
+    with pytest.raises(ValueError, match=r"row 2 of the contests: tie='drawn' holds .*, wanted"):
+        contests(frame, winner="winner", loser="loser", tie="drawn")
+
+
+def test_blanks_around_names():
+    # the winner " 0" was taken for an outcome of 0: that the other one had won
+    frame = pd.DataFrame({"winner": [" 0", "1", "0 "], "loser": ["1", " 0", "1"]})
+    found = contests(frame)
+    assert list(found.first) == ["0", "1", "0"]
+    np.testing.assert_array_equal(found.outcome, [1.0, 1.0, 1.0])
+
+
 def test_two_sides_and_who_won():
     frame = pd.DataFrame(
         {"left": ["a", "b", "c"], "right": ["b", "c", "a"], "winner": ["left", "right", "tie"]}

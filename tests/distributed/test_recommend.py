@@ -56,6 +56,16 @@ def test_features_of_items_and_one_person():
     )
 
 
+@pytest.mark.parametrize("rank", [None, 3])
+def test_nobody_takes_part_in_the_rounds(rank):
+    # all have rated more items than those who take part may have
+    likes = np.random.default_rng(0).integers(1, 6, size=(10, 850))
+    users, items = np.nonzero(likes)
+    ratings = RatingTable.from_arrays(users, items, likes.ravel())
+    found = fit_taste(TasteModel(rank=rank), ratings)
+    assert_alike(found, TasteModel(rank=rank).fit(ratings), ratings)
+
+
 def test_ratings_in_partitions(tmp_path):
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     ratings = table()

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from rankwise.engine.ids import encode_ids, find_ids
 from rankwise.engine.loops.contests import counts
 from rankwise.engine.loops.contests.places import largest_gaps
-from rankwise.engine.solvers import contests as solver
-from rankwise.engine.solvers.contests import count_pairs, find_groups
+from rankwise.engine.solvers import contest_counts as solver
+from rankwise.engine.solvers.contest_counts import count_pairs, find_groups
 
 random = np.random.default_rng(0)
 

@@ -162,6 +162,8 @@ def test_a_rating_weighs_a_choice():
     assert np.isfinite(scores).all()
     assert np.argsort(-scores).tolist() == [1, 0, 2, 3]
     assert weigh_by_rating(np.zeros(0), np.zeros(0)).shape == (0,)
+    low = np.array([-5_000.0, -5_001.0])
+    np.testing.assert_allclose(weigh_by_rating(np.ones(2), low), np.exp([0.0, -0.6]))
 
 
 def test_a_penalty_that_is_too_small_is_named():

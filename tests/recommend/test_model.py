@@ -93,6 +93,15 @@ def test_names_and_order_of_rows_do_not_matter(rank):
     np.testing.assert_allclose(model.taste_.spread, other.taste_.spread, rtol=1e-8)
 
 
+def test_names_do_not_matter_where_all_have_rated_all():
+    users, items, ratings = draw(60, 12, density=1.1)
+    new = np.random.default_rng(1).permutation(60)
+    model = TasteModel().fit(RatingTable.from_arrays(users, items, ratings))
+    other = TasteModel().fit(RatingTable.from_arrays(new[users], items, ratings))
+    scores, renamed = model.predict(users, items), other.predict(new[users], items)
+    np.testing.assert_allclose(scores, renamed, atol=1e-8)
+
+
 def test_noise_is_not_predicted():
     """Were a person's own ratings in the kernel, even noise would seem to be known."""
     users, items, ratings = draw(200, 60, noise=0.0)
@@ -192,6 +201,48 @@ def test_few_and_all_items_are_predicted_alike(model, parts):
 def test_refuses_what_is_no_table(bad):
     with pytest.raises(ValueError, match="must be a RatingTable"):
         TasteModel().fit(bad)
+
+
+@pytest.mark.parametrize("ratings", [[3, 4, 5], None])
+def test_refuses_an_empty_table(ratings):
+    table = RatingTable.from_arrays([1, 1, 2], ["a", "b", "a"], ratings)
+    first, second = table.split(1, by="user", random_state=0)
+    empty = next(part.people(0, 1) for part in (first, second) if not part.people(0, 1).n_ratings)
+    model = TasteModel().fit(table)
+    with pytest.raises(ValueError, match=r"table=RatingTable\(1 users, 2 items, 0 .* is empty"):
+        TasteModel().fit(empty)
+    with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+        model.partial_fit(empty)
+    if ratings is not None:
+        with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+            model.evaluate(empty)
+
+
+@pytest.mark.parametrize("unit", [1e50, 1e-9, 1e-100])
+def test_the_unit_of_ratings_does_not_matter(unit):
+    users, items, ratings = draw(n_users=60, n_items=20)
+    plain, other = (RatingTable.from_arrays(users, items, ratings * s) for s in (1.0, unit))
+    model, scaled = TasteModel().fit(plain), TasteModel().fit(other)
+    np.testing.assert_allclose(
+        scaled.predict(users, items) / unit, model.predict(users, items), rtol=1e-8
+    )
+    mean, sd = model.person(0).predict()
+    also, its = scaled.person(0).predict()
+    np.testing.assert_allclose(also / unit, mean, rtol=1e-8)
+    np.testing.assert_allclose(its / unit, sd, rtol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e25, 1e-25])
+def test_the_unit_of_ratings_does_not_matter_in_single_precision(unit):
+    g = np.random.default_rng(0)
+    # the last person has rated all items
+    items = np.append([g.permutation(2_000)[:100] for _ in range(30)], np.arange(2_000))
+    users = np.append(np.repeat(np.arange(30), 100), np.full(2_000, 30))
+    ratings = g.integers(1, 6, len(users)).astype(float)
+    plain, other = (RatingTable.from_arrays(users, items, ratings * s) for s in (1.0, unit))
+    model, scaled = TasteModel(noise=1.0).fit(plain), TasteModel(noise=1.0).fit(other)
+    found = scaled.predict(users[:99], items[:99]) / unit
+    np.testing.assert_allclose(found, model.predict(users[:99], items[:99]), rtol=1e-4)
 
 
 def test_refuses_unknown_people_and_unequal_lengths(model):

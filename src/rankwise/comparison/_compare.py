@@ -280,6 +280,7 @@ def compare(
     )  # fmt: skip
     if max_rows is not None:
         check_whole(max_rows, "max_rows")
+    check_whole(n_jobs, "n_jobs")
     if task.kind == "ratings":
         from rankwise.comparison._ratings import compare_ratings  # noqa: PLC0415
 
@@ -303,8 +304,6 @@ def compare(
     measures = measures_of(problem.kind, lists=problem.qid is not None)
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
     rows = rank_rows(trials, {method.name: method for method in chosen}, measures[0], share)
-    if rows[0].failure:
-        raise ValueError(f"no method could be fitted; {rows[0].name}: {rows[0].failure}")
     advised = _advised(rows, trials, share) if form_of(problem) == GRADES else rows
     best, kept = advised[0].name, next((row.name for row in advised if can_be_kept(row)), "")
     model, setting = None, {}
@@ -392,8 +391,17 @@ def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> T
 def rank_rows(
     trials: dict[str, Trials], methods: dict[str, Method], measure: Measure, share: float
 ) -> list[Row]:
-    """Return the methods best first, with intervals and tests against the best."""
+    """Return the methods best first, with intervals and tests against the best.
+
+    Raises
+    ------
+    ValueError
+        If all have failed.
+    """
     done = [name for name in trials if not trials[name].failure]
+    if not done:
+        name, tried = next(iter(trials.items()))
+        raise ValueError(f"no method could be fitted; {name}: {tried.failure}")
     signed = {
         name: np.array([measure.signed(v) for v in trials[name].values[:, 0]]) for name in done
     }

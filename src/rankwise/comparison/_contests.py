@@ -6,9 +6,12 @@ import numpy as np
 
 from rankwise.comparison._recognise import Task
 from rankwise.datasets._readers_contests import contest_scores
+from rankwise.engine.arguments import shortened
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_TRUE, _FALSE = {"true", "yes", "1", "1.0"}, {"false", "no", "0", "0.0"}
 
 
 class Contests(NamedTuple):
@@ -43,12 +46,13 @@ def contests_of(frame: "DataFrame", task: Task) -> Contests:
     Raises
     ------
     ValueError
-        If a row names nobody, one twice, or an outcome that is none.
+        If a row names nobody, one twice, or an outcome that is none, or does not say whether it is
+        a tie.
     """
     roles = task.roles
     if "winner" in roles:
         first, second = (_names(frame, roles[part]) for part in ("winner", "loser"))
-        tied = frame[roles["tie"]].astype(bool) if "tie" in roles else np.zeros(len(frame), bool)
+        tied = _flags(frame, roles["tie"]) if "tie" in roles else np.zeros(len(frame), bool)
         told = np.where(tied, "tie", first)
     else:
         first, second = (_names(frame, roles[part]) for part in ("first", "second"))
@@ -61,4 +65,18 @@ def contests_of(frame: "DataFrame", task: Task) -> Contests:
 
 
 def _names(frame: "DataFrame", column: str) -> Any:
-    return frame[column].fillna("").astype(str).to_numpy()
+    """Return names without blanks around them, as outcomes are read."""
+    return frame[column].fillna("").astype(str).str.strip().to_numpy()
+
+
+def _flags(frame: "DataFrame", column: str) -> Any:
+    """Return a column of yes and no; ``astype(bool)`` would take the text "no" for a yes."""
+    words = frame[column].astype(str).str.strip().str.lower()
+    known = words.isin(_TRUE | _FALSE).to_numpy()
+    if not known.all():
+        row = int(np.flatnonzero(~known)[0])
+        raise ValueError(
+            f"row {row} of the contests: tie={column!r} holds {shortened(frame[column].iloc[row])},"
+            " wanted true or false (yes or no, 1 or 0)"
+        )
+    return words.isin(_TRUE).to_numpy()

@@ -87,6 +87,11 @@ def make_problem(frame: "DataFrame", task: Task, *, name: str | None = None) -> 
     known = target.notna().to_numpy()
     if query is not None:
         known = known & frame[query].notna().to_numpy()
+    if not known.any():
+        raise ValueError(
+            f"no row has a value both in the target {target.name!r} and in query={query!r}: fill "
+            "them, or name other columns"
+        )
     frame, target = frame[known], target[known]
     labels = None
     if task.kind == "grades":

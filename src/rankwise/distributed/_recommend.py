@@ -166,7 +166,8 @@ class People:
         threads = sum(client.nthreads().values()) if client is not None else 2
         self.client, self.n_blocks = client, max(1, _BLOCKS * threads)
         self.sent = self.back = 0
-        # Of each group that has taken part: the blocks; of those in the last round, the scores.
+        # Of each group that has taken part, by its id: the blocks; of those in the last round, the
+        # scores. The group is kept as well, so that no other one gets its id.
         self._blocks: dict[int, tuple[Group, list[Any]]] = {}
         self._scores: dict[int, list[Any]] = {}
         self._under_way: WeakSet[Any] = WeakSet()
@@ -264,10 +265,13 @@ class People:
 
 
 def _cuts(work: NDArray[np.float64], n: int) -> list[tuple[int, int]]:
-    """Return ranges of about equal work; ``work`` begins with 0 and rises."""
+    """Return ranges of about equal work; ``work`` begins with 0 and rises.
+
+    If there is nobody, that is one range of nobody: a sum needs a block at least.
+    """
     edges = np.searchsorted(work, np.linspace(0, work[-1], n + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], edges, [len(work) - 1]])).tolist()
-    return list(pairwise(edges))
+    return list(pairwise(edges)) or [(0, 0)]
 
 
 def _part_of(parts: Parts, first: int, last: int) -> Parts:

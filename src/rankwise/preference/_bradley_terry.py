@@ -12,17 +12,8 @@ from rankwise.engine._sklearn import StrOptions
 from rankwise.engine.arguments import shortened
 from rankwise.engine.ids import as_column, encode_columns, encode_ids, listed_ids, objects
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
-from rankwise.engine.solvers.contests import (
-    Groups,
-    PairLikelihood,
-    Solved,
-    count_pairs,
-    find_groups,
-    halved,
-    maximise,
-    refuse_self,
-    start_of,
-)
+from rankwise.engine.solvers.contest_counts import Groups, count_pairs, find_groups, refuse_self
+from rankwise.engine.solvers.contests import PairLikelihood, Solved, halved, maximise, start_of
 from rankwise.engine.solvers.raters import fit_raters
 from rankwise.engine.warn import warn_user
 from rankwise.preference._asking import check_log

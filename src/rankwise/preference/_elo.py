@@ -12,7 +12,7 @@ from rankwise.base import Ranking, unchanged_on_error
 from rankwise.engine._sklearn import Interval
 from rankwise.engine.ids import encode_columns, find_ids, objects
 from rankwise.engine.loops.contests.rankings import elo_pass
-from rankwise.engine.solvers.contests import refuse_self
+from rankwise.engine.solvers.contest_counts import refuse_self
 from rankwise.preference._columns import check_contests, check_outcome
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from rankwise.base import unchanged_on_error
 from rankwise.engine.ids import objects
 from rankwise.engine.loops.contests.rankings import rankings_derivatives, rankings_value
-from rankwise.engine.solvers.contests import Groups, groups_of, maximise
+from rankwise.engine.solvers.contest_counts import Groups, groups_of
+from rankwise.engine.solvers.contests import maximise
 from rankwise.engine.votes import Votes, read_votes
 from rankwise.preference._columns import check_total
 from rankwise.preference._strengths import PRIOR, StrengthsMixin, check_size

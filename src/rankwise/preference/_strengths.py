@@ -15,7 +15,7 @@ from rankwise.engine._sklearn import Interval
 from rankwise.engine.arguments import check_level, check_word, shortened
 from rankwise.engine.files import replacing
 from rankwise.engine.ids import find_ids, listed_ids
-from rankwise.engine.solvers.contests import Groups
+from rankwise.engine.solvers.contest_counts import Groups
 from rankwise.engine.solvers.places import centred, draw_errors, draw_gaps, rank_bounds
 from rankwise.engine.warn import warn_user
 

@@ -98,7 +98,7 @@ def weigh_by_rating(choice: Vector, rating: Vector) -> Vector:
     ``rating`` is the rating expected of each item, in standard deviations of all ratings. The
     scores have no unit.
     """
-    return np.maximum(choice, _LEAST) * np.exp(_LIKING * (rating - rating.max(initial=0.0)))
+    return np.maximum(choice, _LEAST) * np.exp(_LIKING * (rating - rating.max(initial=-np.inf)))
 
 
 def _head(

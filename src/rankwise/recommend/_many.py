@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from rankwise.engine._sklearn import validate_parameter_constraints
 from rankwise.engine.arguments import shortened
-from rankwise.engine.inputs import as_floats
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.recommend._ids import Places
+from rankwise.recommend._inputs import check_features, check_table
 from rankwise.recommend._summary import varied_rows
 from rankwise.recommend._table import RatingTable
 
@@ -100,8 +100,7 @@ def fit_many(
     1 {'D': 1.77}
     2 {'C': 1.72}
     """
-    if not isinstance(table, RatingTable):
-        raise ValueError(f"table={shortened(table)} must be a RatingTable")
+    check_table(table)
     if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise ValueError(f"estimator={shortened(estimator)} must be a model with fit: MPRank()")
     if progress is not None and not callable(progress):
@@ -168,23 +167,6 @@ def _models(
                 if progress is not None:
                     progress(done, len(people))
                 yield user, models.pop()
-
-
-def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
-    """Return features of the items as numbers, a row for each item of a table."""
-    X = as_floats(item_features, "item_features")
-    if X.ndim != 2 or len(X) != table.n_items:
-        raise ValueError(
-            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
-            "items of the table, in the order of table.items"
-        )
-    bad = np.argwhere(~np.isfinite(X))
-    if len(bad):
-        row, column = bad[0].tolist()
-        raise ValueError(
-            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
-        )
-    return X
 
 
 def _fit(table: RatingTable, estimator: Any, user: Any, options: Any) -> Any:

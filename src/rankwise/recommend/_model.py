@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from rankwise.base._checks import unchanged_on_error
 from rankwise.engine._sklearn import Interval
-from rankwise.engine.arguments import shortened
 from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
 from rankwise.engine.solvers.fold_in import Evidence, fold_in
 from rankwise.engine.solvers.taste import Taste
@@ -25,7 +24,7 @@ from rankwise.engine.solvers.taste_parts import Ratings
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
 from rankwise.recommend._catalogue import Catalogue
-from rankwise.recommend._many import check_features
+from rankwise.recommend._inputs import check_table, standardise
 from rankwise.recommend._merge import add_ratings
 from rankwise.recommend._person import TasteRanker, person_of
 from rankwise.recommend._table import RatingTable
@@ -36,8 +35,6 @@ _RANK = 100
 _GIGABYTE = 1e9
 # People whose ratings are predicted by one task.
 _PEOPLE = 16
-# A feature that varies by less, in units of its largest value, is constant.
-_CONSTANT = 1e-9
 # Held while a choice model is learned, so that no other thread learns it as well.
 _LEARNING = Lock()
 
@@ -86,7 +83,7 @@ class TasteModel(BaseEstimator):
         Number of factors of an approximate kernel for tables with many items. None: the exact
         kernel if ``max_memory`` allows, else 100 factors.
     noise : float, default=None
-        The penalty lambda. None: 0.5, 1, 2 or 4, by ratings that are left out one at a time.
+        The penalty lambda. None: 0.5, 1, 2, 4 or 8, by ratings that are held out.
     choice : bool, default=False
         Whether ``fit`` also learns what people take next, for ``ranking(by="choice")``. If not, it
         is learned when a live person first asks. From a table without ratings it is all that is
@@ -320,8 +317,8 @@ class TasteModel(BaseEstimator):
         """Add people, or more ratings of known people; what is known of the items stays.
 
         Everyone added is predicted exactly as a live `person` with these ratings. A rating of an
-        item that the person has rated before takes its place. A table with other items is refused:
-        these need ``fit``.
+        item that the person has rated before takes its place, unless both tables have times and it
+        is older. A table with other items is refused: these need ``fit``.
 
         Parameters
         ----------
@@ -455,24 +452,3 @@ class LateChoice:
             if self._model.choice_ is None:
                 self._model.choice_ = _choice.learn(self._model.table_.matrix)
         return self._model.choice_.scores(own)
-
-
-def standardise(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
-    """Return features of the items with mean 0 and deviation 1, without those that are constant."""
-    X = check_features(item_features, table)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scale = np.abs(X).max(axis=0, initial=0.0)
-        X = X / np.where(scale > 0, scale, 1.0)
-        X = X - X.mean(axis=0)
-        deviation = X.std(axis=0)
-    useful = deviation > _CONSTANT
-    return X[:, useful] / deviation[useful]
-
-
-def check_table(table: Any) -> None:
-    """Refuse all but a table of ratings."""
-    if not isinstance(table, RatingTable):
-        raise ValueError(
-            f"table={shortened(table)} must be a RatingTable: make one with "
-            "RatingTable.from_frame or RatingTable.from_arrays"
-        )

@@ -52,8 +52,9 @@ _FIRST_ONE_IN = 3
 # People whose own ratings are left out one at a time, in the end.
 _HEARD = 100
 # From so many items on, rounds are in single precision, which takes about half the time: scores on
-# MovieLens-1M differ by 2e-6. A noise below the least needs more digits.
-_SINGLE, _LEAST_NOISE = 2_000, 0.1
+# MovieLens-1M differ by 2e-6. A noise below the least needs more digits, and the squares of ratings
+# that differ by more, or by less than one over it, do not fit.
+_SINGLE, _LEAST_NOISE, _WIDEST = 2_000, 0.1, 1e10
 
 Say = Callable[[str], None]
 
@@ -249,8 +250,9 @@ def learn_kernel(
 ) -> Learned:
     """Return the kernel of a table; noise, unless given, and spread by ratings held out."""
     rest, judges, held = hold_out(ratings)
+    width = float(ratings.values.max() - ratings.values.min())
     single = ratings.n_items >= _SINGLE and (noise is None or noise >= _LEAST_NOISE)
-    precision = np.float32 if single else np.float64
+    precision = np.float32 if single and 1 / _WIDEST < width < _WIDEST else np.float64
     noises = NOISES if noise is None else np.array([noise])
 
     def judge(stage: Stage, parts: Parts, one_in: int) -> tuple[float, float]:
@@ -309,12 +311,15 @@ def run_rounds(
 def by_size(ratings: Ratings) -> Ints:
     """Return the people by their number of ratings, most first, whatever they are called.
 
-    Of equal numbers, those of the more popular items come first.
+    Of equal numbers, those of the more popular items come first, and of these, as where all have
+    rated all, those who rate high what others rate high.
     """
-    counts = ratings.counts.astype(np.float64)[ratings.indices]
-    popular = np.add.reduceat(counts, ratings.indptr[:-1])
-    crowded = np.add.reduceat(counts * counts, ratings.indptr[:-1])
-    return np.lexsort((-crowded, -popular, -ratings.sizes))
+    counts, first = ratings.counts.astype(np.float64)[ratings.indices], ratings.indptr[:-1]
+    popular = np.add.reduceat(counts, first)
+    crowded = np.add.reduceat(counts * counts, first)
+    totals = np.bincount(ratings.indices, ratings.values, minlength=ratings.n_items)
+    agreed = np.add.reduceat(totals[ratings.indices] * ratings.values, first)
+    return np.lexsort((-agreed, -crowded, -popular, -ratings.sizes))
 
 
 def by_count(ratings: Ratings) -> Ints:

@@ -9,12 +9,15 @@ With r the ratings without biases, n_u and n_i counts, U people and N ratings:
   the square root of their number. A place has a = c_0 omega_u x_u (U + 20)^-1/2 and b = 0;
 - ``C = A'A + B'B``, and K = C at first;
 - a round: each person's ranker, a ridge with a free level on K *without the person's own rows*,
-  gives a row F_u of scores for all items and places; then ``K = F'F + 0.3 C``, F scaled.
+  gives a row F_u of scores for all items and places; then ``K = F'F + 0.3 C``, F scaled. Own rows
+  are those of A and B, and that of F if the person was in the round before;
+- rounds: each third of the H people who take part has one, so that a kernel is soon smooth, and
+  then all have one, whose F has a row for each of them.
 
 All sums are sums over people, so those of parts of the people add up. A person's own rows are taken
 out since otherwise the kernel repeats to each person what he or she has said.
 
-Cost: O(sum n_u^2) for C; for each of H people and each round n_u^3 / 3 + n_u n, and H n^2 for F'F.
+Cost: O(sum n_u^2) for C; for each of H people in two rounds n_u^3 / 3 + n_u n, and 2 H n^2 for F'F.
 """
 
 from dataclasses import dataclass
@@ -188,7 +191,7 @@ def find_parts(ratings: Ratings, levels: Levels, n_places: int = N_PLACES) -> Pa
     squares = np.bincount(people, r * r, minlength=n_users)
     sigma = float(np.sqrt(squares.sum() / n_ratings))
     # Where the levels say all, nothing is left to scale by.
-    unit = sigma if sigma > _ROUNDING * max(1.0, abs(levels.mean)) else 1.0
+    unit = sigma if sigma > _ROUNDING * float(np.abs(ratings.values).max()) else 1.0
     w = np.power(counts + _FEW_RATERS, -0.5, dtype=np.float64)
     omega = (sizes * (n_users / n_ratings)) ** -0.25
     spread = np.sqrt((squares + _OWN_SPREAD * unit**2) / (sizes + _OWN_SPREAD)) / unit

@@ -149,10 +149,11 @@ def next_stage(
 
 def score_all(stage: Stage, group: Group, noise: float, pool: Pool, out: Matrix) -> None:
     """Set the rows of ``out`` to the scores of everyone in a group."""
-    n, rows = len(stage.K), stage.rows[group.people]
+    n = len(stage.K)
     weights, along = solve_group(stage, group, noise, pool)
-    out[:] = 0.0
-    out[rows >= 0] = stage.F[rows[rows >= 0]]
+    # one by one: all at once would be a copy of F for a moment
+    for g, f in enumerate(stage.rows[group.people].tolist()):
+        out[g] = stage.F[f] if f >= 0 else 0.0
     keep = (-stage.second * along[:, 2]).astype(stage.K.dtype)
     edges = list(range(0, n, _COLUMNS))
 
