@@ -73,10 +73,8 @@ def preference(
     track : callable, default=iter
         Wraps the sequence of kinds to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(
-        n_few=n_few - 1, n_many=n_many - 1, n_tournaments=n_tournaments, n_sorts=n_sorts,
-        sizes=min(sizes, default=0), tops=min(tops, default=0),
-    )  # fmt: skip
+    check_sizes(n_tournaments=n_tournaments, n_sorts=n_sorts, sizes=sizes, tops=tops)
+    check_sizes(2, n_few=n_few, n_many=n_many)
     few, many = {}, {}
     random = np.random.default_rng(seed)
     for kind in track(list(KINDS)):
