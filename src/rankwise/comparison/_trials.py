@@ -163,8 +163,11 @@ def project(model: Any, rows: Any) -> NDArray[np.float64] | None:
 
     None if the model has no such line: no ``project``, or a score for each grade.
     """
-    steps, last = (model[:-1], model[-1]) if isinstance(model, Pipeline) else ((), model)
-    if not hasattr(last, "project"):
+    if isinstance(model, Pipeline):
+        if len(model) > 1 and hasattr(model[-1], "project"):
+            rows = model[:-1].transform(rows)
+        model = model[-1]
+    if not hasattr(model, "project"):
         return None
-    found = np.asarray(last.project(steps.transform(rows) if len(steps) else rows), float)
+    found = np.asarray(model.project(rows), np.float64)
     return found if found.ndim == 1 else None

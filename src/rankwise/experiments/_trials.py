@@ -1,6 +1,6 @@
 """Synthetic streams, trials over them, and the table of losses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,8 +86,8 @@ def linear_stream(
     return X, 1 + np.searchsorted(cuts, score + noise * random.standard_normal(n_rows))
 
 
-def check_sizes(least: int = 1, /, **sizes: int | tuple[Any, ...]) -> None:
-    """Refuse sizes, and tuples of them, that are too small, and empty tuples."""
+def check_sizes(least: int = 1, /, **sizes: int | Sequence[Any]) -> None:
+    """Refuse sizes, and sequences of them, that are too small, and empty ones."""
     for name, size in sizes.items():
         if np.min(size, initial=np.iinfo(np.int64).max) < least or not np.size(size):
             raise ValueError(f"{name}={size} must be {least} or more")
