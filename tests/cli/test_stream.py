@@ -1,11 +1,14 @@
 """Streams: the same model however they are cut or killed, and every mistake in a sentence."""
 
+import errno
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -334,6 +337,28 @@ def test_standard_input_needs_its_labels(graded):
     assert done.returncode == 1
     assert b"--labels 1-5" in done.stderr
     assert not graded.with_name("m").exists()
+
+
+def test_a_full_disk_is_told_of_the_output_and_gone_on_from(graded, monkeypatch):
+    out, expected = graded.with_name("out.txt"), learn(graded, model="other.rankwise").stdout
+    room = 200
+    opened = Path.open
+
+    class Disk(io.FileIO):
+        def write(self, text):
+            if self.tell() >= room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(text[:7])
+
+    def on_disk(path, mode="r", **options):
+        return Disk(path, mode) if path == out and "b" in mode else opened(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", on_disk)
+    result = learn(graded, "--out", out)
+    assert (result.exit_code, result.stderr) == (1, f"Error: {out}: No space left on device\n")
+    room = 10_000
+    assert learn(graded, "--out", out).exit_code == 0
+    assert out.read_text() == expected
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

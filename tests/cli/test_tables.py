@@ -187,7 +187,56 @@ def test_a_category_is_one_part(table, graded):
     assert {part["column"] for part in told["parts"]} <= {"size", "age", "colour", "(start)"}
     assert sum(part["adds"] for part in told["parts"]) == pytest.approx(told["score"])
     shown = ok("explain", graded, table, "--row", 2, "--top", 1)
-    assert "more columns" in shown
+    assert "2 more columns" in shown
+    assert "1 more column " in ok("explain", graded, table, "--row", 2, "--top", 2)
+
+
+def test_what_a_score_starts_from_is_no_column(table):
+    rows = frame().fillna(0)
+    path = table.with_name("m.rankwise")
+    # the ratings are so large that the score starts from more than any column adds
+    save(MPRank().fit(rows[["size", "age"]], rows["grade"] + 100), path)
+    rows.to_csv(table, index=False)
+    told = json.loads(ok("explain", path, table, "--row", 2, "--top", 1, "--json"))
+    assert [part["column"] for part in told["parts"]] in (["(start)", "size"], ["(start)", "age"])
+    assert "1 more column " in ok("explain", path, table, "--row", 2, "--top", 1)
+
+
+def test_rows_are_counted_from_the_first_of_the_table(table):
+    """Also where one row is explained, or rows without a target are left out."""
+    rows = frame().drop(columns="colour").fillna(0)
+    path = table.with_name("m.rankwise")
+    save(PRank().fit(rows[["size", "age"]].to_numpy(), rows["grade"]), path)
+    broken = rows[["size", "age", "grade"]].astype({"grade": "Int64"})
+    broken.loc[4, "age"] = np.nan
+    broken.loc[:1, "grade"] = pd.NA
+    broken.to_csv(table, index=False)
+    missing = "row 5 has no number in the column age"
+    assert missing in refused("predict", path, _without(table, "grade"))
+    assert missing in refused("explain", path, _without(table, "grade"), "--row", 5)
+    broken.loc[3, "grade"] = 9
+    broken.to_csv(table, index=False)
+    assert "grade is 9.0 in row 4, and" in refused("evaluate", path, table, "--target", "grade")
+
+
+def test_a_model_that_knows_other_grades_is_refused(table):
+    """Its grades have no rank among those of the first model."""
+    rows = frame().fillna(0)
+    few, many = table.with_name("few.rankwise"), table.with_name("many.rankwise")
+    X = rows[["size", "age"]]
+    save(PRank().fit(X, rows["grade"].clip(upper=3)), few)
+    save(PRank().fit(X, rows["grade"]), many)
+    rows.assign(grade=rows["grade"].clip(upper=3)).to_csv(table, index=False)
+    message = refused("evaluate", few, table, "--target", "grade", "--against", many)
+    assert f"the prediction of {many} is 4 in row " in message
+    assert "knows the grades 1, 2, 3" in message
+    ok("evaluate", many, table, "--target", "grade", "--against", few)
+
+
+def _without(table, column):
+    path = table.with_name("without.csv")
+    pd.read_csv(table).drop(columns=column).to_csv(path, index=False)
+    return path
 
 
 def test_what_has_no_parts_is_refused(table):

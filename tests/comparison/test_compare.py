@@ -6,14 +6,15 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 import rankwise
 from rankwise.comparison import _compare, compare, prepare_like
 from rankwise.comparison._methods import METHODS, Method, methods_for
 from rankwise.comparison._problem import Problem, make_folds, make_problem
 from rankwise.comparison._recognise import recognise
-from rankwise.comparison._trials import choose, run
+from rankwise.comparison._trials import answer, choose, fit, run
+from rankwise.ordinal import MulticlassPerceptron, PRank
 
 RNG = np.random.default_rng(0)
 FEW = ["constant", "best column", "ridge"]
@@ -109,6 +110,17 @@ def test_grades_that_are_texts_come_back_as_texts(method):
     assert set(said) <= set(words)
     assert np.mean(said == frame["grade"]) > 0.4
     assert "order=['bad', 'fair', 'good', 'best']" in found.code
+
+
+def test_a_score_for_each_grade_is_no_score():
+    """A model without a line, such as MulticlassPerceptron, ranks by its grades."""
+    frame = TABLE.drop(columns=["worth", "list"])
+    problem = make_problem(frame, recognise(frame, target="grade"))
+    for model, one_score in ((PRank(), True), (MulticlassPerceptron(), False)):
+        method = Method("its name", "what it does", lambda _, model=model: clone(model))
+        answers = answer(fit(method, problem, {}, 0), problem)
+        assert answers.scores.shape == answers.ranks.shape == (len(frame),)
+        assert np.array_equal(answers.scores, answers.ranks) != one_score
 
 
 @pytest.mark.parametrize("method", ["PRank, averaged", "MPRank", "thresholds, trees"])

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from rankwise import load
 from rankwise.cli._commands import rankwise as main
 from rankwise.distributed import cluster as connect
+from rankwise.distributed._cluster import find_client
 
 pytest.importorskip("distributed")
 pytest.importorskip("matplotlib")
@@ -101,6 +102,8 @@ class TestRefused:
         assert "Traceback" not in done.output
         with pytest.raises(ConnectionError, match="start one by 'dask scheduler'"):
             connect("tcp://127.0.0.1:9").__enter__()
+        # nothing of that is left to the next fit
+        assert find_client(None) is None
 
     def test_experiments_without_trials(self, tmp_path):
         words = ["experiment", "drift", "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path)]

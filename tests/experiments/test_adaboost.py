@@ -42,5 +42,10 @@ def test_report():
     assert above[NAMES[1]] < 1e-2 < above[NAMES[2]]
     assert float(last[NAMES[1]][4]) == pytest.approx(1, abs=0.01)
     assert "AdaBoost achieves RankBoost's optimum" in report.findings[0]
+    assert " So: agrees" in report.findings[0]
+    early = adaboost(n_rows=120, n_test=200, n_rounds=5)
+    assert early.findings[0].endswith(" So: not met in these rounds.")
     with pytest.raises(ValueError, match="n_rounds=0"):
         adaboost(n_rounds=0)
+    with pytest.raises(ValueError, match="n_rows=29 must be 30 or more"):
+        adaboost(n_rows=29)

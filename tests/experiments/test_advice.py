@@ -62,6 +62,16 @@ def test_costs_are_those_of_the_definition():
     assert lists.regret == pytest.approx((0.34 / 3 - 0.11) / 0.89)
 
 
+def test_a_method_without_mistakes_leaves_nothing_to_divide_by():
+    both = {"losses": {"a": 0.5, "b": 0.0}, "errors": {"a": 0.1, "b": 0.2}}
+    perfect, worse = (
+        cost_of_advice("t", [{"advised": name, "lists": False, "units": 9, **both}])
+        for name in "ba"
+    )
+    assert (perfect.regret, perfect.single, perfect.hindsight) == (0, 0, 0)
+    assert (worse.regret, worse.single, worse.hindsight) == (np.inf, np.inf, 0)
+
+
 def test_losses_of_units_add_up_to_the_measures():
     class Model:
         def predict(self, rows):
@@ -98,6 +108,8 @@ def test_the_report_names_the_tables(tmp_path):
     assert report.findings[0].startswith("On average the advice costs")
     with pytest.raises(ValueError, match="tables=\\('other',\\) are not among small"):
         advice(folder=tmp_path, tables=("other",))
+    with pytest.raises(ValueError, match="tables=\\('small', 'other'\\) are not among small"):
+        advice(folder=tmp_path, tables=("small", "other"))
 
 
 def test_an_empty_folder_leaves_the_tables_of_packages(tmp_path, monkeypatch):

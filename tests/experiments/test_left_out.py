@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankwise.experiments import left_out
-from rankwise.experiments.left_out import draw, pair_costs
+from rankwise.experiments.left_out import _finding, draw, pair_costs
 from rankwise.magnitude import MPRank
 from rankwise.model_selection import leave_pair_out
 
@@ -22,6 +22,13 @@ def test_what_is_left_out_is_a_model_of_two_rows_less():
     np.testing.assert_allclose(np.diff(model.predict(X[:2]))[0], left[0, 1])
 
 
+def test_a_bias_is_not_said_to_agree():
+    found = np.random.default_rng(0).normal(size=(50, 3, 4, 2))
+    assert " So: agrees" in _finding(found)
+    found[:, :2, 0] += 5
+    assert "holds 0 in 2 of 6 cells. So: differs" in _finding(found)
+
+
 def test_report():
     report = left_out(sizes=(5, 9), n_trials=80, n_test=40)
     assert [row[0] for table in report.tables for row in table.rows] == ["5", "9"] * 2
@@ -31,5 +38,6 @@ def test_report():
     # Training errors are far too small.
     assert all(float(row[5].split()[0]) < -1 for row in report.tables[0].rows)
     assert report.findings[0].startswith("Paper 4: ")
-    with pytest.raises(ValueError, match="sizes=0 must be 1 or more"):
+    assert " So: agrees" in report.findings[0]
+    with pytest.raises(ValueError, match=r"sizes=\(3,\) must be 4 or more"):
         left_out(sizes=(3,))

@@ -74,9 +74,17 @@ def test_simulated_shares_are_those_of_all_pivots():
     assert np.allclose(exact + exact.T + np.eye(5), 1)
 
 
-@pytest.mark.parametrize("sizes", [{"n_few": 1}, {"n_sorts": 0}, {"sizes": ()}])
-def test_sizes_are_checked(sizes):
-    with pytest.raises(ValueError, match="must be 1 or more"):
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"n_few": 1}, "n_few=1 must be 2 or more"),
+        ({"n_sorts": 0}, "n_sorts=0 must be 1 or more"),
+        ({"sizes": ()}, r"sizes=\(\) must be 1 or more"),
+        ({"tops": (1, 0)}, r"tops=\(1, 0\) must be 1 or more"),
+    ],
+)
+def test_sizes_are_checked(sizes, message):
+    with pytest.raises(ValueError, match=message):
         preference(**{**SIZES, **sizes})
 
 

@@ -15,9 +15,11 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("kind", HEADERS)
-def test_files_of_ratings(tmp_path, kind):
+@pytest.mark.parametrize("marked", [False, True])
+def test_files_of_ratings(tmp_path, kind, marked):
     path = tmp_path / "ratings.csv"
-    path.write_text(HEADERS[kind], "utf-8")
+    # spreadsheets begin a text with a mark of its encoding
+    path.write_text(HEADERS[kind], "utf-8-sig" if marked else "utf-8")
     items = load_items(str(path))
     assert len(items) == 2
     assert items.table.n_ratings == 3

@@ -11,15 +11,11 @@ import click
 from rich.console import Console
 
 from rankwise.cli._duel import judge
-from rankwise.cli._shown import table_notes
+from rankwise.cli._options import split_names
+from rankwise.cli._shown import examples, table_notes
 
 _COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie")
 _FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}
-
-
-def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Take several names in one option, between commas, or in several."""
-    return [name.strip() for text in value for name in text.split(",") if name.strip()]
 
 
 def _column(part: str, about: str) -> Any:
@@ -27,8 +23,10 @@ def _column(part: str, about: str) -> Any:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  rankwise compare wine.csv --target quality\n"
-    "  rankwise compare clicks.parquet --target relevance --query search --quick --format md"
+    epilog=examples(
+        "rankwise compare wine.csv --target quality",
+        "rankwise compare clicks.parquet --target relevance --query search --quick --format md",
+    )
 )
 @click.argument("table", metavar="TABLE")
 @_column("target", "What to rank by: grades, or a number.")
@@ -40,8 +38,8 @@ def _column(part: str, about: str) -> Any:
 @_column("loser", "Who lost.")
 @_column("tie", "True where nobody won.")
 @_column("name", "What rows are called in figures; not learned from.")
-@click.option("--ignore", multiple=True, callback=_split, metavar="COL,...", help="Leave out.")
-@click.option("--order", multiple=True, callback=_split, metavar="A,B,...",
+@click.option("--ignore", multiple=True, callback=split_names, metavar="COL,...", help="Leave out.")
+@click.option("--order", multiple=True, callback=split_names, metavar="A,B,...",
               help="Grades that are texts, lowest first.")  # fmt: skip
 @click.option("--text", type=click.Choice(["refuse", "hash"]), default="refuse", show_default=True,
               help="What becomes of free text: its words can be hashed.")  # fmt: skip

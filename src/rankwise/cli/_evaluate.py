@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwise.cli._options import columns, model_argument, table_argument
 from rankwise.cli._shown import as_json as json_option
-from rankwise.cli._shown import examples, show_json, show_table
+from rankwise.cli._shown import count, examples, show_json, show_table
 
 
 @click.command(
@@ -52,7 +52,7 @@ def evaluate(
         show_json(facts | {"models": [str(path) for path in paths], "measures": measures})
         return
     rows, lists = facts["rows"], facts["lists"]
-    title = _count(rows, "row") + (f" in {_count(lists, 'list')}" if lists else "")
+    title = count(rows, "row") + (f" in {count(lists, 'list')}" if lists else "")
     heads = [path.name for path in paths]
     extra = ["difference", "p"] if against else []
     cells = [
@@ -61,10 +61,6 @@ def evaluate(
         for one in found
     ]
     show_table(title, ["measure", *heads, *extra], cells)
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _cell(value: Any, interval: Any) -> str:

@@ -8,7 +8,16 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.cli._tables import Kept, Read, column_of, load_model, predictions, read_frame, scores
+from rankwise.cli._tables import (
+    Kept,
+    Read,
+    column_of,
+    list_column,
+    load_model,
+    predictions,
+    read_frame,
+    scores,
+)
 from rankwise.comparison import recognise
 from rankwise.comparison._held_out import HeldOut, measure_held_out
 from rankwise.comparison._measures import Answers, measures_of
@@ -28,16 +37,12 @@ def evaluate_models(
     ratings = first.facts.get("kind") == "ratings"
     goal = column_of(first, read, "rating" if ratings else "target", target)
     known = read.frame[goal].notna().to_numpy()
-    part = "user" if ratings else "query"
-    lists = query or first.facts.get(part) or read.roles.get("query")
-    if lists in read.frame or query:
-        lists = column_of(first, read, part, lists)
+    lists = list_column(first, read, query)
+    if lists is not None:
         known = known & read.frame[lists].notna().to_numpy()
-    else:
-        lists = None
     if not known.any():
         raise click.ClickException(f"{table}: no row has a {goal}")
-    held = read._replace(frame=read.frame[known].reset_index(drop=True))
+    held = read._replace(frame=read.frame[known])
     kind = "relevance" if ratings else first.facts.get("kind") or _kind(first, held, goal)
     labels = _labels(models, held, goal) if kind == "grades" else None
     y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
@@ -76,14 +81,15 @@ def _labels(models: Sequence[Kept], held: Read, goal: str) -> list[Any]:
 
 
 def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
-    codes = np.asarray(pandas().Categorical(values, categories=labels, ordered=True).codes)
-    if (codes < 0).any():
-        unknown = values.iloc[int(np.argmax(codes < 0))]
+    """Return the ranks of grades, from 1; refuse a grade that is none of the labels."""
+    places = pandas().Index(labels).get_indexer(pandas().Index(values))
+    if (places < 0).any():
+        row = int(np.argmax(places < 0))
         raise click.ClickException(
-            f"{goal} is {unknown} in row {int(np.argmax(codes < 0)) + 1}, and the model knows the "
+            f"{goal} is {values.iloc[row]} in row {values.index[row] + 1}, and the model knows the "
             f"grades {', '.join(map(str, labels))}"
         )
-    return codes + 1.0
+    return places + 1.0
 
 
 def _answers(kept: Kept, held: Read, labels: list[Any] | None) -> Answers:
@@ -92,8 +98,8 @@ def _answers(kept: Kept, held: Read, labels: list[Any] | None) -> Answers:
     if labels is None:
         return Answers(found, None)
     if kept.graded:
-        said = pandas().Categorical(predictions(kept, held), categories=labels, ordered=True)
-        return Answers(found, np.asarray(said.codes) + 1.0)
+        said = pandas().Series(predictions(kept, held), index=held.frame.index)
+        return Answers(found, _ranks(said, labels, f"the prediction of {kept.path}"))
     if isinstance(kept.last, _ON_SCALE):
         return Answers(found, np.clip(np.rint(found), 1, len(labels)))
     return Answers(found, None)

@@ -6,7 +6,7 @@ import click
 
 from rankwise.cli._options import model_argument, table_argument
 from rankwise.cli._shown import as_json as json_option
-from rankwise.cli._shown import examples, show_json, show_table
+from rankwise.cli._shown import count, examples, show_json, show_table
 
 
 @click.command(
@@ -28,15 +28,18 @@ def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) 
     """
     from rankwise.cli._explaining import parts_of  # noqa: PLC0415
 
-    score, parts = parts_of(model, table, row - 1)
+    score, start, parts = parts_of(model, table, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))
     shown, left = parts[:top], parts[top:] if top else []
+    if start:
+        shown.append({"column": "(start)", "value": "", "adds": start})
+        shown.sort(key=lambda part: -abs(part["adds"]))
     if as_json:
         show_json({"row": row, "score": score, "parts": shown})
         return
     rows = [[part["column"], str(part["value"]), f"{part['adds']:+.4g}"] for part in shown]
     if left:
         rest = sum(part["adds"] for part in left)
-        rows.append([f"{len(left)} more columns", "", f"{rest:+.4g}"])
+        rows.append([count(len(left), "more column"), "", f"{rest:+.4g}"])
     rows.append(["score", "", f"{score:.4g}"])
     show_table(f"Row {row}", ["column", "value", "adds"], rows)

@@ -13,11 +13,9 @@ from rankwise.cli._tables import Kept, load_model, read_frame, rows_for, scores
 from rankwise.pairwise import RankBoost
 from rankwise.recommend import TasteModel
 
-_START = "(start)"
 
-
-def parts_of(model: Path, table: Path, row: int) -> tuple[float, list[dict[str, Any]]]:
-    """Return the score of a row, and the column, value and share of each part of it."""
+def parts_of(model: Path, table: Path, row: int) -> tuple[float, float, list[dict[str, Any]]]:
+    """Return the score of a row, what it starts from, and what each column of a value adds."""
     kept, read = load_model(model), read_frame(table)
     if row >= len(read.frame):
         raise click.ClickException(f"--row {row + 1}: the table has {len(read.frame):,} rows")
@@ -40,9 +38,7 @@ def parts_of(model: Path, table: Path, row: int) -> tuple[float, list[dict[str, 
         for name, part in total.items()
         if part
     ]
-    if start:
-        parts.append({"column": _START, "value": "", "adds": start})
-    return score, parts
+    return score, start, parts
 
 
 def _adds(kept: Kept, z: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -22,9 +22,12 @@ table_argument = click.argument(
 )
 
 
-def split_names(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
-    """Return names that stand between commas."""
-    return [name.strip() for name in (value or "").split(",") if name.strip()]
+def split_names(
+    _: click.Context, __: click.Parameter, value: str | tuple[str, ...] | None
+) -> list[str]:
+    """Return names that stand between commas, in one option or in several of one name."""
+    texts = (value or "",) if isinstance(value, str | None) else value
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
 def columns(*parts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

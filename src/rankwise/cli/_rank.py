@@ -62,31 +62,15 @@ def rank(
 
 def _lists(kept: Any, read: Any, query: str | None, name: str | None, flip: bool) -> list[Any]:
     """Return the rows of each list in order, and how many stand before the largest gap."""
-    import numpy as np  # noqa: PLC0415
-
     from rankwise.cli._tables import column_of, scores  # noqa: PLC0415
     from rankwise.magnitude import cut_at_gap  # noqa: PLC0415
 
-    part = "user" if kept.facts.get("kind") == "ratings" else "query"
-    known = query or kept.facts.get(part) or read.roles.get("query")
-    if known in read.frame or query:
-        column = column_of(kept, read, part, query or known)
-        missing = read.frame[column].isna().to_numpy()
-        if missing.any():
-            raise click.ClickException(
-                f"row {missing.argmax() + 1} has no {column}: name its list, or leave the row out"
-            )
-        keys = read.frame[column].astype(str).to_numpy()
-    else:
-        keys = np.zeros(len(read.frame), dtype=int)
+    keys = _keys(kept, read, query)
     names = None if name is None else read.frame[column_of(kept, read, "name", name)]
     found = scores(kept, read)
     signed = -found if flip else found
     lists = []
-    order = np.argsort(-signed, kind="stable")
-    by_list = order[np.argsort(_first_seen(keys)[order], kind="stable")]
-    starts = np.flatnonzero(np.append(True, keys[by_list][1:] != keys[by_list][:-1]))
-    for rows in np.split(by_list, starts[1:]):
+    for rows in _ordered(signed, keys):
         entries = [
             {"place": i + 1, "row": int(row) + 1}
             | ({} if names is None else {"name": str(names.iloc[row])})
@@ -94,17 +78,37 @@ def _lists(kept: Any, read: Any, query: str | None, name: str | None, flip: bool
             for i, row in enumerate(rows)
         ]
         keep = cut_at_gap(signed[rows])
-        key = keys[rows[0]] if keys.dtype.kind in "OU" else None
+        key = None if keys is None else keys[rows[0]]
         lists.append({"list": key, "size": len(rows), "above_gap": keep, "rows": entries})
     return lists
 
 
-def _first_seen(keys: Any) -> Any:
-    """Return the number of each row's list, by where it comes first."""
+def _keys(kept: Any, read: Any, query: str | None) -> Any:
+    """Return the name of each row's list, as a text; None if all rows are one list."""
+    from rankwise.cli._tables import list_column  # noqa: PLC0415
+
+    column = list_column(kept, read, query)
+    if column is None:
+        return None
+    missing = read.frame[column].isna().to_numpy()
+    if missing.any():
+        raise click.ClickException(
+            f"row {missing.argmax() + 1} has no {column}: name its list, or leave the row out"
+        )
+    return read.frame[column].astype(str).to_numpy()
+
+
+def _ordered(scores: Any, keys: Any) -> list[Any]:
+    """Return the rows of each list, highest score first; the list that is seen first goes first."""
     import numpy as np  # noqa: PLC0415
 
+    order = np.argsort(-scores, kind="stable")
+    if keys is None:
+        return [order]
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    return first[place]
+    first_row = first[place]
+    by_list = order[np.argsort(first_row[order], kind="stable")]
+    return np.split(by_list, np.flatnonzero(np.diff(first_row[by_list])) + 1)
 
 
 def _show(one: dict[str, Any]) -> None:

@@ -26,6 +26,11 @@ def table_notes(task: Any, problem: Any) -> dict[str, Any]:
     return {"table": {"kind": task.kind, **task.roles, "labels": labels}}
 
 
+def count(n: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def note(text: str) -> None:
     """Tell a person at the terminal something; a pipe or a file gets none of it."""
     if sys.stderr.isatty():

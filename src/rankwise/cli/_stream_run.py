@@ -3,11 +3,11 @@
 import os
 import sys
 import zlib
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -112,9 +112,9 @@ class Run:
     def save(self) -> None:
         """Write the model, the place in the input, and that in the output."""
         if self.learner.notes["out"] is not None:
-            self._out.flush()
-            os.fsync(self._out.fileno())
-            self.learner.notes["out"]["size"] = self._out.tell()
+            with self._out_named():
+                os.fsync(self._out.fileno())
+                self.learner.notes["out"]["size"] = self._out.tell()
         self.learner.save(self.path)
         self.unsaved, self.saved_at = 0, monotonic()
 
@@ -144,14 +144,31 @@ class Run:
             self._pass(raw[: block.size])
             self.new += n_rows
             self.unsaved += n_rows
-            self._out.write("\n".join([*map(str, guesses), ""]).encode())
-            self._out.flush()
+            self._write("\n".join([*map(str, guesses), ""]).encode())
         if block.problem[0]:
             kept = ""
             if self.learner.rounds:
                 self.save()
                 kept = f". The {self.learner.rounds:,} rows before are kept in {self.path}"
             self._refuse(first_line, block, kept)
+
+    def _write(self, text: bytes) -> None:
+        """Write predictions to the output, all of them at once."""
+        with self._out_named():
+            left = memoryview(text)
+            while left:
+                left = left[self._out.write(left) :]
+            self._out.flush()
+
+    @contextmanager
+    def _out_named(self) -> Iterator[None]:
+        """Name the output in what fails, as on a full disk."""
+        try:
+            yield
+        except OSError as error:
+            out = self.learner.notes["out"]
+            error.filename = "standard output" if out is None else out["name"]
+            raise
 
     def _pass(self, raw: bytes) -> None:
         """Note that some bytes are done with."""
@@ -216,7 +233,8 @@ class Run:
                 )
             before = None
         size = 0 if before is None else before["size"]
-        file: BinaryIO = out.open("r+b" if out.exists() else "w+b")
+        # without a buffer: after a full disk, there is nothing left that closing would write
+        file = out.open("r+b" if out.exists() else "w+b", buffering=0)
         if file.seek(0, os.SEEK_END) < size:
             file.close()
             raise click.ClickException(

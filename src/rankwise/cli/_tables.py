@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from rankwise.cli._shown import note
 from rankwise.comparison import prepare_like, read_table
+from rankwise.comparison._trials import project
 from rankwise.datasets._files import pandas
 from rankwise.engine.labels import to_ranks
 from rankwise.persistence import load, read_notes
@@ -65,7 +66,8 @@ def read_frame(path: Path) -> Read:
     if table.frame is None:
         raise click.ClickException(f"{path} holds rankings: they are for rankwise aggregate {path}")
     note(f"{path}: {len(table.frame):,} rows, {table.what}")
-    return Read(table.frame, table.roles)
+    # rows are counted from the first of the file, also when some of them are taken
+    return Read(table.frame.reset_index(drop=True), table.roles)
 
 
 def rows_for(kept: Kept, table: Read) -> Any:
@@ -97,11 +99,9 @@ def scores(kept: Kept, table: Read) -> NDArray[np.float64]:
     """Return the scores by which a model ranks rows."""
     if not kept.graded:
         return predictions(kept, table).astype(np.float64)
-    if hasattr(kept.last, "project"):
-        rows = rows_for(kept, table)
-        found = kept.last.project(rows if kept.before is None else kept.before.transform(rows))
-        if found.ndim == 1:
-            return np.asarray(found)
+    projections = project(kept.model, rows_for(kept, table))
+    if projections is not None:
+        return projections
     # there is no line, such as with a score for each grade: by the grades, then
     return to_ranks(predictions(kept, table), kept.last.classes_).astype(np.float64)
 
@@ -116,6 +116,15 @@ def column_of(kept: Kept, table: Read, part: str, given: str | None = None) -> s
     return str(found)
 
 
+def list_column(kept: Kept, table: Read, given: str | None) -> str | None:
+    """Return the column of lists: users, of a model of ratings. None if the table has no lists."""
+    part = "user" if kept.facts.get("kind") == "ratings" else "query"
+    known = given or kept.facts.get(part) or table.roles.get("query")
+    if not given and known not in table.frame:
+        return None
+    return column_of(kept, table, part, known)
+
+
 def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
     absent = [name for name in names if name not in frame]
     if absent:
@@ -126,6 +135,7 @@ def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
     if not np.isfinite(found).all():
         row, column = np.argwhere(~np.isfinite(found))[0]
         raise click.ClickException(
-            f"row {row + 1} has no number in the column {names[column]}, which the model needs"
+            f"row {frame.index[row] + 1} has no number in the column {names[column]}, which the "
+            "model needs"
         )
     return found

@@ -152,9 +152,22 @@ def answer(model: Pipeline, problem: Problem) -> Answers:
     said = np.asarray(model.predict(problem.rows), float)
     if not problem.graded:
         return Answers(said, None)
-    last = model[-1]
-    if not hasattr(last, "classes_"):
+    if not hasattr(model[-1], "classes_"):
         return Answers(said, np.clip(np.rint(said), 1, len(problem.labels or ())))
-    if not hasattr(last, "project"):
-        return Answers(said, said)
-    return Answers(np.asarray(last.project(model[:-1].transform(problem.rows)), float), said)
+    projections = project(model, problem.rows)
+    return Answers(said if projections is None else projections, said)
+
+
+def project(model: Any, rows: Any) -> NDArray[np.float64] | None:
+    """Return the projections of rows by a model or a pipeline, a number for each row.
+
+    None if the model has no such line: no ``project``, or a score for each grade.
+    """
+    if isinstance(model, Pipeline):
+        if len(model) > 1 and hasattr(model[-1], "project"):
+            rows = model[:-1].transform(rows)
+        model = model[-1]
+    if not hasattr(model, "project"):
+        return None
+    found = np.asarray(model.project(rows), np.float64)
+    return found if found.ndim == 1 else None

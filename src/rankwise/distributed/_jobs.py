@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import sleep
 from typing import Any
 
@@ -52,9 +53,12 @@ def cluster(address: str | None) -> Iterator[Any]:
 
 
 def _connected(address: str) -> Any:
-    distributed = import_dask("distributed")
+    connect = partial(import_dask("distributed").Client, address, timeout=_CONNECT)
     try:
-        return distributed.Client(address, timeout=_CONNECT)
+        # One that fails would stay the default client of the process.
+        with connect(set_as_default=False):
+            pass
+        return connect()
     except OSError as error:
         raise ConnectionError(
             f"no scheduler answers at {address!r} within {_CONNECT} seconds: start one by 'dask "

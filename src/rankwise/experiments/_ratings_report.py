@@ -333,7 +333,8 @@ def _ridge(named: dict[str, Found]) -> str:
         "MPRank is close to kernel ridge, but distinct, as experiments confirm.",
         f"by MSD they differ in {_count(differs)} groups, by {max(abs(m) for m, _ in apart):.3f} "
         f"at most, and MPRank is better in {_count(better)}.",
-        "agrees in that they differ; MPRank is kernel ridge with a free intercept.",
+        f"{'agrees in that' if any(differs) else 'not seen that'} they differ; MPRank is kernel "
+        "ridge with a free intercept.",
     )
 
 

@@ -1,6 +1,6 @@
 """Synthetic streams, trials over them, and the table of losses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,11 +86,11 @@ def linear_stream(
     return X, 1 + np.searchsorted(cuts, score + noise * random.standard_normal(n_rows))
 
 
-def check_sizes(**sizes: int) -> None:
-    """Refuse sizes below 1."""
+def check_sizes(least: int = 1, /, **sizes: int | Sequence[Any]) -> None:
+    """Refuse sizes, and sequences of them, that are too small, and empty ones."""
     for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}={size} must be 1 or more")
+        if np.min(size, initial=np.iinfo(np.int64).max) < least or not np.size(size):
+            raise ValueError(f"{name}={size} must be {least} or more")
 
 
 def with_interval(trials: NDArray[np.float64]) -> str:

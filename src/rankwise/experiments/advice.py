@@ -106,7 +106,7 @@ def advice(
     """
     known = sources(folder)
     names = [name for name in known if tables is None or name in tables]
-    if not names:
+    if not names or not {*(tables or ())} <= known.keys():
         raise ValueError(f"tables={tables} are not among {', '.join(known)}")
     n_splits = {name: max(splits, _n_splits(known[name](), rows)) for name in names}
     settings = [
@@ -191,11 +191,17 @@ def cost_of_advice(table: str, found: list[dict[str, Any]]) -> Cost:
         [methods[place] for place in losses.argmin(axis=1)],
         start + sign * float(mine.mean()),
         best_value,
-        float(apart.mean()) / best_value,
-        error / best_value,
-        float(np.mean((mine - winning) / scales)),
-        float(np.mean((losses[:, best] - winning) / scales)),
+        float(_share(apart.mean(), best_value)),
+        float(_share(error, best_value)),
+        float(np.mean(_share(mine - winning, scales))),
+        float(np.mean(_share(losses[:, best] - winning, scales))),
     )
+
+
+def _share(part: Any, whole: Any) -> Any:
+    """Return a part of a whole; of nothing, where a method makes no mistake, 0 or infinity."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.equal(part, 0), 0.0, np.divide(part, whole))
 
 
 def _means(costs: list[Cost]) -> Table:

@@ -68,7 +68,7 @@ def budgets(
     track : callable, default=iter
         Wraps the sequence of kinds to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(n_rounds=n_rounds, n_trials=n_trials, sizes=min(sizes, default=0))
+    check_sizes(n_rounds=n_rounds, n_trials=n_trials, sizes=sizes)
     kinds = {
         kind: _losses(*STREAMS[kind], n_rounds, n_trials, sizes, seed)
         for kind in track(list(STREAMS))

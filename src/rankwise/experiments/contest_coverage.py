@@ -68,7 +68,7 @@ def contest_coverage(
     track : callable, default=iter
         Wraps the sequence of cells to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(n_trials=n_trials, least=min(map(min, sizes)))
+    check_sizes(n_trials=n_trials, sizes=sizes)
     cells = [(size, nu, imbalance) for size in sizes for nu in TIES for imbalance in IMBALANCE]
     hits = np.empty((len(cells) + 2, len(KINDS), 2))
     for cell in track(range(len(cells) + 2)):

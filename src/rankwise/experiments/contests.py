@@ -69,7 +69,7 @@ def contests(
     track : callable, default=iter
         Wraps the sequence of trials to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(n_trials=n_trials, n_budgets=len(budgets), least_budget=min(budgets, default=1))
+    check_sizes(n_trials=n_trials, budgets=budgets)
     if n_items <= _TOP:
         raise ValueError(f"{n_items=} must be more than {_TOP}")
     shape = (len(COMPARATORS), n_trials)

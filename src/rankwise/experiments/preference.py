@@ -6,9 +6,8 @@ of the pairs is turned round, pairs that are all drawn at random, and circles, i
 goes before the next half.
 """
 
-from collections.abc import Callable
 from itertools import permutations
-from math import factorial, log2
+from math import factorial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,13 @@ from numpy.typing import NDArray
 from rankwise.engine.solvers.ordering import solve
 from rankwise.engine.sorting import QuickSort
 from rankwise.experiments._index import claim
+from rankwise.experiments._questions import (
+    Calls,
+    growth_table,
+    question_figure,
+    questions,
+    top_table,
+)
 from rankwise.experiments._trials import INTERVAL, check_sizes
 from rankwise.metrics import mean_interval
 from rankwise.preference import (
@@ -25,7 +31,6 @@ from rankwise.preference import (
     order_loss,
     preference_loss,
     preference_regret,
-    quicksort,
     ranking_regret,
     sort_by_degree,
 )
@@ -73,24 +78,22 @@ def preference(
     track : callable, default=iter
         Wraps the sequence of kinds to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(
-        n_few=n_few - 1, n_many=n_many - 1, n_tournaments=n_tournaments, n_sorts=n_sorts,
-        sizes=min(sizes, default=0), tops=min(tops, default=0),
-    )  # fmt: skip
+    check_sizes(n_tournaments=n_tournaments, n_sorts=n_sorts, sizes=sizes, tops=tops)
+    check_sizes(2, n_few=n_few, n_many=n_many)
     few, many = {}, {}
     random = np.random.default_rng(seed)
     for kind in track(list(KINDS)):
         few[kind] = [_trial(kind, n_few, None, random) for _ in range(n_tournaments)]
         many[kind] = [_trial(kind, n_many, n_sorts, random) for _ in range(n_tournaments // 4 + 1)]
-    calls = {noise: [_calls(n, noise, None, seed) for n in sizes] for noise in (0.0, 0.2, 0.5)}
+    calls = {noise: [questions(n, noise, None, seed) for n in sizes] for noise in (0.0, 0.2, 0.5)}
     tables = [
         _equality(few, f"exact, {n_few} items, all {factorial(n_few):,} orders of pivots"),
         _equality(many, f"simulated, {n_many} items, {n_sorts} sorts each"),
         _bounds(few),
         _regrets(n_few - 1, n_tournaments, random),
         _cycle(),
-        _growth(calls, sizes),
-        _tops(sizes[-1], tops, seed),
+        growth_table(calls, sizes),
+        top_table(sizes[-1], tops, seed),
     ]
     return Report(
         title="Preference-based ranking",
@@ -100,7 +103,7 @@ def preference(
         ),
         tables=tables,
         findings=_findings(few, many, calls, sizes),
-        figures={"losses": _loss_figure(few), "calls": _call_figure(calls, sizes)},
+        figures={"losses": _loss_figure(few), "calls": question_figure(calls, sizes)},
     )
 
 
@@ -279,62 +282,6 @@ def _cycle() -> Table:
     )
 
 
-def _comparator(noise: float) -> Callable[..., Any]:
-    """Return a comparator of numbers in which a share of the pairs is turned, always the same."""
-
-    def prefer(u: NDArray[np.int64], v: NDArray[np.int64]) -> Any:
-        low, high = np.minimum(u, v).astype(np.uint64), np.maximum(u, v).astype(np.uint64)
-        word = low * np.uint64(0x9E3779B97F4A7C15) + high * np.uint64(0xD1B54A32D192ED03)
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word ^= word >> np.uint64(27)
-        return (u < v) ^ ((word >> np.uint64(11)) * 2.0**-53 < noise)
-
-    return prefer
-
-
-def _calls(n: int, noise: float, k: int | None, seed: int, n_runs: int = 5) -> tuple[float, float]:
-    """Return the mean questions and batches of some sorts."""
-    runs: list[Any] = []
-    for run in range(n_runs):
-        items = np.random.default_rng(seed + run).permutation(n)
-        ranking = quicksort(items, _comparator(noise), k=k, batch=True, random_state=seed + run)
-        runs.append((ranking.n_calls, ranking.n_batches))
-    calls, batches = np.mean(runs, axis=0)
-    return float(calls), float(batches)
-
-
-Calls = dict[float, list[tuple[float, float]]]
-
-
-def _growth(calls: Calls, sizes: tuple[int, ...]) -> Table:
-    rows = []
-    for i, n in enumerate(sizes):
-        exact = expected_calls(n)
-        asked = [f"{calls[noise][i][0] / (n * log2(n)):.2f}" for noise in calls]
-        batches = [f"{calls[noise][i][1]:.0f}" for noise in calls]
-        rows.append([f"{n:,}", f"{exact / (n * log2(n)):.2f}", *asked, *batches, f"{log2(n):.1f}"])
-    shares = [f"{noise:.0%} turned" for noise in calls]
-    return Table(
-        "Questions / (n log2 n) and batches, by the share of pairs that are turned",
-        ["n", "formula", *shares, *(f"batches, {share}" for share in shares), "log2 n"],
-        rows,
-    )
-
-
-def _tops(n: int, tops: tuple[int, ...], seed: int) -> Table:
-    rows = []
-    for k in (k for k in tops if k <= n):
-        asked = [_calls(n, noise, k, seed, n_runs=20)[0] for noise in (0.0, 0.2)]
-        bound = n + k * log2(k)
-        cells = [expected_calls(n, k), *asked]
-        rows.append([f"{k:,}", *(f"{cell / bound:.2f}" for cell in cells)])
-    return Table(
-        f"Questions / (n + k log2 k) for the best k of {n:,}",
-        ["k", "formula", "0% turned", "20% turned"],
-        rows,
-    )
-
-
 def _findings(
     few: dict[str, list[_Trial]],
     many: dict[str, list[_Trial]],
@@ -412,24 +359,4 @@ def _loss_figure(few: dict[str, list[_Trial]]) -> "Figure":
     first = np.atleast_1d(axes)[0]
     first.set_ylabel("bipartite loss of the order")
     first.legend(frameon=False)
-    return figure
-
-
-def _call_figure(calls: Calls, sizes: tuple[int, ...]) -> "Figure":
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    n = np.array(sizes, dtype=np.float64)
-    left.plot(n, (n - 1) / 2, color="0.6", label="all pairs")
-    left.plot(n, expected_calls(n) / n, color="k", linewidth=1, label="formula")
-    for noise, found in calls.items():
-        asked, batches = np.array(found).T
-        left.plot(n, asked / n, "o", mfc="none", label=f"{noise:.0%} turned")
-        right.plot(n, batches, "o", mfc="none", label=f"{noise:.0%} turned")
-    left.set(xscale="log", yscale="log", xlabel="items", ylabel="questions per item")
-    right.plot(n, np.log2(n), color="k", linewidth=1, label="log2 n")
-    right.set(xscale="log", xlabel="items", ylabel="batches")
-    for ax in (left, right):
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False)
     return figure

@@ -84,7 +84,7 @@ def sizes(
     track : callable, default=iter
         Wraps the sequence of trials to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(rows=min(rows), n_trials=n_trials, n_test=n_test)
+    check_sizes(rows=rows, n_trials=n_trials, n_test=n_test)
     if not set(member_rows) <= set(rows):
         raise ValueError(f"{member_rows=} must be among {rows=}")
     losses, seconds = _measure(rows, member_rows, n_trials, n_test, seed, track)

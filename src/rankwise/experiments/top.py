@@ -131,7 +131,7 @@ def top(
     track : callable, default=iter
         Wraps the sequence of trials to show progress, such as ``rich.progress.track``.
     """
-    check_sizes(n_rows=n_rows, n_trials=n_trials)
+    check_sizes(n_trials=n_trials)
     if n_rows < 400:
         raise ValueError(f"n_rows={n_rows} must be 400 or more, so that rare positives are split")
     found: dict[tuple[str, str, str], list[float]] = {}

@@ -70,10 +70,7 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> str:
     """Return a table; cells that are links are escaped already."""
     top = "".join(f"<th scope='col'>{_text(name)}</th>" for name in head)
     lines = "".join(
-        "<tr>"
-        + "".join(f"<td>{c if c.startswith('<a ') else _cell(c)}</td>" for c in row)
-        + "</tr>"
-        for row in rows
+        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
 

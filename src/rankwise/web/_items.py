@@ -162,7 +162,7 @@ def _read(path: Path) -> "DataFrame":
     """Read a file of ratings, with its titles if its header names them."""
     if not path.is_file():
         raise ValueError(f"data={str(path)!r} is no file: name a file of ratings, or movies")
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         line = file.readline(10_000)
     for separator in _SEPARATORS:
         fields = [name.strip().lower() for name in next(csv.reader([line], delimiter=separator))]
