@@ -78,3 +78,10 @@ def test_missing_integers():
 def test_numbers_written_as_text_are_numbers():
     table = pd.DataFrame({"size": ["1", "2", "3", "4"]}, dtype=object)
     assert RankSVM().fit(table, GRADES).n_features_in_ == 1
+
+
+@pytest.mark.parametrize("X", ["\x00", "words", ["a", "b"], [["a", 1.0], ["b"]], np.array("a")])
+def test_what_is_no_table_is_refused_by_scikit_learn(X):
+    with pytest.raises(ValueError, match=r".") as caught:
+        RankSVM().fit(X, [1, 2])
+    assert "holds words" not in str(caught.value)

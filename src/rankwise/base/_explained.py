@@ -58,7 +58,8 @@ def _find(X: Any, test: Test) -> tuple[int, int] | None:
         entries = X.tocoo()
         found = _first(entries.data, test)
         return None if found is None else (int(entries.row[found]), int(entries.col[found]))
-    for column in range(np.shape(X)[1]):
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
+    for column in range(shape[1] if len(shape) == 2 else 0):
         found = _first(_column(X, column), test)
         if found is not None:
             return found, column
