@@ -254,6 +254,16 @@ def test_a_log_that_cannot_be_written_is_refused_before_the_first_question(fruit
     assert [path.name for path in fruit.parent.iterdir()] == ["fruit.txt"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_log_that_is_a_pipe_is_refused(fruit):
+    log = fruit.with_name("log")
+    os.mkfifo(log)
+    result = CliRunner().invoke(rankwise, ["sort", str(fruit), "--log", str(log)], input="1\n")
+    assert result.exit_code == 1
+    assert f"--log {log} is not a regular file" in result.stderr
+    assert log.is_fifo()
+
+
 def test_a_read_only_log_is_left(fruit, monkeypatch):
     log = fruit.with_name("log")
     log.write_text('[["pear", "fig", 1]]')
@@ -370,7 +380,7 @@ def test_a_log_that_is_a_folder(fruit):
     fruit.with_name("fruit.txt.answers.json").mkdir()
     result = run(fruit)
     assert result.exit_code == 1
-    assert "not a list of answers" in result.stderr
+    assert "is not a regular file" in result.stderr
 
 
 def test_many_lines_are_read_once(tmp_path, monkeypatch):

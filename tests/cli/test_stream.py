@@ -279,6 +279,18 @@ def test_mistakes_are_answered(graded, text, more, message):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_are_refused(graded):
+    pipe, model = graded.with_name("pipe"), graded.with_name("model.rankwise")
+    os.mkfifo(pipe)
+    for options in (["--model", pipe], ["--model", model, "--out", pipe]):
+        result = run(graded, "--target", "grade", *options)
+        assert result.exit_code == 1
+        assert f"{options[-2]} {pipe} is not a regular file" in result.stderr
+    assert pipe.is_fifo()
+    assert not model.exists()
+
+
 def test_what_is_read_is_not_written_to(graded):
     before = graded.read_bytes()
     model = graded.with_name("model.rankwise")

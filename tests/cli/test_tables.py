@@ -331,6 +331,25 @@ def test_what_is_read_is_not_written_to(table, graded, tmp_path):
     assert (table.read_bytes(), graded.read_bytes()) == before
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_are_written_into(table, graded, tmp_path):
+    pipe, out, plain = tmp_path / "pipe", tmp_path / "out", tmp_path / "plain"
+    os.mkfifo(pipe)
+    save(MPRank().fit([[0.0], [1.0], [2.0]], [1, 2, 3]), plain)
+    for arguments in (
+        ("fit", table, "--target", "grade", "--method", "OAPRank", "--model"),
+        ("predict", graded, table, "--out"),
+        ("export", plain, "--to", "json", "--out"),
+    ):
+        ok(*arguments, out)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        ok(*arguments, pipe)
+        received = os.read(reader, 2**16)
+        os.close(reader)
+        assert received == out.read_bytes()
+        assert pipe.is_fifo()
+
+
 def test_a_measure_that_needs_pairs_is_told_so(table, graded, tmp_path):
     one = tmp_path / "one.csv"
     one.write_text("".join(table.read_text().splitlines(keepends=True)[:2]))

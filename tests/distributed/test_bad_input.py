@@ -121,11 +121,11 @@ class TestTypes:
         X, y = rows()
         weight = np.ones(100)
         weight[64] = -1
-        with pytest.raises(ValueError, match=r"part 2: sample_weight is -1.0 \(row 4\)"):
+        with pytest.raises(ValueError, match=r"part 2: sample_weight\[4\] is -1.0: expected"):
             fit(MPRank(), lazy(X), lazy(y), sample_weight=lazy(weight))
         weight[64] = np.nan
         for model in MODELS:
-            with pytest.raises(ValueError, match=r"part 2: sample_weight is nan \(row 4\)"):
+            with pytest.raises(ValueError, match=r"part 2: sample_weight\[4\] is nan: expected"):
                 fit(model, lazy(X), lazy(y), sample_weight=lazy(weight))
 
 

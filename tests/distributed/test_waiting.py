@@ -3,12 +3,15 @@
 import signal
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from rankwise.distributed import _waiting, fit, fit_taste
 from rankwise.distributed._crew import Remote
+from rankwise.distributed._recommend import People
 from rankwise.distributed._waiting import NoWorkersError, longest_wait
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank
@@ -32,6 +35,11 @@ def rows(n=400, size=50):
     X = random.normal(size=(n, 4))
     y = np.digitize(X[:, 0] + random.normal(size=n), [-0.5, 0.5])
     return da.from_array(X, chunks=(size, 4)), da.from_array(y, chunks=size)
+
+
+def ratings():
+    people, items = np.nonzero(np.random.default_rng(0).random((30, 9)) < 0.7)
+    return RatingTable.from_arrays(people, items, (people * items) % 5)
 
 
 def test_the_wait_is_said_by_dask():
@@ -63,10 +71,8 @@ class TestNoWorkers:
         assert "the cluster has no worker" in caplog.text
 
     def test_a_taste_ends(self, deserted):
-        people, items = np.nonzero(np.random.default_rng(0).random((30, 9)) < 0.7)
-        table = RatingTable.from_arrays(people, items, (people * items) % 5)
         with pytest.raises(NoWorkersError, match="has had no worker"):
-            fit_taste(TasteModel(), table, client=deserted)
+            fit_taste(TasteModel(), ratings(), client=deserted)
 
     @pytest.mark.parametrize("limited", ["here", "at the scheduler"])
     def test_rounds_end_if_all_workers_leave(self, monkeypatch, limited):
@@ -153,6 +159,48 @@ class TestInterrupts:
         for model in MODELS:
             fit(model, *rows(), client=client)
             assert nothing_is_left(client)
+        fit_taste(TasteModel(), ratings(), client=client)
+        assert nothing_is_left(client)
+
+    def test_a_taste_is_interrupted(self, client, monkeypatch):
+        rounds, step = [], People.next_stage
+
+        def step_and_stop(self, *arguments):
+            rounds.append(self._send(np.zeros(3)))  # something that is under way
+            if len(rounds) == 2:
+                raise KeyboardInterrupt
+            return step(self, *arguments)
+
+        monkeypatch.setattr(People, "next_stage", step_and_stop)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            fit_taste(TasteModel(), ratings(), client=client)
+        assert nothing_is_left(client)
+        assert caught.value is not None
+
+    def test_the_futures_of_the_caller_live(self, client):
+        mine = client.submit(sum, [1, 2, 3])
+        X, y = (client.persist(each) for each in rows())
+        frame = client.persist(X.sum(axis=1))
+
+        def stop(_):
+            raise KeyboardInterrupt
+
+        def fit_interrupted(model):
+            with pytest.raises(KeyboardInterrupt):
+                fit(model, X, y, client=client, progress=stop)
+
+        calls = [
+            *(partial(fit, model, X, y, client=client) for model in MODELS),
+            partial(fit_taste, TasteModel(), ratings(), client=client),
+            *(partial(fit_interrupted, model) for model in MODELS),
+        ]
+        for call in calls:
+            call()
+            call()
+            assert mine.result() == 6
+            assert_array_equal(frame.compute(), X.compute().sum(axis=1))
+            others = {mine.key, *X.__dask_keys__()[0], *frame.__dask_keys__()}
+            assert others <= client.futures.keys()
 
     def test_a_cluster_says_how_far_it_is(self, client, monkeypatch):
         monkeypatch.setattr(_waiting, "PATIENCE", 0.1)

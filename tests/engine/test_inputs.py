@@ -5,7 +5,15 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from rankwise.engine.inputs import as_floats, check_floats, ratings_of, refuse_masked, rows_of
+from rankwise.engine.inputs import (
+    as_floats,
+    as_weights,
+    check_floats,
+    check_weights,
+    ratings_of,
+    refuse_masked,
+    rows_of,
+)
 
 LEVELS = ["poor", "fair", "good", "superb"]
 
@@ -140,3 +148,35 @@ def test_broken_sparse_rows_are_refused_by_name(form, part, value):
     getattr(rows, part)[-1] = value
     with pytest.raises(ValueError, match="X is a sparse matrix whose arrays contradict each other"):
         rows_of(rows)
+
+
+def test_weights():
+    given = np.array([0.0, 2.0, 0.5])
+    for values in (given, given.tolist(), given[:, None], np.float32(given), given.astype(object)):
+        assert_array_equal(check_weights(values, "weight", 3), given)
+    assert_array_equal(check_weights(2, "weight", 3), [2.0, 2.0, 2.0])
+    assert_array_equal(check_weights([True, False], "weight", 2), [1.0, 0.0])
+    assert_array_equal(as_weights([0, 0], "weight", 2), [0.0, 0.0])
+    assert_array_equal(as_weights([], "weight", 0), [])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            [1, np.nan, -1],
+            r"weight\[1\] is nan: expected a finite number of at least 0; drop",
+        ),
+        ([1, 2, -1], r"weight\[2\] is -1.0: expected .* or give it weight 0"),
+        ([np.inf, 2, 1], r"weight\[0\] is inf: expected a finite"),
+        (-1, r"weight\[0\] is -1.0: expected"),
+        ([1, 2], r"weight has the shape \(2,\) for 3 pairs: give one number per pair"),
+        (np.ones((3, 2)), r"weight has the shape \(3, 2\) for 3 pairs"),
+        ([0, 0, 0], "weight is zero for every pair: give at least one a positive weight"),
+        (["a", "b", "c"], "weight must be numbers"),
+        (np.ma.masked_equal([1, 2, 3], 2), r"weight has a masked entry \(row 1\)"),
+    ],
+)
+def test_bad_weights_are_named(values, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights(values, "weight", 3, "pair")

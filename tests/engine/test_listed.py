@@ -16,7 +16,7 @@ def test_odd_pairs_are_named(pairs):
 
 @pytest.mark.parametrize("weight", ["a", {"a": 1}, iter([1]), [1j], [[1], [1, 2]], [-1.0], [1, 2]])
 def test_odd_weights_are_named(weight):
-    with pytest.raises(ValueError, match=r"^pair_weight "):
+    with pytest.raises(ValueError, match=r"^pair_weight\b"):
         check_weighted_pairs([[0, 1]], weight, 3)
 
 

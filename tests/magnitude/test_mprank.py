@@ -296,7 +296,7 @@ def test_rows_without_a_partner_are_refused(model):
         ({"kernel": lambda X, _: X}, {}, "shape"),
         ({"kernel": lambda X, Y: np.full((len(X), len(Y)), np.nan)}, {}, "not finite"),
         ({"kernel": lambda X, Y: -(X @ Y.T), "C": 1e6}, {}, "positive semi-definite"),
-        ({}, {"sample_weight": -np.ones(M)}, "negative"),
+        ({}, {"sample_weight": -np.ones(M)}, r"sample_weight\[0\] is -1.0"),
         ({}, {"sample_weight": np.zeros(M)}, "zero"),
         ({}, {"sample_weight": np.ones(3)}, "sample_weight"),
         ({}, {"qid": np.arange(3)}, "qid has 3 entries"),

@@ -226,8 +226,8 @@ def test_magnitudes_survive_a_far_origin():
         ({"y_score": [[1.0, 2.0, 3.0]]}, "y_score must be 1-D"),
         ({"y_score": [1.0, 2.0, np.inf]}, r"y_score contains inf \(row 2\)"),
         ({"qid": [1, 2]}, "qid has 2 entries"),
-        ({"sample_weight": [1.0, -1.0, 1.0]}, "lowest is -1.0"),
-        ({"sample_weight": [0.0, 0.0, 0.0]}, "all zero"),
+        ({"sample_weight": [1.0, -1.0, 1.0]}, r"sample_weight\[1\] is -1.0: expected"),
+        ({"sample_weight": [0.0, 0.0, 0.0]}, "sample_weight is zero for every row"),
     ],
 )
 def test_bad_input_is_named(kind, changed, message):

@@ -293,7 +293,7 @@ def test_adaboost_with_a_constant_reaches_the_same_objective():
         ({"validation_fraction": 1.0}, {}, "validation_fraction"),
         ({}, {"y": np.zeros(M)}, "no comparable pair"),
         ({}, {"qid": np.arange(M)}, "no comparable pair"),
-        ({}, {"sample_weight": -np.ones(M)}, "negative"),
+        ({}, {"sample_weight": -np.ones(M)}, r"sample_weight\[0\] is -1.0"),
         ({}, {"X": np.full((M, 4), np.inf)}, "infinity"),
     ],
 )
@@ -311,8 +311,8 @@ def test_bad_input_is_named(parameters, arguments, message, graded_rows):
         ([[0, M]], None, r"pairs\[0\]"),
         ([[0, -1]], None, r"pairs\[0\]"),
         ([[0, 1]], [1.0, 2.0], "pair_weight has the shape"),
-        ([[0, 1]], [-1.0], "pair_weight is -1.0"),
-        ([[0, 1]], [np.nan], "pair_weight is nan"),
+        ([[0, 1]], [-1.0], r"pair_weight\[0\] is -1.0"),
+        ([[0, 1]], [np.nan], r"pair_weight\[0\] is nan"),
         ([[0, 1], [2, 2]], [0.0, 1.0], "nothing to learn from"),
     ],
 )

@@ -246,5 +246,5 @@ def test_refusals(model):
         type(model)(positive=2).fit(X, y)
     with pytest.raises(ValueError, match="'tau' parameter"):
         AccuracyAtTop(tau=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="a weight can't be negative"):
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is -1.0: expected"):
         model.fit(X, y, sample_weight=-np.ones(50))

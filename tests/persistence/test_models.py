@@ -352,9 +352,11 @@ class TestFiles:
             load(tmp_path / "absent")
         with pytest.raises(FileNotFoundError):
             save(PRank(), tmp_path / "no" / "folder")
-        for path in (tmp_path, tmp_path / "a" / "..", Path(__file__) / "a"):
-            with pytest.raises(OSError, match=r"directory|folder"):
+        for path in (tmp_path, tmp_path / "a" / ".."):
+            with pytest.raises(ValueError, match="is a directory: choose another file"):
                 save(PRank(), path)
+        with pytest.raises(NotADirectoryError):
+            save(PRank(), Path(__file__) / "a")
         with pytest.raises(ValueError, match="name a file"):
             load(tmp_path)
         assert list(tmp_path.iterdir()) == []
@@ -365,6 +367,18 @@ class TestFiles:
         for path in (tmp_path / "pipe", "/dev/zero"):
             with pytest.raises(ValueError, match="name a file"):
                 load(path)
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+    def test_a_pipe_is_written_into(self, tmp_path):
+        pipe, path = tmp_path / "pipe", tmp_path / "m"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        save(PRank(), pipe)
+        received = os.read(reader, 2**16)
+        os.close(reader)
+        save(PRank(), path)
+        assert received == path.read_bytes()
+        assert pipe.is_fifo()
 
     def test_an_error_in_the_middle_leaves_the_old_file(self, tmp_path, monkeypatch):
         path = tmp_path / "m"

@@ -322,7 +322,7 @@ BAD = {
     "no contests": ([], [], [], {}),
     "first has 2 rows": (["a", "b"], ["b"], [1, 1], {}),
     "missing in row 1": (["a", None], ["b", "a"], [1, 0], {}),
-    "negative": (["a", "b"], ["b", "a"], [1, 1], {"sample_weight": [1, -1]}),
+    r"sample_weight\[1\] is -1.0": (["a", "b"], ["b", "a"], [1, 1], {"sample_weight": [1, -1]}),
     "zero for every": (["a", "b"], ["b", "a"], [1, 1], {"sample_weight": [0, 0]}),
     "not finite": (["a", "b"], ["b", "a"], [1, 1], {"covariates": [[1.0], [np.nan]]}),
     "can't tell the effects apart": (

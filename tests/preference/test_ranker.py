@@ -235,7 +235,10 @@ FITTED = PreferenceRanker().fit(X, Y)
         (lambda: PreferenceRanker().fit_pairs(X, [(0.5, 1)]), "whole numbers"),
         (lambda: PreferenceRanker().fit_pairs(X, [(1, 1)]), "nothing to learn from"),
         (lambda: PreferenceRanker().fit_pairs(X, [(0, 1)], pair_weight=[0]), "nothing to learn"),
-        (lambda: PreferenceRanker().fit_pairs(X, [(0, 1)], pair_weight=[-1]), "pair_weight is -1"),
+        (
+            lambda: PreferenceRanker().fit_pairs(X, [(0, 1)], pair_weight=[-1]),
+            r"pair_weight\[0\] is -1",
+        ),
         (lambda: PreferenceRanker().fit_pairs(X, [(0, 1)], pair_weight=[1, 2]), "pair_weight has"),
         (lambda: PreferenceRanker(Sign()).fit_pairs(X, [(0, 1)], pair_weight=[1]), "sample_weight"),
         (lambda: FITTED.prefer(X, X[:3]), "inconsistent"),

@@ -8,20 +8,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 from alembic import op
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import event, inspect, select, text, update
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import DisconnectionError, OperationalError
 from starlette.testclient import TestClient
 
-from rankwise.web import Settings, create_app
+from rankwise.web import Settings, _database, _writer, create_app
 from rankwise.web._database import database_url
 from rankwise.web._store import ForgottenError, Store
 from rankwise.web._tables import metadata, visitors
@@ -207,6 +209,67 @@ def test_a_commit_that_fails_is_the_error_of_all(store):
     event.remove(store.engine, "commit", fail)
     assert all(store.said(who).ratings == {} for who in several)
     store.rate(several[0], "1", 3.0, None)
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_refused_write_never_happens(store, database, monkeypatch):
+    """Two workers write to a file that a third program locks for some time."""
+    monkeypatch.setattr(_database, "SECONDS", 0.1)
+    monkeypatch.setattr(_writer, "SECONDS", 0.1)
+    store.migrate()
+    workers = [Store(Settings(database=database)) for _ in range(2)]
+    several = [f"{n:032d}" for n in range(12)]
+    for who in several:
+        store.add_visitor(who, "taste")
+
+    def rate(k):
+        """Rate one film again and again, and another one each time, until that succeeds."""
+        acknowledged, refused, rounds = {}, 0, count()
+        while not acknowledged:
+            n = next(rounds)
+            for item in ("same", str(n)):
+                try:
+                    workers[(k + n) % 2].rate(several[k], item, float(n), None)
+                except (DisconnectionError, OperationalError):
+                    refused += 1
+                else:
+                    acknowledged[item] = (float(n), None)
+        return acknowledged, refused
+
+    with ThreadPoolExecutor(len(several)) as pool:
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            clients = [pool.submit(rate, k) for k in range(len(several))]
+            time.sleep(0.5)
+        answers = [client.result() for client in clients]
+    for worker in workers:  # whoever has the turn runs all that is in the queue
+        worker.tidy()
+        worker.close()
+    assert sum(refused for _, refused in answers) > len(several)
+    for who, (acknowledged, _) in zip(several, answers, strict=True):
+        assert store.said(who).ratings == acknowledged
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_write_that_has_begun_is_waited_for(store, monkeypatch):
+    monkeypatch.setattr(_writer, "SECONDS", 0.3)
+    store.migrate()
+    store.add_visitor(WHO, "taste")
+    finish = Event()
+
+    with ThreadPoolExecutor(2) as pool:
+        with store._writer._turn:
+            slow = pool.submit(store._writer.run, lambda _: finish.wait())
+            while not store._writer._queue:
+                time.sleep(0.01)
+            quick = pool.submit(store.rate, WHO, "1", 4.0, None)
+            while len(store._writer._queue) < 2:
+                time.sleep(0.01)
+        given_up = wait([slow, quick], timeout=0.5).done
+        finish.set()
+        assert not given_up
+        assert quick.result() == (1, None)
+    assert store.said(WHO).ratings == {"1": (4.0, None)}
 
 
 @pytest.mark.parametrize(

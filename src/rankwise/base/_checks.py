@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from rankwise.base._explained import IMPUTE, explained
-from rankwise.engine._sklearn import check_sample_weight
-from rankwise.engine.inputs import as_floats, ratings_of, refuse_masked, rows_of
+from rankwise.engine.inputs import as_floats, check_weights, ratings_of, refuse_masked, rows_of
 from rankwise.engine.queries import encode_queries
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -123,7 +122,6 @@ def check_ranked(
     missing: bool = False,
 ) -> Ranked:
     """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
-    given = None if sample_weight is None else as_floats(sample_weight, "sample_weight")
     refuse_masked(y, "y")
     with explained(X, y), np.errstate(over="ignore", invalid="ignore"):
         rows, ratings = validate_data(
@@ -138,17 +136,11 @@ def check_ranked(
             reset=reset,
         )
         ratings = np.ascontiguousarray(as_floats(ratings, "y"))
-    if given is not None and given.ndim == 0:
-        given = np.full(len(ratings), float(given))
-    weight = check_sample_weight(given, rows, dtype=np.float64)
+    given = 1.0 if sample_weight is None else sample_weight
+    weight = check_weights(given, "sample_weight", len(ratings))
     codes, n_queries = encode_queries(qid, len(ratings))
-    if (weight < 0).any():
-        row = int(np.flatnonzero(weight < 0)[0])
-        raise ValueError(f"sample_weight is {weight[row]} in row {row}: a weight can't be negative")
     weight, weight_unit = scale_weights(weight)
     kept = np.flatnonzero(weight)
-    if not len(kept):
-        raise ValueError("sample_weight is zero for every row: nothing is left to learn from")
     if len(kept) < len(weight):
         rows, ratings, weight = rows[kept], ratings[kept], weight[kept]
         codes, n_queries = encode_queries(codes[kept], len(kept))

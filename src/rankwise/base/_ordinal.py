@@ -10,6 +10,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base._checks import bad_row, check_rows
+from rankwise.engine._sklearn import num_samples
+from rankwise.engine.inputs import check_weights
 from rankwise.engine.labels import (
     check_same_order,
     found_labels,
@@ -67,6 +69,22 @@ class OrdinalMixin(ClassifierMixin):
         if len(bad):
             raise bad_row(rows, bad[0])
         return projections if direction.ndim == 2 else projections[:, 0]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy: the weighted share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+        """
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, "sample_weight", num_samples(y))
+        return float(super().score(X, y, sample_weight))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each row, always one of ``classes_``.

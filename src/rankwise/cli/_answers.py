@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankwise.cli._writing import check_writable
+from rankwise.cli._writing import check_regular, check_writable
 from rankwise.engine.files import replacing
 
 
@@ -82,6 +82,7 @@ def _as_text(row: Any) -> str:
 
 
 def _read(path: Path) -> list[Any]:
+    check_regular(path, "--log")
     try:
         if not path.exists():
             return []

@@ -9,7 +9,7 @@ import click
 
 from rankwise.cli._options import split_names
 from rankwise.cli._shown import examples
-from rankwise.cli._writing import check_writable
+from rankwise.cli._writing import check_regular, check_writable
 
 _METHODS = ("averaged", "prank", "pa", "oap")
 
@@ -93,8 +93,10 @@ def stream(
     from rankwise.cli._stream_input import Pieces  # noqa: PLC0415
     from rankwise.cli._stream_run import Run  # noqa: PLC0415
 
+    check_regular(path, "--model")
     check_writable(path, "--model", file)
     if out is not None:
+        check_regular(out, "--out")
         check_writable(out, "--out", file, path)
     with _stopped() as stopped:
         run = Run(Pieces(None if str(file) == "-" else file, follow=follow), path, stopped)

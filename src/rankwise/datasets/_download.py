@@ -13,6 +13,7 @@ from typing import Any
 from rankwise.datasets._files import PathLike, need
 from rankwise.datasets._registry import DatasetInfo
 from rankwise.engine.arguments import check_text, is_finite_number
+from rankwise.engine.files import replacing
 
 FOLDER, MIRROR = "RANKWISE_DATA", "RANKWISE_MIRROR"
 KNOWN = "registry"
@@ -155,9 +156,8 @@ def _hashes(home: Path) -> dict[str, str]:
 
 def _record(home: Path, name: str, digest: str) -> None:
     text = json.dumps({**_hashes(home), name: f"sha256:{digest}"}, indent=1, sort_keys=True)
-    new = home / f"{_HASHES}.{os.getpid()}"
-    new.write_text(text + "\n")
-    new.replace(home / _HASHES)
+    with replacing(home / _HASHES) as new:
+        new.write_text(text + "\n")
 
 
 def _failed(info: DatasetInfo, name: str, failures: Sequence[tuple[str, Exception]]) -> Exception:

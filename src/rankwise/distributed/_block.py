@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.base import bad_row
-from rankwise.engine.inputs import as_floats, rows_of
+from rankwise.engine.inputs import as_floats, as_weights, rows_of
 from rankwise.engine.labels import any_missing
 from rankwise.engine.queries import encode_queries
 
@@ -159,7 +159,7 @@ def _read(part: int, raw: Raw, *, check: bool | str) -> tuple[Block, Seen]:
         if y is not None:
             _check_targets(y)
         if weight is not None:
-            _check_weights(weight)
+            weight = as_weights(weight, "sample_weight", n)
     if weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
         X, weight = X[kept], weight[kept]
@@ -278,14 +278,6 @@ def _check_targets(y: NDArray[Any]) -> None:
         raise ValueError(
             f"y contains {y[row]} (row {row}): a row without a target can't be learned from; drop "
             "it"
-        )
-
-
-def _check_weights(weight: NDArray[np.float64]) -> None:
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"sample_weight is {weight[bad[0]]} (row {bad[0]}): a weight is a number from 0 on"
         )
 
 

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from rankwise.distributed._block import Loaded, Raw, Seen, load_block
 from rankwise.distributed._machine import bytes_of, find_pieces, read_piece, wanted_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge, logger, weigh
-from rankwise.distributed._waiting import check_open, lost_errors, results_of
+from rankwise.distributed._waiting import check_open, lost_errors, release, results_of
 from rankwise.engine.arguments import shortened
 
 # Values larger than this go straight to the workers, past the scheduler.
@@ -112,7 +111,7 @@ class ClusterParts(Parts):
         super().__init__(len(parts), given)
         self._parts, self.client = list(parts), client
         self._dask = import_dask()
-        self._held: list[Any] = []  # what was loaded or kept on the workers for this
+        self._held: list[Any] = []  # futures of what was loaded or kept on the workers for this
 
     @property
     def n_workers(self) -> int:
@@ -132,9 +131,7 @@ class ClusterParts(Parts):
 
     def close(self) -> None:
         """Let go of what was loaded and kept for this, also if it is not there yet."""
-        if self.client is not None and self._held:
-            with suppress(OSError, RuntimeError):  # the cluster may be gone
-                self.client.cancel(self._held, force=True)
+        release(self._held)
         self._held.clear()
         self._parts = []
 
@@ -172,7 +169,7 @@ class ClusterParts(Parts):
         if self.client is None:
             return list(self._dask.persist(*values))
         held = list(self.client.persist(values))
-        self._held += held
+        self._held += import_dask("distributed").futures_of(held)
         return held
 
     def _leaves(
@@ -223,8 +220,7 @@ class ClusterParts(Parts):
                 logger.warning("a worker was lost with values on their way: the pass begins again")
                 sleep(_PAUSE)
             finally:
-                with suppress(OSError, RuntimeError):  # the cluster may be gone
-                    self.client.cancel(futures)
+                release(futures)
         raise AssertionError
 
     def _say_done(self, futures: Sequence[Any], _: Any) -> None:

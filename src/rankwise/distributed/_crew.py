@@ -8,7 +8,6 @@ model.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh
-from rankwise.distributed._waiting import lost_errors, results_of, wait_for
+from rankwise.distributed._waiting import lost_errors, release, results_of, wait_for
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.parted import Answer, PartRows, Question, merge
 
@@ -108,7 +107,7 @@ class Remote:
         self.members, self.client, self.parts = list(members), client, parts
         self.homes: list[list[str]] | None = None
         self.log: list[Question] = []
-        self.asked: list[Any] = []  # the leaves of the last question
+        self.asked: list[Any] = []  # the futures of the last question
 
     def ask(self, name: str, *arguments: Any) -> Answer:
         """Return the merged answers of all parts to a question."""
@@ -152,17 +151,19 @@ class Remote:
             if not all(self.homes):
                 raise LostError
         questions = self.log[first:]
-        self.asked = futures = [
+        futures = [
             self.client.submit(
                 _answer, member, first, questions, pure=False, workers=home, priority=1
             )
             for member, home in zip(self.members, self.homes, strict=True)
         ]
+        self.asked = list(futures)
         while len(futures) > 1:
             futures = [
                 self.client.submit(_merge_all, futures[k : k + FAN_IN], pure=False)
                 for k in range(0, len(futures), FAN_IN)
             ]
+            self.asked += futures
         return results_of(self.client, futures, self._look)[0]
 
     def _look(self, here: dict[str, Any]) -> None:
@@ -171,9 +172,8 @@ class Remote:
             raise LostError
 
     def close(self) -> None:
-        """Cancel what is under way, and let go of the parts."""
-        with suppress(OSError, RuntimeError):  # the cluster may be gone
-            self.client.cancel([*self.asked, *self.members], force=True)
+        """Release what is under way, and the parts."""
+        release([*self.asked, *self.members])
         self.asked, self.members = [], []
 
 

@@ -10,7 +10,6 @@ each block.
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from rankwise.base import unchanged_on_error
 from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
-from rankwise.distributed._waiting import results_of
+from rankwise.distributed._waiting import release, results_of
 from rankwise.engine.arguments import shortened
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.taste_fit import Work
@@ -170,13 +169,11 @@ class People:
         # scores. The group is kept as well, so that no other one gets its id.
         self._blocks: dict[int, tuple[Group, list[Any]]] = {}
         self._scores: dict[int, list[Any]] = {}
-        self._under_way: WeakSet[Any] = WeakSet()
+        self._futures: WeakSet[Any] = WeakSet()
 
     def close(self) -> None:
-        """Cancel what is under way, and let go of the blocks."""
-        if self.client is not None:
-            with suppress(OSError, RuntimeError):  # the cluster may be gone
-                self.client.cancel(list(self._under_way), force=True)
+        """Release what is under way, and the blocks."""
+        release(list(self._futures))
         self._blocks, self._scores = {}, {}
 
     def multiply(self, parts: Parts, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
@@ -252,7 +249,7 @@ class People:
 
     def _submit(self, function: Callable[..., Any], *values: Any) -> Any:
         future = self.client.submit(function, *values, pure=False)
-        self._under_way.add(future)
+        self._futures.add(future)
         return future
 
     def _sum(self, found: list[Any]) -> tuple[Any, ...]:

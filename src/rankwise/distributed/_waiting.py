@@ -1,6 +1,7 @@
 """Waiting for the workers of a cluster: as long as there are some, or may be again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -123,6 +124,17 @@ def results_of(
         if type(error).__name__ in {"NoWorkerError", "NoValidWorkerError"}:
             raise no_workers(client, float(getattr(error, "timeout", 0.0))) from error
         raise
+
+
+def release(futures: Iterable[Any]) -> None:
+    """Release futures of ours, so that those which are not done are not computed any more.
+
+    The caller's futures are left alone, also those that ours depend on. A scheduler that is asked
+    to cancel a task which nobody holds drops the client with everything that it holds.
+    """
+    with suppress(RuntimeError):  # the event loop may be closed
+        for future in futures:
+            future.release()
 
 
 def no_workers(client: Any, seconds: float) -> NoWorkersError:

@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 from sklearn.utils.metaestimators import _safe_split as safe_split
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
-    "check_sample_weight",
     "num_samples",
     "safe_indexing",
     "safe_split",

@@ -81,6 +81,40 @@ def check_floats(values: Any, name: str) -> NDArray[np.float64]:
     return array
 
 
+def as_weights(values: Any, name: str, n: int, unit: str = "row") -> NDArray[np.float64]:
+    """Return the weights of n rows, or other units; a single number is the weight of each.
+
+    Raises
+    ------
+    ValueError
+        If they are not n finite numbers of at least 0. The message names the first.
+    """
+    weight = as_floats(ratings_of(values, name), name)
+    if weight.ndim == 0:
+        weight = np.full(n, weight)
+    elif weight.shape == (n, 1):
+        weight = weight[:, 0]
+    if weight.shape != (n,):
+        raise ValueError(
+            f"{name} has the shape {weight.shape} for {n} {unit}s: give one number per {unit}"
+        )
+    if not (weight.min(initial=0.0) >= 0 and weight.max(initial=0.0) < np.inf):
+        bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0]
+        raise ValueError(
+            f"{name}[{bad}] is {weight[bad]}: expected a finite number of at least 0; drop the "
+            f"{unit} or give it weight 0"
+        )
+    return np.ascontiguousarray(weight)
+
+
+def check_weights(values: Any, name: str, n: int, unit: str = "row") -> NDArray[np.float64]:
+    """Return weights as `as_weights` does, of which at least one is positive."""
+    weight = as_weights(values, name, n, unit)
+    if not weight.any():
+        raise ValueError(f"{name} is zero for every {unit}: give at least one a positive weight")
+    return weight
+
+
 def rows_of(X: Any, name: str = "X") -> Any:
     """Return sparse rows as a CSR matrix that is safe to read, and anything else unchanged.
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise.engine.arguments import as_array
-from rankwise.engine.inputs import as_floats, refuse_masked
+from rankwise.engine.inputs import as_weights, refuse_masked
 
 
 def check_pairs(pairs: ArrayLike, n_rows: int, name: str = "pairs") -> NDArray[np.int64]:
@@ -30,16 +30,9 @@ def check_weighted_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Return the pairs of two rows that weigh something, their weights, and how many do not."""
     given = check_pairs(pairs, n_rows)
-    weight = np.ones(len(given)) if pair_weight is None else as_floats(pair_weight, "pair_weight")
-    if weight.shape != (len(given),):
-        raise ValueError(
-            f"pair_weight has the shape {weight.shape} for {len(given)} pairs: give one a pair"
-        )
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"pair_weight is {weight[bad[0]]} for pair {bad[0]}: a weight is a finite number from 0"
-        )
+    weight = as_weights(
+        1.0 if pair_weight is None else pair_weight, "pair_weight", len(given), "pair"
+    )
     kept = (weight > 0) & (given[:, 0] != given[:, 1])
     if not kept.any():
         raise ValueError(

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise.engine.arguments import check_word
+from rankwise.engine.inputs import check_weights
 from rankwise.engine.loops.ordering.majority import count_wins
 from rankwise.engine.loops.pairs.inversions import count_inversions
 
@@ -212,20 +213,12 @@ def _check_weights(weights: ArrayLike | None, n: int, name: str) -> Floats:
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} is {_short(weights)}: give a number for each ranking") from error
-    if weight.shape != (n,):
-        raise ValueError(f"{name} has the shape {weight.shape} for {n} rankings: give one for each")
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"{name}[{bad[0]}] is {weight[bad[0]]}: a weight is finite and not negative"
-        )
+    weight = check_weights(weight, name, n, "ranking")
     if weight.max() > _HEAVIEST:
         raise ValueError(
             f"{name}[{weight.argmax()}] is {weight.max()}: sums of such weights overflow, divide "
             "all of them"
         )
-    if not weight.any():
-        raise ValueError(f"{name} is zero for every ranking: no vote is left")
     return weight
 
 

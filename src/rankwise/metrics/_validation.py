@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine import inputs
 from rankwise.engine.inputs import as_floats, ratings_of
 
 Floats = NDArray[np.float64]
@@ -36,15 +37,8 @@ def check_numbers(values: Any, name: str, n: int | None = None) -> Floats:
 
 
 def check_weights(values: Any, n: int) -> Floats | None:
-    """Return row weights, not negative and not all zero, or None."""
-    if values is None:
-        return None
-    weights = check_numbers(values, "sample_weight", n)
-    if weights.min() < 0 or not weights.any():
-        raise ValueError(
-            f"sample_weight must not be negative nor all zero, but its lowest is {weights.min()}"
-        )
-    return weights
+    """Return row weights, or None."""
+    return None if values is None else inputs.check_weights(values, "sample_weight", n)
 
 
 def exponent_of(*arrays: Floats) -> int:

@@ -13,9 +13,9 @@ from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.base import TOO_LARGE, OrdinalMixin, check_rows, unchanged_on_error
-from rankwise.engine._sklearn import HasMethods, StrOptions, check_sample_weight, safe_split
+from rankwise.engine._sklearn import HasMethods, StrOptions, safe_split
 from rankwise.engine.cuts import best_places, chances
-from rankwise.engine.inputs import as_floats, refuse_masked
+from rankwise.engine.inputs import as_floats, check_weights, refuse_masked
 from rankwise.engine.queries import encode_queries
 from rankwise.model_selection._routing import fit_arguments
 from rankwise.ordinal._landmarks import LandmarkRidge
@@ -233,7 +233,10 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         check_consistent_length(rows, y)
         classes, ranks = self._check_labels(y, find=True)
         codes, n_queries = encode_queries(qid, len(ranks))
-        weight = _check_weight(sample_weight, rows)
+        weight = check_weights(
+            1.0 if sample_weight is None else sample_weight, "sample_weight", len(ranks)
+        )
+        weight = weight / weight.max()
         given = fit_arguments(model, qid=qid, sample_weight=sample_weight)
         target = ranks.astype(np.float64) + 1.0
         places, folds = np.arange(len(ranks)), list[tuple[Indices, Indices]]()
@@ -318,14 +321,6 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         held = fold[codes] if n_queries > 1 else fold
         for number in range(n_folds if n_folds > 1 else 0):
             yield np.flatnonzero(held != number), np.flatnonzero(held == number)
-
-
-def _check_weight(sample_weight: ArrayLike | None, rows: Any) -> Floats:
-    given = None if sample_weight is None else as_floats(sample_weight, "sample_weight")
-    weight = check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: nothing is left to learn from")
-    return weight / weight.max()
 
 
 def _score_fold(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankwise.engine.arguments import as_array, only_column, own_array, shortened
 from rankwise.engine.ids import as_column
-from rankwise.engine.inputs import as_floats, check_floats, refuse_masked
+from rankwise.engine.inputs import as_floats, check_weights, refuse_masked
 from rankwise.engine.loops.contests.counts import GOOD, look
 
 Floats = NDArray[np.float64]
@@ -69,16 +69,9 @@ def check_weight(weight: Any, m: int) -> Floats | None:
     """Return how often each contest happened, None if once."""
     if weight is None:
         return None
-    values = own_array(check_floats(only_column(weight), "sample_weight"), np.float64)
-    if len(values) != m:
-        raise ValueError(f"sample_weight has {len(values)} rows for {m} contests: give one a row")
-    if (values < 0).any():
-        row = int(np.flatnonzero(values < 0)[0])
-        raise ValueError(f"sample_weight is {values[row]} in row {row}: a weight can't be negative")
-    check_total(float(np.minimum(values, 2 * MOST_CONTESTS).sum()))
-    if not values.any():
-        raise ValueError("sample_weight is zero for every contest: nothing is left to learn from")
-    return values
+    weights = check_weights(weight, "sample_weight", m, "contest")
+    check_total(float(np.minimum(weights, 2 * MOST_CONTESTS).sum()))
+    return own_array(weights, np.float64)
 
 
 def check_total(total: float) -> None:

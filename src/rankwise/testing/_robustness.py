@@ -38,6 +38,7 @@ def robustness_checks(estimator: Any) -> list[Callable[[Any], None]]:
         check_later_changes_of_input,
         check_threads_share_input,
         check_masked_refused,
+        check_bad_weights_named,
         check_huge_numbers,
         check_arrays_of_sparse_rows,
     ]
@@ -132,6 +133,28 @@ def check_masked_refused(estimator: Any) -> None:
     if "sample_weight" in signature(model.fit).parameters:
         weight = np.ma.array(np.ones(len(y)), mask=np.arange(len(y)) == 3)
         assert_refused(partial(model.fit, rows, y, sample_weight=weight), "masked")
+
+
+def check_bad_weights_named(estimator: Any) -> None:
+    """A weight that is NaN, infinite or negative is named with its row and the fix."""
+    X, y = stream()
+    rows = rows_for(estimator, X)
+    model = clone(estimator).fit(rows, y)
+    calls = [
+        (partial(getattr(model, name), rows, y), "sample_weight")
+        for name in (*_LEARNERS, "score", "leave_pair_out")
+        if hasattr(model, name) and "sample_weight" in signature(getattr(model, name)).parameters
+    ]
+    if hasattr(model, "fit_pairs"):
+        learn = partial(model.fit_pairs, rows, [[0, 1]] * len(y))
+        calls += [] if refused(learn) else [(learn, "pair_weight")]
+    for call, name in calls:
+        for bad in (np.nan, np.inf, -1.0):
+            weight = np.where(np.arange(len(y)) == 3, bad, 1.0)
+            expected = f"{name}[3] is {bad}: expected a finite number of at least 0; drop the "
+            assert_refused(partial(call, **{name: weight}), expected)
+        assert_refused(partial(call, **{name: np.zeros(len(y))}), "weight")
+        assert_refused(partial(call, **{name: np.ones(7)}), f"{name} has the shape (7,) for 60 ")
 
 
 def check_huge_numbers(estimator: Any) -> None:

@@ -2,14 +2,16 @@
 
 A commit waits for the disk, some milliseconds, and SQLite has one writer. So threads queue, and
 whoever has the turn runs all that is in the queue in one transaction. Nobody goes on before the
-commit: what is answered is kept.
+commit: what is answered is kept. A refused write never happens: a thread that waits too long
+cancels its write, or waits for the result if the write has begun.
 """
 
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DisconnectionError
@@ -23,12 +25,11 @@ class UnwrittenError(Exception):
     """One write that is not done; others in the same transaction are."""
 
 
-class _Task:
-    """A write, and what became of it."""
+class _Task(NamedTuple):
+    """A write, and the future of its result, which whoever gives up waiting cancels."""
 
-    def __init__(self, write: Callable[[Connection], Any]) -> None:
-        self.write, self.result, self.done = write, None, False
-        self.error: Exception | None = None
+    write: Callable[[Connection], Any]
+    future: Future[Any]
 
 
 class Writer:
@@ -54,47 +55,51 @@ class Writer:
         ------
         UnwrittenError
             As the function raised it; nothing that it wrote is kept.
+        DisconnectionError
+            If other writers take too long; the function is not called.
         """
         if self._path is None:
             with self._engine.begin() as connection:
                 return write(connection)
-        task = _Task(write)
+        task = _Task(write, Future())
         self._queue.append(task)
-        if not self._turn.acquire(timeout=SECONDS):
+        if self._turn.acquire(timeout=SECONDS):
+            try:
+                if not task.future.done():
+                    self._run_all()
+            finally:
+                self._turn.release()
+        elif task.future.cancel():  # it had not begun, and never will
             raise DisconnectionError("other writers take too long")
-        try:
-            if not task.done:
-                self._run_all([self._queue.popleft() for _ in range(len(self._queue))])
-        finally:
-            self._turn.release()
-        if task.error is not None:
-            raise task.error
-        return task.result  # type: ignore[return-value]
+        return task.future.result()
 
-    def _run_all(self, tasks: list[_Task]) -> None:
-        """Run tasks in one transaction. What it can't do is the error of all."""
+    def _run_all(self) -> None:
+        """Run all tasks of the queue in one transaction. Its failure is the error of all."""
+        queued = [self._queue.popleft() for _ in range(len(self._queue))]
+        tasks = [task for task in queued if task.future.set_running_or_notify_cancel()]
         file = identity(self._path) if self._path else None
+        results: list[Any]
         try:
             with self._engine.begin() as connection:
-                if len(tasks) == 1:  # what it raises takes back the transaction
-                    tasks[0].result = tasks[0].write(connection)
+                if len(tasks) == 1:  # an error rolls the transaction back
+                    results = [tasks[0].write(connection)]
                 else:
-                    _run_apart(connection, tasks)
+                    results = [_run_apart(connection, task.write) for task in tasks]
             if self._path and identity(self._path) != file:
                 raise DisconnectionError("the file of the database went away while it was written")
-        except Exception as error:
-            for task in tasks:
-                task.error = task.error or error
-        finally:
-            for task in tasks:
-                task.done = True
+        except BaseException as error:
+            results = [error] * len(tasks)
+        for task, result in zip(tasks, results, strict=True):
+            if isinstance(result, BaseException):
+                task.future.set_exception(result)
+            else:
+                task.future.set_result(result)
 
 
-def _run_apart(connection: Connection, tasks: list[_Task]) -> None:
-    """Run tasks so that one which refuses leaves the others alone."""
-    for task in tasks:
-        try:
-            with connection.begin_nested():
-                task.result = task.write(connection)
-        except UnwrittenError as error:
-            task.error = error
+def _run_apart(connection: Connection, write: Callable[[Connection], Any]) -> Any:
+    """Return the result of a write, or its UnwrittenError, which leaves other writes alone."""
+    try:
+        with connection.begin_nested():
+            return write(connection)
+    except UnwrittenError as error:
+        return error
