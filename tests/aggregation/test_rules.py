@@ -149,11 +149,12 @@ def test_rare_visits_are_told_apart(chain):
 @pytest.mark.parametrize("n", [1, 2, 9, 70])
 def test_expected_visits(n):
     random = np.random.default_rng(n)
+    teleport = 1e-6
     moves = random.random((n, n)) * 10.0 ** -random.integers(0, 12, size=(n, n)) / n
     with localcontext(prec=60):
         walk = np.vectorize(Decimal)(-moves)
         np.fill_diagonal(walk, 0)
-        np.fill_diagonal(walk, Decimal(1e-6) - walk.sum(axis=1))
+        np.fill_diagonal(walk, Decimal(teleport) - walk.sum(axis=1))
         visits = np.full(n, 1 / Decimal(n))
         for k in range(n):
             for i in range(k + 1, n):
@@ -161,7 +162,7 @@ def test_expected_visits(n):
                 walk[:, i] -= walk[:, k] * walk[k, i] / walk[k, k]
         for k in reversed(range(n)):
             visits[k] = (visits[k] - visits[k + 1 :] @ walk[k + 1 :, k]) / walk[k, k]
-    assert_allclose(_expected_visits(moves, 1e-6), visits.astype(float), rtol=1e-13)
+    assert_allclose(_expected_visits(moves, teleport), visits.astype(float), rtol=1e-13)
 
 
 def bubbled(order, wins):

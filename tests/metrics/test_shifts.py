@@ -48,9 +48,7 @@ OF_DIFFERENCES = {
     **{f"magnitude {n}": (partial(metrics.magnitude_loss, power=n), n) for n in (1, 2)},
     **{f"hinge_rank {n}": (partial(metrics.hinge_rank_loss, power=n), n) for n in (1, 2)},
     **{f"hinge_magnitude {n}": (partial(metrics.hinge_magnitude_loss, power=n), n) for n in (1, 2)},
-    **{
-        f"epsilon {n}": (partial(metrics.epsilon_insensitive_loss, power=n), None) for n in (1, 2)
-    },
+    **{f"epsilon {n}": (partial(metrics.epsilon_insensitive_loss, power=n), None) for n in (1, 2)},
     "exponential": (metrics.exponential_pair_loss, None),
     "exponential, by magnitude": (
         partial(metrics.exponential_pair_loss, pair_weight="magnitude"),

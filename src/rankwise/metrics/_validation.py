@@ -14,9 +14,7 @@ Floats = NDArray[np.float64]
 _EXACT = 2.0**53
 
 
-def check_numbers(
-    values: Any, name: str, n: int | None = None, *, shift: bool = False
-) -> Floats:
+def check_numbers(values: Any, name: str, n: int | None = None, *, shift: bool = False) -> Floats:
     """Return a 1-D array of finite floats, of length n if it is given.
 
     An ordered categorical means the places of its categories; see

@@ -21,6 +21,8 @@ Parameters = dict[str, Any]
 OFFSETS = (1e6, 1e8, 1e12)
 # Powers of 2, which round nothing, near 1e-150, 1e-8, 1e8 and 1e150.
 SCALES = (2.0**-498, 2.0**-27, 2.0**27, 2.0**498)
+# What may be refused.
+_FARTHEST = (OFFSETS[-1], SCALES[0], SCALES[-1])
 
 
 class Change(NamedTuple):
@@ -61,7 +63,7 @@ def _divide_gamma(p: Parameters, a: float) -> Parameters:
     return {"gamma": (p["gamma"] or 0.25) / a**2}
 
 
-def _divide_C(p: Parameters, a: float) -> Parameters:
+def _divide_cost(p: Parameters, a: float) -> Parameters:
     return {"Cs": np.asarray(p["Cs"]) / a**2} if "Cs" in p else {"C": p["C"] / a**2}
 
 
@@ -75,7 +77,7 @@ CHANGES = {
     "shift of X": Change(OFFSETS, _plus, _same),
     "scale of X": Change(SCALES, _times, _same),
     "scale of X, gamma": Change(SCALES, _times, _same, _divide_gamma),
-    "scale of X, C": Change(SCALES, _times, _same, _divide_C),
+    "scale of X, C": Change(SCALES, _times, _same, _divide_cost),
     "shift of y": Change(OFFSETS, _same, _plus),
     "scale of y": Change(SCALES, _same, _times),
     "scale of y, C": Change(SCALES, _same, _times, _scale_cost),
@@ -127,7 +129,7 @@ INVARIANCES: dict[str, Callable[[Parameters], set[str]]] = {
     "RankSVM": lambda p: _kernel(p) | _ratings(p),
     "TopPush": lambda p: _kernel(p) | _ORDER,
     "AccuracyAtTop": lambda p: _kernel(p) | _ORDER,
-    "RankBoost": lambda p: _COLUMNS | _ORDER,
+    "RankBoost": lambda _: _COLUMNS | _ORDER,
     "PreferenceRanker": lambda p: (
         _ORDER | ({"shift of X"} if p["features"] == "difference" else set())
     ),
@@ -136,9 +138,9 @@ INVARIANCES: dict[str, Callable[[Parameters], set[str]]] = {
 
 def invariance_checks(estimator: Any) -> list[Callable[[Any], None]]:
     """Return a check for each change that the estimator does not see on paper."""
-    declared = INVARIANCES.get(type(estimator).__name__, lambda _: set())
-    found = declared(estimator.get_params(deep=False))
-    return [_named_check(change) for change in CHANGES if change in found]
+    name = type(estimator).__name__
+    declared = INVARIANCES[name](estimator.get_params(deep=False)) if name in INVARIANCES else set()
+    return [_named_check(change) for change in CHANGES if change in declared]
 
 
 def _named_check(name: str) -> Callable[[Any], None]:
@@ -154,15 +156,16 @@ def check_invariance(estimator: Any, change: Change) -> None:
     a refusal, too.
     """
     X, y = stream(real=True)
-    X, y = np.round(64 * X) / 64, y.astype(np.float64)
+    X = np.round(64 * X) / 64
     given = estimator.get_params(deep=False)
-    expected, _ = _standard(clone(estimator).fit(X[:50], y[:50]), X)
+    expected, _ = _standard(clone(estimator).fit(X[:50], 1.0 * y[:50]), X)
     for amount in change.amounts:
-        far, ratings = change.rows(X, amount), change.ratings(y, amount)
+        far, ratings = change.rows(X, amount), change.ratings(y.astype(np.float64), amount)
         changed = clone(estimator).set_params(**change.parameters(given, amount))
         for container in (np.asarray, sparse.csr_array):
             learned = _learn(clone(changed), container(far), ratings)
             if learned is None:
+                assert amount in _FARTHEST, f"{amount} is no reason to refuse"
                 continue
             said, rounding = learned
             if isinstance(estimator, OrdinalMixin):
