@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
+from rankwise.testing._invariance import INVARIANCES
 
 VARIANTS = {
     "PRank": [
@@ -117,3 +118,7 @@ def test_scikit_learn(estimator, check):
 @parametrize_with_contract(ESTIMATORS + CALLED + PRECOMPUTED)
 def test_contract(check):
     check()
+
+
+def test_every_estimator_says_what_it_does_not_depend_on():
+    assert INVARIANCES.keys() == all_estimators().keys()

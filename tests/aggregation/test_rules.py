@@ -1,5 +1,6 @@
 """Scores, assignment, walk and sort, against their definitions."""
 
+from decimal import Decimal, localcontext
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -18,6 +19,7 @@ from rankwise.aggregation import (
     markov_chain,
     pairwise_wins,
 )
+from rankwise.aggregation._rules import _expected_visits
 from rankwise.testing import oracles
 from rankwise.testing.strategies import draw_rankings
 
@@ -134,6 +136,33 @@ def test_markov_chain_visits(ties, partial, teleport, chain):
         rankings, chain=chain, teleport=teleport, weights=weights, candidates=range(7)
     )
     assert found.order == sorted_by(visits)
+
+
+@pytest.mark.parametrize("chain", ["MC1", "MC2", "MC3", "MC4"])
+def test_rare_visits_are_told_apart(chain):
+    backwards = range(1499, -1, -1)
+    assert markov_chain([backwards], chain=chain, teleport=1e-6).order == list(backwards)
+    tie = [0, tuple(range(1, 99)), 99]
+    assert markov_chain([tie], chain=chain, teleport=1e-6).order == list(range(100))
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 70])
+def test_expected_visits(n):
+    random = np.random.default_rng(n)
+    teleport = 1e-6
+    moves = random.random((n, n)) * 10.0 ** -random.integers(0, 12, size=(n, n)) / n
+    with localcontext(prec=60):
+        walk = np.vectorize(Decimal)(-moves)
+        np.fill_diagonal(walk, 0)
+        np.fill_diagonal(walk, Decimal(teleport) - walk.sum(axis=1))
+        visits = np.full(n, 1 / Decimal(n))
+        for k in range(n):
+            for i in range(k + 1, n):
+                visits[i] -= visits[k] * walk[k, i] / walk[k, k]
+                walk[:, i] -= walk[:, k] * walk[k, i] / walk[k, k]
+        for k in reversed(range(n)):
+            visits[k] = (visits[k] - visits[k + 1 :] @ walk[k + 1 :, k]) / walk[k, k]
+    assert_allclose(_expected_visits(moves, teleport), visits.astype(float), rtol=1e-13)
 
 
 def bubbled(order, wins):

@@ -77,3 +77,12 @@ def test_queries_are_routed_through_a_search_of_a_pipeline():
             )
     assert_allclose(search.best_score_, np.mean(expected))
     assert_allclose(scores, by_hand)
+
+
+@pytest.mark.parametrize("far", [2**53, 2**60, -(2**60)])
+def test_integers_that_a_float_rounds_are_refused(far):
+    X, y = np.arange(8.0).reshape(4, 2), np.array([0, 2, 5, 6])
+    with pytest.raises(ValueError, match=r"y holds -?\d+ in row \d, an integer that"):
+        MPRank().fit(X, y + far)
+    expected = MPRank().fit(X, y).predict(X)
+    assert_allclose(MPRank().fit(X, y + 2**40).predict(X) - 2**40, expected, atol=1e-3)

@@ -60,3 +60,34 @@ def test_equal_rows_are_exactly_alike(kind):
 def test_no_row_is_nearer_than_itself(kind):
     X = 1e3 + 1e-9 * sample(100, 60)
     assert learned(kind, X, "rbf", gamma=1e6).gram().max() == 1.0
+
+
+def distance_kernel(X, gamma):
+    """The definition: squared differences of all pairs of rows."""
+    return np.exp(-gamma * np.square(X[:, None] - X[None]).sum(axis=2))
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8, 1e12])
+@pytest.mark.parametrize("kind", KINDS)
+def test_distances_of_rows_far_from_the_origin(kind, offset):
+    X = sample(100, 5)
+    X[::3] += offset
+    X[::5, 1:3] += offset
+    assert_allclose(learned(kind, X, "rbf").gram(), distance_kernel(X, 0.3), rtol=1e-9)
+    values = learned(kind, X, "rbf").gram()
+    order = np.random.default_rng(0).permutation(100)[:37]
+    assert_array_equal(learned(kind, X[order], "rbf").gram(), values[np.ix_(order, order)])
+    rows = learned(kind, X[:0], "rbf").compare(KINDS[kind][1](X[:50]), learning=True)
+    assert_array_equal(rows.within[:50, :50], values[:50, :50])
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150, 1e160])
+@pytest.mark.parametrize("kind", KINDS)
+def test_distances_on_any_scale(kind, scale):
+    X = sample(100, 5)
+    with np.errstate(over="ignore"):
+        expected = distance_kernel(scale * X, 0.3)
+    assert_allclose(learned(kind, scale * X, "rbf").gram(), expected, rtol=1e-9, atol=1e-300)
+    if scale < 1e155:
+        values = learned(kind, scale * X, "rbf", gamma=0.3 / scale**2).gram()
+        assert_allclose(values, distance_kernel(X, 0.3), rtol=1e-9)

@@ -18,6 +18,10 @@ from rankwise.engine.votes import Floats, Indices, Votes, read_votes
 
 # The least chance to start anew: with less, those who always lose are lost in rounding.
 _LEAST = 1e-6
+# Shares are known to this relative error.
+_ROUNDING = 1e-11
+# States of a walk that are eliminated together.
+_BLOCK = 64
 CHAINS = ("MC1", "MC2", "MC3", "MC4")
 
 
@@ -180,6 +184,9 @@ def markov_chain(
     ----------
     C. Dwork, R. Kumar, M. Naor and D. Sivakumar, *Rank aggregation methods for the web*, WWW 2001.
 
+    W. Grassmann, M. Taksar and D. Heyman, *Regenerative analysis and steady state distributions
+    for Markov chains*, Operations Research 33, 1985: the solution of the system.
+
     Examples
     --------
     >>> from rankwise.aggregation import markov_chain
@@ -193,13 +200,14 @@ def markov_chain(
     if isinstance(teleport, bool) or not (isinstance(teleport, Real) and _LEAST <= teleport <= 1):
         raise ValueError(f"teleport is {teleport!r}: give a number from {_LEAST} to 1")
     votes = read_votes(rankings, weights, candidates, unlisted)
-    n = len(votes.candidates)
     moves = _majority_moves(votes.wins()) if chain == "MC4" else _voter_moves(votes, chain)
-    moves[np.diag_indices(n)] += 1 - moves.sum(axis=1)
-    walk = np.eye(n) - (1 - float(teleport)) * moves.T
-    visits = np.linalg.solve(walk, np.full(n, float(teleport) / n))
+    moves *= 1 - float(teleport)
+    visits = _expected_visits(moves, float(teleport))
     # Candidates in the same position have the same share but for rounding.
-    return _by_score(votes, np.round(visits, 12))
+    order = np.argsort(visits)
+    shares = np.empty(len(order))
+    shares[order] = np.cumsum(np.diff(np.log(visits[order]), prepend=-np.inf) > _ROUNDING)
+    return _by_score(votes, shares)
 
 
 def kwiksort(
@@ -277,6 +285,41 @@ def _voter_moves(votes: Votes, chain: str) -> Floats:
         voters[items] += weight
     total = moves.sum(axis=1) if chain == "MC1" else voters
     return moves / np.where(total > 0, total, 1.0)[:, None]
+
+
+def _expected_visits(moves: Floats, stop: float) -> Floats:
+    """Return how often a walk from a random state visits each state before it stops.
+
+    Elimination as of Grassmann, Taksar and Heyman, in blocks: the chance to leave a state is the
+    sum of the chances to go elsewhere, so nothing is subtracted, and every result has its relative
+    accuracy, however rare the visits. O(n^3).
+
+    Parameters
+    ----------
+    moves : ndarray of shape (n, n)
+        The chance of a step from the state of a row to that of a column; the diagonal is ignored.
+    stop : float
+        The chance to stop at a state.
+    """
+    n = len(moves)
+    A = np.column_stack([moves, np.full(n, stop)])
+    leave = np.empty(n)
+    for start in range(0, n, _BLOCK):
+        end = min(start + _BLOCK, n)
+        beyond = A[start:end, end:].sum(axis=1)
+        for k in range(start, end):
+            leave[k] = beyond[k - start] + A[k, k + 1 : end].sum()
+            A[k + 1 :, k] /= leave[k]
+            A[k + 1 :, k + 1 : end] += np.outer(A[k + 1 :, k], A[k, k + 1 : end])
+            beyond[k + 1 - start :] += A[k + 1 : end, k] * beyond[k - start]
+            A[k, end:] += A[k, start:k] @ A[start:k, end:]
+        A[end:, end:] += A[end:, start:end] @ A[start:end, end:]
+    visits = np.full(n, 1 / n)
+    for k in range(n):
+        visits[k] = (visits[k] + visits[:k] @ A[:k, k]) / leave[k]
+    for k in reversed(range(n)):
+        visits[k] += visits[k + 1 :] @ A[k + 1 :, k]
+    return visits
 
 
 def _place_costs(votes: Votes) -> Floats:

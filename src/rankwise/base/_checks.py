@@ -135,7 +135,14 @@ def check_ranked(
             y_numeric=True,
             reset=reset,
         )
-        ratings = np.ascontiguousarray(as_floats(ratings, "y"))
+        given_ratings, ratings = ratings, np.ascontiguousarray(as_floats(ratings, "y"))
+        if given_ratings.dtype.kind in "iu":
+            rounded = np.flatnonzero(ratings.astype(given_ratings.dtype) != given_ratings)
+            if len(rounded):
+                raise ValueError(
+                    f"y holds {given_ratings[rounded[0]]} in row {rounded[0]}, an integer that a "
+                    "float rounds: subtract a constant from all ratings, for example the lowest"
+                )
     given = 1.0 if sample_weight is None else sample_weight
     weight = check_weights(given, "sample_weight", len(ratings))
     codes, n_queries = encode_queries(qid, len(ratings))

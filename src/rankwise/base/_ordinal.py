@@ -111,7 +111,12 @@ class OrdinalMixin(ClassifierMixin):
             ``min(s - b_(r-1), b_r - s)`` for rank r; for two ranks ``s - b_1``, where more than 0
             means the higher one.
         """
-        return self._decide(self.project(X))
+        with np.errstate(over="ignore"):
+            decisions = self._decide(self.project(X))
+        bad = np.flatnonzero(~np.isfinite(decisions).reshape(len(decisions), -1).all(axis=1))
+        if len(bad):
+            raise bad_row(self._check_rows(X, reset=False), bad[0])
+        return decisions
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Any:
         # The loops find what is not finite, but for a precomputed kernel, of which they read parts.

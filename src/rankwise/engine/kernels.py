@@ -186,7 +186,7 @@ class Anchored(NamedTuple):
             mode = "plain" if anchor is None and not constant else "far"
             return cls(kernel, anchor, mode, gamma)
         mode = "near" if largest < _NEAR else "steep" if largest > _STEEP else "plain"
-        return cls(kernel, anchor, mode, gamma)
+        return cls(kernel, None if mode == "steep" else anchor, mode, gamma)
 
     def gram(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Return the values between the rows of X and Y, as a new C-ordered array."""

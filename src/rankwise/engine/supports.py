@@ -14,6 +14,7 @@ from scipy import sparse
 from rankwise.engine.kernels import Kernel
 from rankwise.engine.loops.online.kernel_rows import BudgetRows, KernelRows
 from rankwise.engine.loops.online.kernel_values import inner, minus_distances, pack, powers, squares
+from rankwise.engine.loops.rows import as_rows
 from rankwise.engine.loops.shapes import FIT_ANEW, check_shape
 from rankwise.engine.machine.inner import ACROSS
 
@@ -22,11 +23,16 @@ TILE = 64
 
 
 def of_products(
-    kernel: Kernel, values: NDArray[Any], norms: NDArray[Any], others: NDArray[Any]
+    kernel: Kernel,
+    values: NDArray[Any],
+    X: Any,
+    norms: NDArray[Any],
+    others: Any,
+    other_norms: NDArray[Any],
 ) -> None:
     """Turn inner products into values of "rbf" or "poly", in place; the norms are squared."""
     if kernel.kernel == "rbf":
-        minus_distances(values, norms, others, kernel.gamma)
+        minus_distances(values, as_rows(X), norms, as_rows(others), other_norms, kernel.gamma)
         np.exp(values, out=values)
     else:
         powers(values, kernel.gamma, kernel.coef0, kernel.degree)
@@ -177,7 +183,8 @@ class DenseSupports(Supports):
         self.padded = larger(self.tile, _whole(t), self.n_features)
         self.tile_norms = squares(self.padded)
         inner(self.padded, self.panels[: -(-n // ACROSS)], self.values)
-        of_products(self.kernel, self.values[:t, :n], self.tile_norms, self.norms)
+        values = self.values[:t, :n]
+        of_products(self.kernel, values, self.padded, self.tile_norms, self.rows, self.norms)
 
     def _within(self) -> NDArray[np.float64]:
         t = len(self.padded)
@@ -185,7 +192,8 @@ class DenseSupports(Supports):
         pack(self.padded, np.arange(t), own)
         within = np.empty((t, t))
         inner(self.padded, own, within)
-        of_products(self.kernel, within, self.tile_norms, self.tile_norms)
+        own_rows = self.padded, self.tile_norms
+        of_products(self.kernel, within, *own_rows, *own_rows)
         return within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
@@ -227,11 +235,12 @@ class SparseSupports(Supports):
         self.within = (self.tile @ self.tile.T).toarray()
         self.tile_norms = self.within.diagonal().copy()
         values = (self.tile @ self.rows.T).toarray()
-        of_products(self.kernel, values, self.tile_norms, self.norms)
+        of_products(self.kernel, values, self.tile, self.tile_norms, self.rows, self.norms)
         self.values[: len(values), : self.n] = values
 
     def _within(self) -> NDArray[np.float64]:
-        of_products(self.kernel, self.within, self.tile_norms, self.tile_norms)
+        own_rows = self.tile, self.tile_norms
+        of_products(self.kernel, self.within, *own_rows, *own_rows)
         return self.within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:

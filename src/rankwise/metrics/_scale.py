@@ -75,8 +75,8 @@ def shrunk(values: Floats, exponent: int) -> Floats:
 
 def check_scored(y_true: Any, y_score: Any, qid: Any, sample_weight: Any) -> Scored:
     """Validate what a measure of pairs takes; rows without weight are left out."""
-    y = check_numbers(y_true, "y_true")
-    s = check_numbers(y_score, "y_score", len(y))
+    y = check_numbers(y_true, "y_true", shift=True)
+    s = check_numbers(y_score, "y_score", len(y), shift=True)
     weight = check_weights(sample_weight, len(y))
     if weight is None or weight.all():
         return Scored(y, s, qid, weight)

@@ -11,14 +11,22 @@ from rankwise.engine.inputs import as_floats, ratings_of
 
 Floats = NDArray[np.float64]
 
+# Integers up to this are floats.
+_EXACT = 2.0**53
 
-def check_numbers(values: Any, name: str, n: int | None = None) -> Floats:
+
+def check_numbers(values: Any, name: str, n: int | None = None, *, shift: bool = False) -> Floats:
     """Return a 1-D array of finite floats, of length n if it is given.
 
     An ordered categorical means the places of its categories; see
-    `rankwise.engine.inputs.ratings_of`.
+    `rankwise.engine.inputs.ratings_of`. With ``shift``, a constant is taken off integers that
+    floats would round.
     """
     array = as_floats(ratings_of(values, name), name)
+    if shift and array.size and np.abs(array).max() >= _EXACT:
+        integers = np.asarray(values)
+        if integers.dtype.kind in "iu":
+            array = (integers.astype(object) - int(integers.min())).astype(np.float64)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

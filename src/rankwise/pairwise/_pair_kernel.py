@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from rankwise.engine.inputs import rows_of
-from rankwise.engine.kernels import checked_kernel
+from rankwise.engine.kernels import Anchored, checked_kernel
 from rankwise.engine.listed import check_pairs
 
 
@@ -64,7 +64,8 @@ def pair_kernel(
     rows = _check(X, "X")
     columns = rows if Y is None else _check(Y, "Y")
     with np.errstate(over="ignore", invalid="ignore"):
-        K = chosen.gram(rows, columns)
+        # differences are the same, and no digits of them are lost
+        K = Anchored.of(chosen, rows).gram(rows, columns)
     if not np.isfinite(K).all():
         raise ValueError("the kernel's values are larger than a float can hold: scale the features")
     ours = check_pairs(pairs, K.shape[0])

@@ -29,6 +29,7 @@ from rankwise.testing._helpers import (
     queries,
     stream,
 )
+from rankwise.testing._invariance import invariance_checks
 from rankwise.testing._robustness import robustness_checks
 from rankwise.testing._saving import saving_checks
 from rankwise.testing._streams import STREAM_CHECKS
@@ -52,7 +53,7 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     checks = robustness_checks(estimator) + saving_checks(estimator)
     # Columns that are rows of the data are known to the checks of robustness only.
     if not is_precomputed(estimator):
-        checks += _checks_of_meaning(estimator)
+        checks += _checks_of_meaning(estimator) + invariance_checks(estimator)
     excused = EXEMPTIONS.get(type(estimator).__name__, {})
     yield from (partial(check, estimator) for check in checks if check.__name__ not in excused)
 

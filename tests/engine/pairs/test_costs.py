@@ -28,12 +28,15 @@ OPTIONS = [
 ]
 
 
-def make(kind, power, magnitude, queries, weights, levels, m=90):
+def make(kind, power, magnitude, queries, weights, levels, m=90, offset=0.0):
     random = np.random.default_rng(0)
     y = random.normal(size=m) if levels is None else random.integers(0, levels, m).astype(float)
+    qid = random.integers(0, 7, m)
+    # of a size that even the farthest offset leaves exact
+    y = np.round(64 * y) / 64 + offset * (1 + qid * queries)
     pairs = Pairs(
         y,
-        qid=random.integers(0, 7, m) if queries else None,
+        qid=qid if queries else None,
         sample_weight=random.uniform(0, 2, m) if weights else None,
         pair_weight="magnitude" if magnitude else "uniform",
     )
@@ -69,6 +72,28 @@ def test_swept_and_listed_costs_agree_with_the_loss_and_its_differences(options,
     assert_allclose(X.T @ np.column_stack([ours.product(x) for x in X.T]), ours.gram(X), atol=1e-10)
     weighed = ours.product(np.ones(m))
     assert_allclose(weighed, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12, -1e12])
+def test_origins_of_targets_and_scores_do_not_matter(options, offset):
+    near, far = make(*options), make(*options, offset=offset)
+    random = np.random.default_rng(1)
+    m = len(near.pairs.y)
+    s = np.round(64 * random.normal(size=m)) / 64
+    codes = 0 if near.pairs.codes is None else near.pairs.codes
+    X, v = random.normal(size=(m, 3)), random.normal(size=m)
+    for t in (s, s + 3 * offset * (codes - 2)):
+        assert_allclose(far.value(t), near.value(s), rtol=1e-10)
+        for ours, theirs in ((far.swept(), near.swept()), (far.listed(), near.listed())):
+            assert_allclose(ours.scale, theirs.scale, rtol=1e-6)
+            found, expected = ours.evaluate(t, 0.5), theirs.evaluate(s, 0.5)
+            assert_allclose(found.cost, expected.cost, rtol=1e-10)
+            assert_allclose(found.slopes, expected.slopes, atol=1e-11)
+            assert_allclose(found.slack, expected.slack, atol=1e-11)
+            found, expected = ours.curve(t, 0.5), theirs.curve(s, 0.5)
+            assert_allclose(found.product(v), expected.product(v), atol=1e-10)
+            assert_allclose(found.gram(X), expected.gram(X), atol=1e-10)
 
 
 def defined(loss, s, h):

@@ -93,7 +93,7 @@ class EpsilonInsensitiveLoss(PairLoss):
         if pairs.weighted or pairs.codes is not None:
             _, r, a = sorted_residuals(pairs, s)
         else:
-            r = s - pairs.y
+            r = pairs.residuals(s)
             r.sort()
         sums = window_sums(r, a, pairs.starts, self.epsilon, self.power, _NONE)
         return sums[self.power - 1] * 2 / pairs.two_sided_weight
@@ -129,7 +129,7 @@ class MagnitudeLoss(EpsilonInsensitiveLoss):
             return super().value(s)
         pairs = self.pairs
         a = pairs.group(pairs.weight) if pairs.weighted else _NONE
-        total = squared_spread(pairs.group(s), pairs.group(pairs.y), a, pairs.starts)
+        total = squared_spread(pairs.group(pairs.residuals(s)), a, pairs.starts)
         return float(total) * 2 / pairs.two_sided_weight
 
 

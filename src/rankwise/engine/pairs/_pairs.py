@@ -10,6 +10,7 @@ from rankwise.engine.arguments import check_word
 from rankwise.engine.loops.keys import counting_sort
 from rankwise.engine.loops.pairs.dominance import comparable_weights, group_bounds
 from rankwise.engine.loops.pairs.grades import MOST, find_grades
+from rankwise.engine.loops.pairs.spreads import centred_residuals
 from rankwise.engine.pairs._order import Floats, Rows, sorted_rows
 from rankwise.engine.queries import encode_queries, group_rows
 
@@ -105,6 +106,10 @@ class Pairs:
     def group(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values of the rows in the order of `by_query`."""
         return values if self.grouped else values[self.by_query.rows]
+
+    def residuals(self, s: Floats) -> Floats:
+        """Return s - y less a constant of each query, so that their differences are exact."""
+        return centred_residuals(s, self.y, np.empty(0, int) if self.codes is None else self.codes)
 
     @cached_property
     def by_target(self) -> Layout:

@@ -84,14 +84,14 @@ class DominanceCosts:
 
     def evaluate(self, s: Floats, h: float) -> Evaluation:
         """Return value, slopes and slack."""
-        t = s - self._pairs.y if self._residuals else s
+        t = self._pairs.residuals(s) if self._residuals else s
         sums = self._tree_sums(t) if self._pairs.grades is None else self._grade_sums(t)
         return Evaluation(*_smoothed(sums, self.power, self._margin, h, self._weight))
 
     def curve(self, s: Floats, h: float) -> Curve:
         """Return the Hessian."""
         band, factor = _band(self._margin, self.power, h)
-        t = s - self._pairs.y if self._residuals else s
+        t = self._pairs.residuals(s) if self._residuals else s
         return _DominanceCurve(self._pairs, t, band, factor * self._weight)
 
     def _grade_sums(self, t: Floats) -> Sums:
@@ -140,6 +140,9 @@ class _DominanceCurve:
         layout = pairs.by_target
         rows, t = sorted_rows(t[layout.rows], layout.starts)
         self._pairs, self._layout, self._band, self._weight = pairs, layout, band, weight
+        # differences count alone, and products with large targets would hide them
+        lowest = layout.y[layout.starts[:-1]]
+        self._targets = layout.y - np.repeat(lowest, np.diff(layout.starts))
         ranks = np.empty(len(rows), dtype=np.int32)
         n_ranks = target_ranks(layout.y, layout.starts, ranks)
         self._upwards = Sweep(rows, t, layout.starts, ranks, n_ranks)
@@ -151,7 +154,7 @@ class _DominanceCurve:
 
     def _partners(self, sweep: Sweep, V: Floats, sign: float) -> Floats:
         """Return a_i times the sum over the partners of a_j w_ij V_j, w being 1 or a difference."""
-        a, y = self._layout.a[:, None], self._layout.y[:, None]
+        a, y = self._layout.a[:, None], self._targets[:, None]
         if self._pairs.weighted:
             V = a * V
         n = V.shape[1]
@@ -221,8 +224,8 @@ class WindowCosts:
 
 
 def sorted_residuals(pairs: Pairs, s: Floats) -> tuple[NDArray[Any], Floats, Floats]:
-    """Return the rows sorted by query and residual s - y, their residuals and their weights."""
-    rows, r = sorted_rows(pairs.group(s - pairs.y), pairs.starts)
+    """Return the rows sorted by query and residual, their residuals and their weights."""
+    rows, r = sorted_rows(pairs.group(pairs.residuals(s)), pairs.starts)
     if not pairs.grouped:
         rows = pairs.by_query.rows[rows]
     return rows, r, pairs.weight[rows] if pairs.weighted else pairs.weight

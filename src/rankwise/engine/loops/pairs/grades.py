@@ -89,7 +89,7 @@ def grade_sums(rows, margin, power, magnitude, slopes, totals):
         start, stop = starts[q], starts[q + 1]
         if stop == start:
             continue
-        middle = t[(start + stop) // 2]
+        middle, origin = t[(start + stop) // 2], levels[codes[start]]
         cost, moment = 0.0, 0.0
         for lane in range(lanes):
             count[lane], sums[lane], graded[lane], graded_sums[lane] = 0.0, 0.0, 0.0, 0.0
@@ -103,7 +103,7 @@ def grade_sums(rows, margin, power, magnitude, slopes, totals):
                     count[lane] += w * below[code, lane]
                     sums[lane] += w * value * below[code, lane]
                 if magnitude:
-                    w *= levels[code]
+                    w *= levels[code] - origin
                     for lane in range(lanes):
                         graded[lane] += w * below[code, lane]
                         graded_sums[lane] += w * value * below[code, lane]
@@ -112,8 +112,8 @@ def grade_sums(rows, margin, power, magnitude, slopes, totals):
             w = a[x] if a.shape[0] > 0 else 1.0
             n, d = count[g], key * count[g] - sums[g]
             if magnitude:
-                n = graded[g] - levels[g] * n
-                d = key * graded[g] - graded_sums[g] - levels[g] * d
+                n = graded[g] - (levels[g] - origin) * n
+                d = key * graded[g] - graded_sums[g] - (levels[g] - origin) * d
             cost += w * d
             slopes[x] = w * (n if power == 1 else 2 * d)
         for lane in range(lanes):
@@ -128,7 +128,7 @@ def grade_sums(rows, margin, power, magnitude, slopes, totals):
                     count[lane] += w * above[code, lane]
                     sums[lane] += w * value * above[code, lane]
                 if magnitude:
-                    w *= levels[code]
+                    w *= levels[code] - origin
                     for lane in range(lanes):
                         graded[lane] += w * above[code, lane]
                         graded_sums[lane] += w * value * above[code, lane]
@@ -137,8 +137,8 @@ def grade_sums(rows, margin, power, magnitude, slopes, totals):
             w = a[x] if a.shape[0] > 0 else 1.0
             n, d = count[g], sums[g] - key * count[g]
             if magnitude:
-                n = levels[g] * n - graded[g]
-                d = levels[g] * d - (graded_sums[g] - key * graded[g])
+                n = (levels[g] - origin) * n - graded[g]
+                d = (levels[g] - origin) * d - (graded_sums[g] - key * graded[g])
             slopes[x] -= w * (n if power == 1 else 2 * d)
             moment += slopes[x] * (t[x] - middle)
         totals[0] += cost
