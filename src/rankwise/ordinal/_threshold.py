@@ -233,9 +233,9 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         check_consistent_length(rows, y)
         classes, ranks = self._check_labels(y, find=True)
         codes, n_queries = encode_queries(qid, len(ranks))
-        weight = check_weights(
-            1.0 if sample_weight is None else sample_weight, "sample_weight", len(ranks)
-        )
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, "sample_weight", len(ranks))
+        weight = np.ones(len(ranks)) if sample_weight is None else sample_weight
         weight = weight / weight.max()
         given = fit_arguments(model, qid=qid, sample_weight=sample_weight)
         target = ranks.astype(np.float64) + 1.0

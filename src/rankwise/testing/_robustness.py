@@ -149,6 +149,8 @@ def check_bad_weights_named(estimator: Any) -> None:
         learn = partial(model.fit_pairs, rows, [[0, 1]] * len(y))
         calls += [] if refused(learn) else [(learn, "pair_weight")]
     for call, name in calls:
+        for good in (2.0, np.full((len(y), 1), 2.0)):  # one number, and a column of a table
+            call(**{name: good})
         for bad in (np.nan, np.inf, -1.0):
             weight = np.where(np.arange(len(y)) == 3, bad, 1.0)
             expected = f"{name}[3] is {bad}: expected a finite number of at least 0; drop the "
