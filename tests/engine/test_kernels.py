@@ -82,7 +82,7 @@ def test_what_differences_see_has_all_its_digits(name, shift, d, container):
     X = np.round(64 * np.random.default_rng(d).normal(size=(12, d))) / 64 + shift
     anchored = Anchored.of(Kernel(**parameters), container(X))
     assert anchored.mode == ("far" if parameters["kernel"] == "poly" and shift else mode)
-    assert (anchored.anchor is None) == (shift == 0)
+    assert (anchored.anchor is None) == (shift == 0 or anchored.mode == "steep")
     K = anchored.gram(container(X))
     assert_allclose(anchored.gram(container(X[:4]), container(X)), K[:4], rtol=1e-13)
     expected, sizes = centred(X, **parameters), anchored.sizes(container(X), K)
@@ -101,3 +101,11 @@ def test_only_columns_far_from_0_are_moved():
     assert find_anchor(sparse.csr_array(np.eye(4))) is None
     assert find_anchor(np.random.default_rng(0).uniform(size=(100, 3))) is None
     assert shift_rows(X, None) is X
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12])
+def test_two_groups_of_rows_far_from_each_other(far):
+    X = np.round(64 * np.random.default_rng(0).normal(size=(20, 3))) / 64
+    X[::2] += far
+    expected = np.exp(-0.5 * np.square(X[:, None] - X).sum(axis=2))
+    assert_allclose(Anchored.of(Kernel("rbf", 0.5), X).gram(X), expected, rtol=1e-12)

@@ -185,6 +185,7 @@ class Anchored(NamedTuple):
             constant = kernel.coef0 > _FAR * largest
             mode = "plain" if anchor is None and not constant else "far"
             return cls(kernel, anchor, mode, gamma)
+        # differences of rows are taken there, which no offset makes more exact
         mode = "near" if largest < _NEAR else "steep" if largest > _STEEP else "plain"
         return cls(kernel, None if mode == "steep" else anchor, mode, gamma)
 
