@@ -114,12 +114,13 @@ def read_votes(
     if not orders:
         raise ValueError("rankings is empty: give one order at least")
     weight = _check_weights(weights, len(orders), weights_name)
-    named = _named(orders, candidates, name)
+    cast = {v: order for v, order in enumerate(orders) if weight[v] > 0}
+    named = _named(list(cast.values()), candidates, name)
     number = {candidate: i for i, candidate in enumerate(named)}
     items: list[int] = []
     levels: list[int] = []
     starts = [0]
-    for v, order in enumerate(orders):
+    for v, order in cast.items():
         listed: set[int] = set()
         for level, tie in enumerate(order):
             for candidate in tie:
@@ -136,10 +137,13 @@ def read_votes(
             items += rest
             levels += [len(order)] * len(rest)
         starts.append(len(items))
-    votes = Votes(
-        named, np.array(items, np.int64), np.array(levels, np.int64), np.array(starts), weight
+    return Votes(
+        named,
+        np.array(items, np.int64),
+        np.array(levels, np.int64),
+        np.array(starts),
+        weight[weight > 0],
     )
-    return votes if weight.all() else _without(votes, weight == 0)
 
 
 def _iterable(value: Any) -> bool:
@@ -227,12 +231,3 @@ def _check_weights(weights: ArrayLike | None, n: int, name: str) -> Floats:
     if not weight.any():
         raise ValueError(f"{name} is zero for every ranking: no vote is left")
     return weight
-
-
-def _without(votes: Votes, dropped: NDArray[np.bool_]) -> Votes:
-    sizes = np.diff(votes.starts)
-    kept = np.repeat(~dropped, sizes)
-    starts = np.concatenate([[0], np.cumsum(sizes[~dropped])])
-    return Votes(
-        votes.candidates, votes.items[kept], votes.levels[kept], starts, votes.weight[~dropped]
-    )
