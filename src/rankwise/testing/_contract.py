@@ -32,6 +32,7 @@ from rankwise.testing._helpers import (
 from rankwise.testing._robustness import robustness_checks
 from rankwise.testing._saving import saving_checks
 from rankwise.testing._streams import STREAM_CHECKS
+from rankwise.testing._tiny import check_tiny_problems
 from rankwise.testing._weights import weight_checks
 
 
@@ -50,7 +51,12 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> for check in contract_checks(PRank()):
     ...     check()
     """
-    checks = robustness_checks(estimator) + saving_checks(estimator) + weight_checks(estimator)
+    checks = [
+        *robustness_checks(estimator),
+        *saving_checks(estimator),
+        *weight_checks(estimator),
+        check_tiny_problems,
+    ]
     # Columns that are rows of the data are known to the checks of robustness only.
     if not is_precomputed(estimator):
         checks += _checks_of_meaning(estimator)
