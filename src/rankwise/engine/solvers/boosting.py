@@ -98,8 +98,7 @@ class AllPairs:
         scaled = layout.y / max(np.abs(layout.y).max(), 1.0)
         sizes = np.diff(layout.starts)
         y = scaled - np.repeat(scaled[layout.starts[:-1][sizes > 0]], sizes[sizes > 0])
-        a = layout.a
-        self.groups = Groups(starts, is_lowest, is_highest, y[starts[:-1]], a, np.log(a))
+        self.groups = Groups(starts, is_lowest, is_highest, y[starts[:-1]], layout.a)
         self.s, self.y = np.zeros(m), layout.y[starts[:-1]]
         # Of each group the better slot, then the worse one.
         group, kind = np.nonzero(np.stack([~is_lowest, ~is_highest], axis=1))

@@ -27,7 +27,7 @@ from rankwise.engine.loops.boosting.stumps import (
     split_rows,
 )
 from rankwise.engine.loops.boosting.trees import Rule
-from rankwise.engine.loops.boosting.weights import Factors, Groups, Links
+from rankwise.engine.loops.boosting.weights import BETTER, Factors, Groups, Links
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.boosting import AllPairs
@@ -94,7 +94,7 @@ class PartRows:
         ends, n = np.cumsum(sizes[group]), len(self.slots)
         flags, none = np.zeros(len(groups), dtype=np.bool_), np.empty(0)
         self.state = State(
-            groups=Groups(starts, flags, flags, np.zeros(len(groups)), a, np.log(a)),
+            groups=Groups(starts, flags, flags, np.zeros(len(groups)), a),
             factors=Factors(
                 group=group,
                 sign=slots.sign[self.slots],
@@ -129,15 +129,17 @@ class PartRows:
     # ------------------------------------------------------------------ weights of the pairs
 
     def tops(self, stale: NDArray[np.bool_]) -> Answer:
-        """Return the logarithm of the largest factor of each stale slot; -inf for none here."""
-        groups, factors = self.state.groups, self.state.factors
-        factors.stale[:] = stale[self.slots]
-        tops = np.full(self.n_slots, -np.inf)
-        for sign in np.unique(factors.sign) if len(self.s) else ():
-            these, logs = factors.sign == sign, sign * self.s + groups.log_a
-            largest = np.maximum.reduceat(logs, groups.starts[:-1])
-            tops[self.slots[these]] = largest[factors.group[these]]
-        return {"top": tops}
+        """Return the largest exponent and weight of each stale slot; -inf for none here."""
+        state = self.state
+        state.factors.stale[:] = stale[self.slots]
+        tops, most = np.full(self.n_slots, -np.inf), np.full(self.n_slots, -np.inf)
+        if len(self.s):
+            starts, group = state.groups.starts[:-1], state.factors.group
+            high, low = np.maximum.reduceat(self.s, starts), np.minimum.reduceat(self.s, starts)
+            sign = state.factors.sign
+            tops[self.slots] = np.where(sign == BETTER, -low[group], sign * high[group])
+            most[self.slots] = np.maximum.reduceat(state.groups.a, starts)[group]
+        return {"top": tops, "top_weight": most}
 
     def refresh(self, tops: Floats, units: Floats) -> Answer:
         """Compute the factors of stale slots anew, in these units; return their sums."""

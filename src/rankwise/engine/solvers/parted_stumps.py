@@ -55,14 +55,15 @@ class Weights:
     def compute(self) -> None:
         """Compute all weights from the scores."""
         self.pairs.factors.stale[:] = True
-        self.refresh(self.ask("tops", self.pairs.factors.stale)["top"])
+        answer = self.ask("tops", self.pairs.factors.stale)
+        self.refresh(answer["top"], answer["top_weight"])
 
-    def refresh(self, tops: Floats) -> None:
-        """Compute the factors of stale slots again, given the logarithms of the largest."""
+    def refresh(self, tops: Floats, most: Floats) -> None:
+        """Compute the factors of stale slots anew, given the largest exponents and weights."""
         factors = self.pairs.factors
         stale = factors.stale
         units = np.ones(len(stale))
-        units[stale] = MOST / self.sizes[stale]
+        units[stale] = MOST / (most[stale] * self.sizes[stale])
         sums = self.ask("refresh", tops, units)["sums"]
         found = sums_of(sums, units)
         factors.shift[stale] = tops[stale]
@@ -204,7 +205,7 @@ class PartedStumps(StumpRounds):
         if not self.by_edges:
             self.hists += answer["hists"]
         if stale.any():
-            self.weights.refresh(answer["top"])
+            self.weights.refresh(answer["top"], answer["top_weight"])
             self._begin()
         else:
             self.weights.follow()

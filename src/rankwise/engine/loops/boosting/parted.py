@@ -28,9 +28,9 @@ def refresh_slots(groups, s, factors, units, out):
         g, first = factors.group[q], factors.first[q]
         start, stop = groups.starts[g], groups.starts[g + 1]
         values = factors.values[first : first + stop - start]
-        log_a, mine = groups.log_a[start:stop], s[start:stop]
+        a, mine = groups.a[start:stop], s[start:stop]
         top, unit = factors.shift[q], units[q]
-        out[q, 0], out[q, 1] = fill_factors(log_a, mine, factors.sign[q], top, unit, values)
+        out[q, 0], out[q, 1] = fill_factors(a, mine, factors.sign[q], top, unit, values)
 
 
 @compiled(error_model="numpy")

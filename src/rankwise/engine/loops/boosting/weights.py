@@ -38,7 +38,7 @@ class Groups(NamedTuple):
     - ``is_lowest``, ``is_highest`` (n,): the worst and the best group of a query. The first is
       never the better one of a pair, the last never the worse;
     - ``y`` (n,): targets;
-    - ``a``, ``log_a`` (m,): row weights, and their logarithms.
+    - ``a`` (m,): row weights.
     """
 
     starts: np.ndarray
@@ -46,7 +46,6 @@ class Groups(NamedTuple):
     is_highest: np.ndarray
     y: np.ndarray
     a: np.ndarray
-    log_a: np.ndarray
 
 
 class Factors(NamedTuple):
@@ -92,15 +91,14 @@ def sum_of(high, low, unit):
 
 
 @compiled(inner=True, error_model="numpy")
-def fill_factors(log_a, s, sign, top, unit, values):
-    """Fill the factors ``values`` (n,) of rows of a slot in units of e^top, the largest of them.
+def fill_factors(a, s, sign, top, unit, values):
+    """Fill the factors ``values`` (n,) of rows of a slot in units of e^top.
 
-    ``log_a`` and ``s`` (n,) are logarithms of weights, and scores. Returns the sum as `sum_of`
-    takes it.
+    ``a`` and ``s`` (n,) are weights and scores. Returns their sum as `sum_of` takes it.
     """
     high, low = np.int64(0), np.int64(0)
     for i in range(values.shape[0]):
-        values[i] = np.exp(sign * s[i] + log_a[i] - top)
+        values[i] = a[i] * np.exp(sign * s[i] - top)
         x = unit * values[i]
         whole = np.int64(x)
         high += whole
@@ -115,12 +113,12 @@ def compute_factors(groups, s, factors):
         if not factors.stale[q]:
             continue
         g, sign, first = factors.group[q], factors.sign[q], factors.first[q]
-        start, stop, top = groups.starts[g], groups.starts[g + 1], -np.inf
+        start, stop, top, most = groups.starts[g], groups.starts[g + 1], -np.inf, 0.0
         for i in range(start, stop):
-            top = max(top, sign * s[i] + groups.log_a[i])
-        unit = MOST / (stop - start)
+            top, most = max(top, sign * s[i]), max(most, groups.a[i])
+        unit = MOST / (most * (stop - start))
         values = factors.values[first : first + stop - start]
-        high, low = fill_factors(groups.log_a[start:stop], s[start:stop], sign, top, unit, values)
+        high, low = fill_factors(groups.a[start:stop], s[start:stop], sign, top, unit, values)
         factors.shift[q] = top
         factors.sums[q] = factors.fresh[q] = sum_of(high, low, unit)
 
