@@ -41,7 +41,7 @@ def with_reordered_sums(module):
     for function in functions:
         for call in (d for d in function.decorator_list if isinstance(d, ast.Call)):
             options = [k.value for k in call.keywords if k.arg == "fastmath"]
-            flags = eval(ast.unparse(options[0]), vars(module)) if options else set()
+            flags = eval(ast.unparse(options[0]), vars(module)) if options else set()  # noqa: S307
             generic = ast.unparse(call.func).removesuffix(".register")
             if flags is True or "reassoc" in flags or generic in reordered:
                 reordered.add(function.name)

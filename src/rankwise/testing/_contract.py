@@ -29,6 +29,7 @@ from rankwise.testing._helpers import (
     queries,
     stream,
 )
+from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._robustness import robustness_checks
 from rankwise.testing._saving import saving_checks
 from rankwise.testing._streams import STREAM_CHECKS
@@ -49,7 +50,7 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> for check in contract_checks(PRank()):
     ...     check()
     """
-    checks = robustness_checks(estimator) + saving_checks(estimator)
+    checks = [check_same_bits_twice, *robustness_checks(estimator), *saving_checks(estimator)]
     # Columns that are rows of the data are known to the checks of robustness only.
     if not is_precomputed(estimator):
         checks += _checks_of_meaning(estimator)
