@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankwise.magnitude import MPRank
 from rankwise.pairwise import RankBoost
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
+from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._tiny import check_tiny_problems, run_tiny_problem
 from rankwise.testing._weights import check_zero_weight_is_absence, weight_checks
 
@@ -66,6 +67,7 @@ VARIANTS = {
         {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
         {"n_estimators": 20, "max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 3},
         {"n_estimators": 20, "step": "smooth-margin"},
+        {"n_estimators": 20, "pair_weight": "ndcg", "loss": "logistic", "min_samples_leaf": 3},
     ],
     "SVRank": [
         {},
@@ -143,6 +145,12 @@ def test_scikit_learn(estimator, check):
 @parametrize_with_contract(ESTIMATORS + CALLED + PRECOMPUTED)
 def test_contract(check):
     check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("params", VARIANTS["RankBoost"], ids=str)
+def test_thousand_fits_are_the_same(params):
+    check_same_bits_twice(all_estimators()["RankBoost"](**{**params, "n_estimators": 5}), 1000)
 
 
 @pytest.mark.parametrize("estimator", WITH_OPTIONS, ids=str)

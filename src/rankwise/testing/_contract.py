@@ -29,6 +29,7 @@ from rankwise.testing._helpers import (
     queries,
     stream,
 )
+from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._robustness import robustness_checks
 from rankwise.testing._saving import saving_checks
 from rankwise.testing._streams import STREAM_CHECKS
@@ -52,6 +53,7 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     ...     check()
     """
     checks = [
+        check_same_bits_twice,
         *robustness_checks(estimator),
         *saving_checks(estimator),
         *weight_checks(estimator),
