@@ -138,7 +138,9 @@ class World:
     def tiny_table(self):
         """One to six ratings by up to three users of up to three items, on any scale."""
         place = self.random.permutation(9)[: self.n]
-        return RatingTable.from_arrays(place // 3, place % 3, self.real(self.n))
+        ratings = self.random.integers(1, 6, self.n) + self.choose(0.0, 0.0, 1e7)
+        scale = self.choose(1.0, 1.0, 10.0 ** self.random.integers(-100, 91))
+        return RatingTable.from_arrays(place // 3, place % 3, scale * ratings)
 
     def person(self):
         """A live person who has said something."""
@@ -419,6 +421,8 @@ GOOD = {
     "next_pairs.model": World.duels,
     **dict.fromkeys([f"{f}.goal" for f in ("next_pairs", "ask", "aask")], lambda w: "best"),
     **dict.fromkeys([f"{f}.k" for f in ("next_pairs", "ask", "aask")], lambda w: None),
+    # Of two equal items nobody is ever sure which is better.
+    **dict.fromkeys(["ask.items", "aask.items"], lambda w: list(range(w.k))),
     "ask.prefer": lambda w: surely,
     "aask.prefer": lambda w: surely_later,
     **dict.fromkeys(
