@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.testing._bits import same_bits
-from rankwise.testing._helpers import queries, stream
-from rankwise.testing._robustness import named, rows_for, say
+from rankwise.testing._helpers import named, queries, stream
+from rankwise.testing._robustness import rows_for, say
 
 
 def check_same_bits_twice(estimator: Any, n_fits: int = 4) -> None:
