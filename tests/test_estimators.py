@@ -6,8 +6,13 @@ from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from rankwise.magnitude import MPRank
+from rankwise.pairwise import RankBoost
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
 from rankwise.testing._invariance import INVARIANCES
+from rankwise.testing._repeated import check_same_bits_twice
+from rankwise.testing._tiny import check_tiny_problems, run_tiny_problem
+from rankwise.testing._weights import check_zero_weight_is_absence, weight_checks
 
 VARIANTS = {
     "PRank": [
@@ -63,6 +68,7 @@ VARIANTS = {
         {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
         {"n_estimators": 20, "max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 3},
         {"n_estimators": 20, "step": "smooth-margin"},
+        {"n_estimators": 20, "pair_weight": "ndcg", "loss": "logistic", "min_samples_leaf": 3},
     ],
     "SVRank": [
         {},
@@ -105,6 +111,28 @@ REFUSING = {"AccuracyAtTop", "MPRankCV", "RankSVM", "SVRank", "TopPush"}
 # Some models refuse kernel values that a check of scikit-learn has cut to whole numbers, since they
 # are not positive semi-definite.
 CUT = [e for e in PRECOMPUTED if type(e).__name__ not in REFUSING]
+# Options that are not worth all checks, but those of weight 0 and of tiny problems.
+OPTIONS = {
+    "MPRank": [{"solver": "primal"}, {"C": 1e6}, {"kernel": "rbf", "solver": "online"}],
+    "MPRankCV": [{"kernel": "poly"}],
+    "RankSVM": [{"C": 1e5}, {"pair_weight": "magnitude"}],
+    "RankBoost": [
+        {"n_estimators": 10, "loss": "logistic", "max_leaf_nodes": 4, "min_samples_leaf": 1},
+        {"n_estimators": 10, "pair_weight": "ndcg", "max_leaf_nodes": 4, "min_samples_leaf": 1},
+        {"n_estimators": 10, "max_leaf_nodes": 3, "min_samples_leaf": 1, "l2": 0.0},
+        {"n_estimators": 10, "max_bins": 3},
+        {"n_estimators": 10, "n_iter_no_change": 3, "validation_fraction": 0.4, "random_state": 0},
+    ],
+    "PRank": [
+        {"update": "pa", "kernel": "rbf", "budget": 2},
+        {"update": "romma", "kernel": "rbf"},
+        {"update": "pa", "vote": "voted"},
+    ],
+    "OAPRank": [{"n_estimators": 3, "update": "romma", "kernel": "poly", "random_state": 0}],
+    "WidrowHoff": [{"kernel": "poly"}],
+    "MulticlassPerceptron": [{"kernel": "poly"}],
+}
+WITH_OPTIONS = [all_estimators()[name](**params) for name in OPTIONS for params in OPTIONS[name]]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -122,3 +150,47 @@ def test_contract(check):
 
 def test_every_estimator_says_what_it_does_not_depend_on():
     assert INVARIANCES.keys() == all_estimators().keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("params", VARIANTS["RankBoost"], ids=str)
+def test_thousand_fits_are_the_same(params):
+    check_same_bits_twice(all_estimators()["RankBoost"](**{**params, "n_estimators": 5}), 1000)
+
+
+@pytest.mark.parametrize("estimator", WITH_OPTIONS, ids=str)
+def test_options(estimator):
+    for check in (*weight_checks(estimator), check_tiny_problems):
+        check(estimator)
+
+
+@pytest.mark.parametrize("push", [2.0, 16.0])
+def test_push(push):
+    for seed in range(10):
+        run_tiny_problem(RankBoost(10, push=push), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "estimator", [*ESTIMATORS, *WITH_OPTIONS, *CALLED, *PRECOMPUTED], ids=lambda e: str(e)[:60]
+)
+def test_many_tiny_problems(estimator):
+    check_tiny_problems(estimator, 500)
+
+
+class Careless(MPRank):
+    """A ranker that ignores weights, and inverts a matrix that may be singular."""
+
+    def fit(self, X, y, *, qid=None, sample_weight=None):  # noqa: ARG002
+        return super().fit(X, y, qid=qid)
+
+    def explain(self, X):
+        return np.linalg.inv(np.asarray(X).T @ X)
+
+
+def test_checks_find_what_they_look_for():
+    with pytest.raises((AssertionError, ValueError)):
+        check_zero_weight_is_absence(Careless())
+    with pytest.raises(np.linalg.LinAlgError) as raised:
+        check_tiny_problems(Careless(), 100)
+    assert "seed" in raised.value.__notes__[0]

@@ -144,3 +144,12 @@ def test_no_thread_is_left_when_rounds_are_broken_off(graded_rows):
         StumpRounds(relation, bins, "loss", pool).grow()
         assert threading.active_count() > threads
     assert threading.active_count() == threads
+
+
+def test_weights_that_differ_by_180_orders_of_magnitude():
+    """The heaviest worse row falls behind a light one: its share is still the whole loss."""
+    model = RankBoost(100).fit(
+        [[-1, 2], [-1, -1], [0, 0]], [2, 0, 0], sample_weight=[2e-245, 2e-70, 1e-249]
+    )
+    s = model.predict([[-1, 2], [-1, -1]])
+    assert_allclose(model.train_loss_[-1], np.exp(s[1] - s[0]), rtol=1e-9)

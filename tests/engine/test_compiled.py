@@ -1,5 +1,6 @@
 """The loops are compiled with a cache, and without one where nothing can be written."""
 
+import ast
 import importlib
 import os
 import pkgutil
@@ -30,6 +31,39 @@ def test_every_loop_releases_the_gil():
     found = list(dispatchers())
     assert len(found) > 50
     assert all(loop.targetoptions["nogil"] for loop in found)
+
+
+def with_reordered_sums(module):
+    """Yield the functions of a module whose floating-point sums the compiler may reorder."""
+    tree = ast.parse(Path(module.__file__).read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    reordered = set()
+    for function in functions:
+        for call in (d for d in function.decorator_list if isinstance(d, ast.Call)):
+            options = [k.value for k in call.keywords if k.arg == "fastmath"]
+            flags = eval(ast.unparse(options[0]), vars(module)) if options else set()  # noqa: S307
+            generic = ast.unparse(call.func).removesuffix(".register")
+            if flags is True or "reassoc" in flags or generic in reordered:
+                reordered.add(function.name)
+    yield from (function for function in functions if function.name in reordered)
+
+
+def test_loops_with_reordered_sums_write_to_no_array():
+    # A loop that writes is compiled twice, one number at a time for arrays that may overlap.
+    # Which one runs depends on addresses, and reordered sums differ between the two.
+    modules = [
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(loops.__path__, f"{loops.__name__}.")
+    ]
+    found = [(m.__name__, f) for m in modules for f in with_reordered_sums(m)]
+    assert {"total", "_dense_dot", "_squared_spread"} <= {function.name for _, function in found}
+    writing = [
+        f"{name}.{function.name}"
+        for name, function in found
+        for node in ast.walk(function)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    ]
+    assert not writing
 
 
 def test_no_loop_has_numbas_own_cache():

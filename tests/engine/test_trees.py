@@ -8,6 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.engine.binning import bin_features
+from rankwise.engine.loops.boosting.gradients import (
+    MAGNITUDE,
+    NDCG,
+    UNIFORM,
+    Lists,
+    fill_gradients,
+)
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers import slopes
@@ -223,3 +230,41 @@ def test_scores_of_any_size_have_gradients(graded_rows):
                 g, h, _ = gradient_of(relation, loss, "uniform", pool)()
             assert np.isfinite(g).all()
             assert np.isfinite(h).all()
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+@pytest.mark.parametrize("kind", [UNIFORM, MAGNITUDE, NDCG])
+def test_gradients_do_not_depend_on_where_arrays_lie(kind, logistic):
+    random, m = np.random.default_rng(0), 57
+    y, starts = np.sort(random.integers(0, 4, size=m)), np.array([0, m])
+    arrays = {
+        "starts": starts,
+        "higher": np.searchsorted(y, y, side="right"),
+        "a": random.random(m),
+        "gains": 2.0**y - 1,
+        "counts": np.ones(m, dtype=np.int64),
+        "best": np.array([3.3]),
+        "discounts": random.random(m),
+        "spreads": np.zeros(m),
+        "s": random.normal(size=m),
+        "out": np.zeros((2, m)),
+        "sums": np.zeros((1, 2)),
+        "room": np.zeros((3, m)),
+    }
+
+    def gradients(names, gaps):
+        memory, begin, placed = np.zeros(8 * m * 40), 0, {}
+        for name, gap in zip(names, gaps, strict=True):
+            value = arrays[name]
+            view = memory[begin + gap :][: value.size].view(value.dtype).reshape(value.shape)
+            view[:], placed[name] = value, view
+            begin += gap + value.size
+        lists = Lists(*(placed[name] for name in Lists._fields))
+        out, sums = placed["out"], placed["sums"]
+        fill_gradients(lists, 0, 1, placed["s"], kind, logistic, out, sums, placed["room"])
+        return np.append(out, sums)
+
+    expected = gradients(list(arrays), [500] * len(arrays))
+    for _ in range(500):
+        names = random.permutation(list(arrays)).tolist()
+        assert_array_equal(gradients(names, random.integers(0, 3, len(names))), expected)

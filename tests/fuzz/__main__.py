@@ -1,13 +1,15 @@
 """Run the fuzz from the folder of the tests.
 
-``python -m fuzz --minutes 20 --seed 0``, ``--cases 1000`` for so many cases, ``--case N`` for one.
+``python -m fuzz --minutes 20 --seed 0``, ``--cases 1000`` for a number of cases, ``--case N`` for
+one: a finding names the case that reproduces it. A third of the cases is hard: few rows, ties,
+offsets, scales, weights of 0.
 """
 
 import argparse
 import sys
 import time
 
-from fuzz.runner import one_case, recipes, run, table
+from fuzz.runner import hard, one_case, recipes, run, table
 
 BLOCK = 1000
 
@@ -17,7 +19,10 @@ parser.add_argument("--seed", type=int, default=0, help="the first case")
 parser.add_argument("--cases", type=int, help="how many cases, whatever time they take")
 parser.add_argument("--case", type=int, help="run this case only, in this process")
 parser.add_argument("--recipes", choices=["draw", "call"], help="only check the good arguments")
+parser.add_argument("--hard", type=int, help="only good arguments, in this many hard worlds each")
 options = parser.parse_args()
+if options.hard:
+    sys.exit(hard(options.hard))
 if options.recipes:
     sys.exit(recipes(call=options.recipes == "call"))
 if options.case is not None:
@@ -31,4 +36,5 @@ try:
         print(f"{start - options.seed} cases, {len(findings)} findings", file=sys.stderr)
 finally:
     print(table(findings))
+    print(f"{min(start, stop) - options.seed} cases")
 sys.exit(bool(findings))

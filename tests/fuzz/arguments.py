@@ -30,11 +30,17 @@ REQUIRED = Parameter.empty
 
 
 class World:
-    """One case: its random numbers, and the sizes that its arguments share."""
+    """One case: its random numbers, and the sizes that its arguments share.
+
+    A third of the worlds is hard: one to six rows, ties, constant columns and duplicated rows,
+    numbers far from 0 and of any scale, weights of 0 and of any size.
+    """
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
-        self.n, self.d, self.k = (int(self.random.integers(*r)) for r in [(4, 13), (1, 4), (2, 6)])
+        self.hard = self.random.random() < 1 / 3
+        sizes = [(1, 7), (1, 4), (1, 5)] if self.hard else [(4, 13), (1, 4), (2, 6)]
+        self.n, self.d, self.k = (int(self.random.integers(*r)) for r in sizes)
         self.folder = Path(tempfile.gettempdir()) / "rankwise-fuzz"
         self.folder.mkdir(exist_ok=True)
 
@@ -42,12 +48,38 @@ class World:
         return values[self.random.integers(len(values))]
 
     def real(self, *shape):
-        return self.random.normal(size=shape).round(2)
+        """Return numbers, in a hard world few different ones with an offset and a scale."""
+        if not self.hard:
+            return self.random.normal(size=shape).round(2)
+        values = self.random.integers(-1, 3, shape).astype(np.float64)
+        if self.random.random() < 0.5:
+            values += self.random.normal(size=shape)
+        if self.random.random() < 0.3:
+            values = values[self.random.integers(0, len(values), len(values))]
+        if self.random.random() < 0.3 and len(shape) == 2:
+            values[:, 0] = self.choose(0.0, 1.0, -3.5)
+        if self.random.random() < 0.3:
+            values += self.choose(-1, 1) * 10.0 ** self.random.integers(6, 13)
+        if self.random.random() < 0.3:
+            values *= 10.0 ** self.random.integers(-150, 151)
+        return values
 
     def grades(self):
         y = self.random.integers(1, 4, self.n)
-        y[:3] = [1, 3, 2]
+        if not self.hard:
+            y[:3] = [1, 3, 2]
         return y
+
+    def weights(self, n):
+        if not self.hard:
+            return self.random.integers(1, 4, n) / 2
+        values = self.random.integers(0, 3, n).astype(np.float64)
+        return values * 10.0 ** (self.random.integers(-300, 301, n) * self.choose(0, 1))
+
+    def sample(self, d=None):
+        """Return rows and grades that every model can learn from."""
+        X = self.random.normal(size=(12, d or self.d)).round(2)
+        return X, np.append([1, 3, 2], self.random.integers(1, 4, 9))
 
     def rows(self):
         X = self.real(self.n, self.d)
@@ -70,11 +102,11 @@ class World:
         return np.column_stack([first, (first + 1) % self.n])
 
     def ordinal(self):
-        return PRank().fit(self.real(self.n, self.d), self.grades())
+        return PRank().fit(*self.sample())
 
     def ranker(self):
         model = self.choose(MPRank(), RankSVM(max_iter=20), RankBoost(5))
-        return model.fit(self.real(self.n, self.d), self.grades())
+        return model.fit(*self.sample())
 
     def duels(self):
         """Six items that all have won and lost, judged by two."""
@@ -102,6 +134,13 @@ class World:
             table.features_for(table.users[0], table.items / 1.0, missing=missing)
         assert table._sd > 0
         return table
+
+    def tiny_table(self):
+        """One to six ratings by up to three users of up to three items, on any scale."""
+        place = self.random.permutation(9)[: self.n]
+        ratings = self.random.integers(1, 6, self.n) + self.choose(0.0, 0.0, 1e7)
+        scale = self.choose(1.0, 1.0, 10.0 ** self.random.integers(-100, 91))
+        return RatingTable.from_arrays(place // 3, place % 3, scale * ratings)
 
     def person(self):
         """A live person who has said something."""
@@ -176,10 +215,10 @@ GOOD = {
         lambda w: w.real(w.n),
     ),
     "qid": lambda w: w.choose(np.repeat([5, 2], w.n)[: w.n], w.random.integers(0, 2, w.n)),
-    "sample_weight": lambda w: w.random.integers(1, 4, w.n) / 2,
+    "sample_weight": lambda w: w.weights(w.n),
     **dict.fromkeys(["labels", "classes", "label_order"], lambda w: [1, 2, 3]),
     **dict.fromkeys(["pairs", "other_pairs"], World.pairs),
-    "fit_pairs.pair_weight": lambda w: w.random.integers(1, 4, 5) / 2,
+    "fit_pairs.pair_weight": lambda w: w.weights(5),
     "pair_weight": lambda w: w.choose("uniform", "magnitude"),
     "position": lambda w: np.arange(1, w.n + 1),
     "clicked": lambda w: w.random.integers(0, 2, w.n),
@@ -188,7 +227,7 @@ GOOD = {
     "pairs_from_clicks.rule": lambda w: w.choose("skip-above", "skip-next", "skip-previous"),
     "pairs_from_clicks.pair_weight": lambda w: w.choose("uniform", "query"),
     "rankings": lambda w: draw_rankings(w.random, w.k, 4, ties=True, partial=False),
-    "weights": lambda w: w.random.integers(1, 4, 4) / 2,
+    "weights": lambda w: w.weights(4),
     "candidates": lambda w: list(range(w.k)),
     "unlisted": lambda w: w.choose("ignored", "last"),
     **dict.fromkeys(["order", "target", "a", "b", "best"], World.order),
@@ -244,29 +283,21 @@ GOOD = {
     "estimator": World.ranker,
     "neg_mean_rank_loss_scorer.estimator": World.ordinal,
     "ProjectionDisplay.from_estimator.estimator": World.ordinal,
-    "DecisionRegionDisplay.from_estimator.estimator": lambda w: PRank().fit(
-        w.real(w.n, 2), w.grades()
-    ),
+    "DecisionRegionDisplay.from_estimator.estimator": lambda w: PRank().fit(*w.sample(2)),
     "DecisionRegionDisplay.from_estimator.X": lambda w: w.real(w.n, 2),
-    "FeatureScoreDisplay.from_estimator.estimator": lambda w: RankBoost(5).fit(
-        w.real(w.n, w.d), w.grades()
-    ),
+    "FeatureScoreDisplay.from_estimator.estimator": lambda w: RankBoost(5).fit(*w.sample()),
     "leave_pair_out.estimator": lambda w: w.choose(MPRank(), RankSVM(max_iter=20), Ridge()),
     "progressive_validation.estimator": lambda w: PRank(),
     "PreferenceRanker.estimator": lambda w: LogisticRegression(),
-    "merge.other": lambda w: MPRank().partial_fit(w.real(w.n, w.d), w.grades()),
-    "ProgressiveResult.regret.self": lambda w: progressive_validation(
-        PRank(), w.real(w.n, w.d), w.grades()
-    ),
+    "merge.other": lambda w: MPRank().partial_fit(*w.sample()),
+    "ProgressiveResult.regret.self": lambda w: progressive_validation(PRank(), *w.sample()),
     "comparator": World.ordinal,
     "estimators": lambda w: w.choose([PRank()], {"a": PRank()}),
     "streams": lambda w: [(w.real(w.n, w.d), w.grades()) for _ in range(2)],
     "ROCDisplay.y_true": _two_ranks,
     "ROCDisplay.from_estimator.y": _two_ranks,
     "ROCDisplay.scores": lambda w: {"a": w.real(w.n), "b": w.real(w.n)},
-    "FeatureScoreDisplay.scores": lambda w: {
-        "a": RankBoost(5).fit(w.real(w.n, 1), w.grades()).feature_score(0)
-    },
+    "FeatureScoreDisplay.scores": lambda w: {"a": RankBoost(5).fit(*w.sample(1)).feature_score(0)},
     **dict.fromkeys(
         [
             f"RatingTable.{name}.self"
@@ -282,7 +313,7 @@ GOOD = {
         ],
         World.table,
     ),
-    "table": World.table,
+    "table": lambda w: w.tiny_table() if w.hard else w.table(),
     **dict.fromkeys(
         [
             f"TasteRanker.{name}.self"
@@ -313,7 +344,9 @@ GOOD = {
     "TasteRanker.suggest.skip": lambda w: w.choose([], ["c"]),
     "from_arrays.users": lambda w: w.choose([1, 1, 2, 3], list("aabc"), np.array([4, 4, 2, 0])),
     "from_arrays.items": lambda w: w.choose([1, 2, 1, 2], list("xyxy"), np.array([7, 8, 8, 7])),
-    "from_arrays.ratings": lambda w: w.choose([1, 2, 3, 4], np.array([0.0, 5, 2.5, 2.5])),
+    "from_arrays.ratings": lambda w: w.choose(
+        [1, 2, 3, 4], np.array([0.0, 5, 2.5, 2.5]), w.real(4)
+    ),
     "from_arrays.times": lambda w: w.choose([1, 2, 3, 4], np.arange(4).astype("M8[s]")),
     "from_arrays.scale": lambda w: (0, 5),
     "duplicates": lambda w: w.choose("refuse", "last", "mean"),
@@ -384,10 +417,12 @@ GOOD = {
     "prefer.v": lambda w: 3,
     "to_csv.path": lambda w: w.folder / "strengths.csv",
     "PlackettLuce.fit.items": lambda w: None,
-    "PlackettLuce.fit.sample_weight": lambda w: w.random.integers(1, 4, 4) / 2,
+    "PlackettLuce.fit.sample_weight": lambda w: w.weights(4),
     "next_pairs.model": World.duels,
     **dict.fromkeys([f"{f}.goal" for f in ("next_pairs", "ask", "aask")], lambda w: "best"),
     **dict.fromkeys([f"{f}.k" for f in ("next_pairs", "ask", "aask")], lambda w: None),
+    # Of two equal items nobody is ever sure which is better.
+    **dict.fromkeys(["ask.items", "aask.items"], lambda w: list(range(w.k))),
     "ask.prefer": lambda w: surely,
     "aask.prefer": lambda w: surely_later,
     **dict.fromkeys(

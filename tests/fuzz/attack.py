@@ -178,7 +178,8 @@ class Case:
     def _arguments(self, name, function):
         n = self.n_damaged
         if n is None:
-            n = int(self.w.random.choice([0, 1, 2], p=[0.1, 0.65, 0.25]))
+            chances = [0.7, 0.2, 0.1] if self.w.hard else [0.1, 0.65, 0.25]
+            n = int(self.w.random.choice([0, 1, 2], p=chances))
         only = self.w.random.random() < 0.3
         return arguments(name, function, self.w, n_damaged=n, only_required=only)
 

@@ -1,6 +1,7 @@
 """Blocks of cases in processes of their own, so that a crash is one more finding."""
 
 import faulthandler
+import itertools
 import json
 import os
 import resource
@@ -17,6 +18,8 @@ HERE = Path(__file__).parents[1]
 STUCK = 200  # seconds in compiled code, where no signal is heard
 MEMORY = 6 << 30
 WIDTH = 2000
+ALGORITHMS = {"aggregation", "bounds", "magnitude", "metrics", "model_selection", "ordinal"}
+ALGORITHMS |= {"pairwise", "preference"}
 
 
 def run(start, stop):
@@ -125,6 +128,23 @@ def recipes(*, call):
             failed += [] if case.returned else [f"{name}: {case.error!r}"]
     print("\n".join(failed))
     return bool(failed)
+
+
+def hard(n):
+    """Call every function of the algorithms and measures in n hard worlds; print the findings."""
+    from fuzz import attack
+    from fuzz.arguments import World
+
+    _prepare(attack)
+    names, findings = attack.targets(), []
+    for place, (name, function) in enumerate(names.items()):
+        if " " in name or function.__module__.split(".")[1] not in ALGORITHMS:
+            continue
+        seeds = (seed for seed in itertools.count(place, len(names)) if World(seed).hard)
+        for seed in itertools.islice(seeds, n):
+            findings += attack.Case(seed, names, n_damaged=0).run()
+    print(table(findings))
+    return bool(findings)
 
 
 def _prepare(attack):

@@ -22,6 +22,17 @@ def test_every_public_name_has_arguments():
     assert status == 0, text
 
 
+def test_functions_on_hard_problems():
+    status, text = fuzz("--hard", 5)
+    assert status == 0, text
+
+
+@pytest.mark.slow
+def test_functions_on_many_hard_problems():
+    status, text = fuzz("--hard", 300)
+    assert status == 0, text
+
+
 @pytest.mark.slow
 def test_good_arguments_are_accepted():
     # Else the fuzz of a name would only ever raise, and nobody would see.

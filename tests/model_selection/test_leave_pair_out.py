@@ -23,7 +23,9 @@ from rankwise.engine.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.model_selection import _leave_pair_out, leave_pair_out
 from rankwise.model_selection._leave_pair_out import _draw_pairs
+from rankwise.pairwise import RankSVM
 from rankwise.testing import oracles
+from rankwise.testing._weights import Weighted, with_absent_rows
 from rankwise.testing.strategies import rated
 
 M = 16
@@ -421,3 +423,18 @@ def test_weights_for_a_model_without():
 def test_odd_jobs_are_named(n_jobs):
     with pytest.raises(ValueError, match="n_jobs="):
         leave_pair_out(Ridge(), np.eye(4), [1, 2, 3, 4], n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("model", [MPRank(), RankSVM(), make_pipeline(StandardScaler(), Ridge())])
+def test_rows_of_weight_0_are_absent(model):
+    X, y = rows(2)
+    others, kept = with_absent_rows(Weighted(X, y, QID, WEIGHT))
+    options = {"n_pairs": 8, "random_state": 0}
+    expected = leave_pair_out(model, X, y, qid=QID, sample_weight=WEIGHT, **options)
+    found = leave_pair_out(
+        model, others.X, others.y, qid=others.qid, sample_weight=others.weight, **options
+    )
+    assert repr(found) == repr(expected)
+    assert_allclose(found.differences[np.ix_(kept, kept)], expected.differences, rtol=1e-9)
+    if not found.exact:
+        assert_array_equal(found.pairs, kept[expected.pairs])

@@ -315,3 +315,42 @@ class TestRefused:
             ThresholdRanker(Two()).fit(self.X, self.y)
         with pytest.raises(ValueError, match="larger than a float can hold"):
             ThresholdRanker(Endless()).fit(self.X, self.y)
+
+
+@pytest.mark.parametrize("cv", [5, None, "splitter", "pairs"])
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize("estimator", [None, Ridge()], ids=str)
+def test_rows_of_weight_zero_are_as_if_absent(cv, queries, estimator):
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(40, 2)), np.repeat([1, 2, 3, 9], 10)
+    weight = np.where(np.arange(40) % 3 == 0, 0.0, g.random(40) + 0.5)
+    # a label that only rows of weight 0 have, and queries without any weight
+    weight[30:] = 0
+    qid = g.integers(0, 6, size=40) if queries else None
+    if queries:
+        weight[qid == 2] = 0
+    X[weight == 0] = np.nan
+    kept = np.flatnonzero(weight)
+    pairs = [(np.arange(0, 40, 2), np.arange(1, 40, 2)), (np.arange(10), np.arange(30, 40))]
+    splitter = GroupKFold(3) if queries else KFold(3)
+    mapped = [(np.searchsorted(kept, np.intersect1d(kept, a)), np.searchsorted(kept, np.intersect1d(
+        kept, b))) for a, b in pairs[:1]]  # fmt: skip
+    model, other = (
+        ThresholdRanker(estimator, cv={"pairs": folds, "splitter": splitter}.get(cv, cv))
+        for folds in (pairs, mapped)
+    )
+    model.fit(X, y, qid=qid, sample_weight=weight)
+    other.fit(X[kept], y[kept], qid=None if qid is None else qid[kept], sample_weight=weight[kept])
+    assert_array_equal(model.thresholds_, other.thresholds_)
+    assert_array_equal(model.classes_, [1, 2, 3])
+    assert_array_equal(model.project(X[kept]), other.project(X[kept]))
+
+
+def test_folds_without_weight():
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    first, last = np.arange(4), np.arange(4, 8)
+    weight = (np.arange(8) < 4) * 1.0
+    with pytest.raises(ValueError, match=r"every row that cv=.* holds back"):
+        ThresholdRanker(Ridge(), cv=[(first, last)]).fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="can't learn without a fold of 4 rows"):
+        ThresholdRanker(Ridge(), cv=[(last, first)]).fit(X, y, sample_weight=weight)

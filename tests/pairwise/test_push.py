@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import approx_fprime
+from scipy.special import logsumexp
 
 from rankwise import load, save
 from rankwise.engine.pairs import Pairs
@@ -210,3 +211,31 @@ def test_a_push_names_the_query_and_refuses_pairs():
     assert model.score(X, [0, 1, 5, 7, 7, 2, 2], qid=qid) == 1.0
     with pytest.raises(ValueError, match="given pairs can't be summed so"):
         RankBoost(push=3.0).fit_pairs(X, [[0, 1]])
+
+
+def log_push(s, y, qid, a, push):
+    """Return the logarithm of the p-norm push, from the logarithms of all pairs."""
+    terms = []
+    for q in np.unique(qid):
+        better = (qid == q) & (y == 1)
+        for i in np.flatnonzero((qid == q) & (y == 0)):
+            if better.any():
+                pairs = np.log(a[better]) + s[i] - s[better]
+                terms.append(np.log(a[i]) + push * logsumexp(pairs))
+    return logsumexp(terms)
+
+
+@pytest.mark.parametrize("push", [1.0, 2.0, 16.0, 64.0, 1e3])
+@pytest.mark.parametrize("span", [3, 30, 150])
+def test_push_with_very_unequal_weights(push, span):
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        m = int(random.integers(8, 40))
+        X, y = random.normal(size=(m, 2)).round(1), random.permutation(np.arange(m) % 2)
+        qid, a = random.integers(0, 3, size=m), 10 ** random.uniform(-span, 0, size=m)
+        model = RankBoost(20, push=push).fit(X, y, qid=qid, sample_weight=a)
+        assert np.isfinite(model.train_loss_).all()
+        scores = np.array([np.zeros(m), *model.staged_predict(X)])
+        logs = np.array([log_push(s, y, qid, a, push) for s in scores])
+        assert_allclose(np.log(np.maximum(model.train_loss_, 1e-300)), (logs - logs[0])[1:],
+                        rtol=1e-6, atol=1e-6)  # fmt: skip

@@ -363,3 +363,16 @@ def test_it_runs_without_compilation():
     ]
     assert len(printed[0]) == 12 * 30
     assert_allclose(np.array(printed[1], dtype=float), np.array(printed[0], dtype=float), atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 3}])
+def test_weights_that_no_float_holds_beside_the_largest(options):
+    X, y, weight = [[0.0], [1.0], [2.0]], [0, 1, 2], [1e60, 1e60, 1e-270]
+    model = RankBoost(5, min_samples_leaf=1, **options).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.train_loss_).all()
+    pairs = [[0, 1], [1, 2], [2, 0]]
+    expected = RankBoost(5, min_samples_leaf=1, **options).fit_pairs(X, pairs[:1])
+    given = RankBoost(5, min_samples_leaf=1, **options)
+    given.fit_pairs(X, pairs, pair_weight=[1e169, 1e-286, 0.0])
+    assert_array_equal(given.predict(X), expected.predict(X))
+    assert (given.n_pairs_, given.n_dropped_pairs_) == (1, 2)

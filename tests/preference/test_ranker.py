@@ -160,6 +160,17 @@ def test_order_is_the_sort_of_row_numbers():
     assert degree.order.tolist() == sort_by_degree(range(len(X)), prefer).order
 
 
+def test_rows_of_weight_0_are_not_sorted():
+    # A tree of both sides contradicts itself, so that each row may move the others.
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 2)), random.integers(0, 3, size=40)
+    tree = DecisionTreeClassifier(random_state=0)
+    model = PreferenceRanker(tree, features="concat", random_state=0).fit(X[:20], y[:20])
+    weight = random.integers(0, 2, size=40)
+    kept = weight > 0
+    assert model.score(X, y, sample_weight=weight) == model.score(X[kept], y[kept])
+
+
 def test_rank_and_score_within_queries():
     X, y, qid = graded()
     model = PreferenceRanker(random_state=0).fit(X, y, qid=qid)

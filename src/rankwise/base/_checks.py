@@ -155,8 +155,14 @@ def check_ranked(
 
 
 def scale_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return weights whose products a float can hold, and what they were divided by."""
-    largest = float(np.abs(weight).max(initial=0.0))
-    if largest == 0 or _LEAST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+    """Return weights whose products a float can hold, and what they were divided by.
+
+    A weight that no float can hold as a share of the largest becomes 0.
+    """
+    largest = float(weight.max(initial=0.0))
+    if largest == 0:
         return weight, 1.0
-    return weight / largest, largest
+    shares = weight / largest
+    if _LEAST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+        return np.where(shares > 0, weight, 0.0), 1.0
+    return shares, largest

@@ -137,7 +137,7 @@ def _intervals(
     for trial in range(n_trials):
         auc, variance, n_least = of_classes(y, np.concatenate(draw(*size, random)))
         ends[trial] = (
-            score_interval(auc, variance, n_least, z),
+            score_interval(auc, variance, n_least, LEVEL),
             newcombe_interval(auc, *size, z),
             normal_interval(auc, variance, z),
         )

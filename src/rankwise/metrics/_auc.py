@@ -13,7 +13,8 @@ independent comparisons as disjoint pairs can be formed: M, the size of the smal
 
 .. math:: n_e = \frac{\hat A (1 - \hat A) + 1/(4M)}{V + 1/(4M^2)}
 
-which is M where nothing else is known and goes to DeLong's as rows are misplaced.
+which is M where nothing else is known and goes to DeLong's as rows are misplaced. Since V is an
+estimate from as few as M units, z is the quantile of Student's t with M degrees of freedom.
 """
 
 import math
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from rankwise.engine.arguments import check_level, check_word
 from rankwise.engine.pairs import Pairs, count_placements, row_counts
@@ -55,7 +57,8 @@ def auc_interval(
         The confidence level, between 0 and 1.
     method : {"score", "newcombe", "delong"}, default="score"
         "score": Wilson's interval for as many independent comparisons as DeLong's variance is
-        worth, and for as many as the smaller class has rows where no row is misplaced.
+        worth, and for as many as the smaller class has rows where no row is misplaced, with the
+        t quantile whose degrees of freedom are the rows of the smaller class.
         "newcombe": Newcombe's fifth method, which solves
         :math:`|\hat A - \theta| = z \sqrt{V(\theta)}` with the variance of exponential scores; it
         takes no notice of how the scores are spread. "delong": the normal interval
@@ -108,7 +111,7 @@ def auc_interval(
         return newcombe_interval(auc, n_least, len(y) - n_least, z)
     if method == "delong":
         return normal_interval(auc, variance, z)
-    return score_interval(auc, variance, n_least, z)
+    return score_interval(auc, variance, n_least, level)
 
 
 def pair_accuracy_score(
@@ -182,21 +185,21 @@ def pair_accuracy_interval(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.38 to 0.71
     """
-    z = normal_quantile(level)
+    check_level(level)
     y = check_numbers(y_true, "y_true")
     s = check_numbers(y_score, "y_score", len(y))
     if qid is not None:
-        return score_interval(*_over_queries(Pairs(y, qid=qid), s), z)
+        return score_interval(*_over_queries(Pairs(y, qid=qid), s), level)
     values, sizes = np.unique(y, return_counts=True)
     if len(values) == 2:
-        return score_interval(*of_classes(y, s), z)
+        return score_interval(*of_classes(y, s), level)
     pairs = Pairs(y)
     pairs.check_comparable()
     right, comparable = row_counts(pairs, s)
     n_least = min(len(y) // 2, len(y) - int(sizes.max()))
     # A pair is counted by both of its rows, and the projection of a U-statistic has both, too.
     accuracy, variance = _ratio(right / 2, comparable)
-    return score_interval(accuracy, 4 * variance, n_least, z)
+    return score_interval(accuracy, 4 * variance, n_least, level)
 
 
 def auc_difference_test(
@@ -208,11 +211,16 @@ def auc_difference_test(
 ) -> tuple[float, float]:
     r"""Test whether two scores of the same rows have the same AUC: paired DeLong, in O(m log m).
 
-    .. math:: z = \frac{\hat A_1 - \hat A_2}{\sqrt{V_1 + V_2 - 2 V_{12}}}
+    .. math:: t = \frac{\hat A_1 - \hat A_2}{\sqrt{V_1 + V_2 - 2 V_{12}}}
 
     The variance is that of the differences of placements in each class. Where they do not vary and
     yet differ from 0, or a class has one row, DeLong's is 0 or unknown: their mean square, which
     is the variance if the AUCs are equal, takes its place.
+
+    The p-value is that of Student's t with M - 1 degrees of freedom, M the size of the smaller
+    class, which is conservative for any two variances, or the number of queries: the effective one,
+    :math:`P^2/\sum_q P_q^2`, if query q has :math:`P_q` of P pairs. A class of one row, or a single
+    query, gives no evidence: the p-value is 1.
 
     Parameters
     ----------
@@ -229,12 +237,13 @@ def auc_difference_test(
         Positive when the first score is better, 0 when both put all pairs in the same order, or
         as many pairs of each query in the right order.
     pvalue : float
-        Two-sided, from the normal distribution.
+        Two-sided.
 
     References
     ----------
     E. DeLong, D. DeLong and D. Clarke-Pearson, *Comparing the areas under two or more correlated
-    receiver operating characteristic curves*, 1988.
+    receiver operating characteristic curves*, 1988. Degrees of freedom: M. R. Mickey and M. B.
+    Brown, *Bounds on the distribution functions of the Behrens-Fisher statistic*, 1966.
 
     Examples
     --------
@@ -254,6 +263,7 @@ def auc_difference_test(
     ahead, comparable = (first.right - second.right) / 2, first.comparable
     if pairs.codes is not None:
         ahead, weights = _by_query(pairs, ahead, comparable)
+        n_units = _effective_number(weights)
         difference, variance = _ratio(ahead, weights)
         square = float((ahead**2).sum() / weights.sum() ** 2)
         # shares of queries that are alike differ by rounding
@@ -261,7 +271,7 @@ def auc_difference_test(
             variance = square
     else:
         placed = [ahead[side] / comparable[side] for side in (y == y.max(), y == y.min())]
-        difference = float(placed[0].mean())
+        difference, n_units = float(placed[0].mean()), min(map(len, placed))
         if min(map(np.ptp, placed)) == max(map(np.ptp, placed)) == 0 or min(map(len, placed)) < 2:
             variance = sum(float((values**2).mean()) / len(values) for values in placed)
         else:
@@ -269,7 +279,7 @@ def auc_difference_test(
     if not ahead.any():
         return 0.0, 1.0
     statistic = difference / math.sqrt(variance)
-    return statistic, float(2 * norm.sf(abs(statistic)))
+    return statistic, float(2 * student.sf(abs(statistic), n_units - 1)) if n_units > 1 else 1.0
 
 
 def normal_quantile(level: float) -> float:
@@ -293,8 +303,12 @@ def _over_queries(pairs: Pairs, s: Floats) -> tuple[float, float, float]:
     pairs.check_comparable()
     counts = row_counts(pairs, s)
     right, comparable = _by_query(pairs, counts.right / 2, counts.comparable)
-    worth = float(comparable.sum() ** 2 / (comparable**2).sum())
-    return *_ratio(right, comparable), worth
+    return *_ratio(right, comparable), _effective_number(comparable)
+
+
+def _effective_number(weights: Floats) -> float:
+    """Return how many equal weights average as well as these."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _by_query(pairs: Pairs, *counts: Floats) -> list[Floats]:
@@ -318,8 +332,11 @@ def normal_interval(share: float, variance: float, z: float) -> tuple[float, flo
     return max(0.0, share - half), min(1.0, share + half)
 
 
-def score_interval(share: float, variance: float, n_least: float, z: float) -> tuple[float, float]:
+def score_interval(
+    share: float, variance: float, n_least: float, level: float
+) -> tuple[float, float]:
     """Return Wilson's interval for as many comparisons as the variance is worth."""
+    z = float(student.isf((1 - level) / 2, n_least))
     doubt = 0.25 / n_least
     n_effective = (share * (1 - share) + doubt) / (variance + doubt / n_least)
     return _wilson_low(share, n_effective, z), 1 - _wilson_low(1 - share, n_effective, z)

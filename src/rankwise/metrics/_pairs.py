@@ -354,9 +354,10 @@ def auc_score(
     >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    y = check_two_classes(y_true)
+    rows = check_scored(y_true, y_score, qid, sample_weight)
+    check_two_classes(rows.y)
     return 1 - pairwise_misranking_loss(
-        y, y_score, ties="half", qid=qid, sample_weight=sample_weight
+        rows.y, rows.s, ties="half", qid=rows.qid, sample_weight=rows.weight
     )
 
 

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise.engine.arguments import check_level
 from rankwise.engine.queries import encode_queries
-from rankwise.metrics._auc import normal_quantile, score_interval
+from rankwise.metrics._auc import score_interval
 from rankwise.metrics._pairs import check_two_classes
 from rankwise.metrics._validation import Floats, check_numbers
 
@@ -98,16 +99,16 @@ def precision_at_top_interval(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.72 to 1.00
     """
-    z = normal_quantile(level)
+    check_level(level)
     lists, share = _lists(y_true, y_score, qid), _check_share(tau, "tau")
     means = _means(lists.codes, lists.precision, share * lists.n)
     if qid is not None:
-        return _of_queries(means, z)
+        return _of_queries(means, level)
     found, k = float(means[0]), max(1.0, share * len(lists.precision))
     near = int(np.ceil(np.sqrt(k)))
     cut = float(lists.precision[max(0, int(k) - near) : int(k) + near].mean())
     variance = (found * (1 - found) + (1 - share) * (found - cut) ** 2) / k
-    return score_interval(found, variance, k, z)
+    return score_interval(found, variance, k, level)
 
 
 def positives_at_top_score(
@@ -180,13 +181,13 @@ def positives_at_top_interval(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.01 to 0.17
     """
-    z = normal_quantile(level)
+    check_level(level)
     lists = _lists(y_true, y_score, qid)
     found = lists.above[lists.first]
     if qid is not None:
-        return _of_queries(found, z)
+        return _of_queries(found, level)
     n_pos, share = int(lists.n_pos[0]), float(found[0])
-    return score_interval(share, share * (1 - share) / n_pos, n_pos, z)
+    return score_interval(share, share * (1 - share) / n_pos, n_pos, level)
 
 
 def partial_auc_score(
@@ -265,12 +266,12 @@ def partial_auc_interval(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.72 to 1.00
     """
-    z = normal_quantile(level)
+    check_level(level)
     lists, share = _lists(y_true, y_score, qid), _check_share(max_fpr, "max_fpr")
     k = share * (lists.n - lists.n_pos)
     means = _means(lists.of_above, lists.above, k)
     if qid is not None:
-        return _of_queries(means, z)
+        return _of_queries(means, level)
     found, most = float(means[0]), float(k[0])
     weights = _taken(len(lists.above), most)
     spread = float(weights @ (lists.above - found) ** 2) / most
@@ -283,7 +284,7 @@ def partial_auc_interval(
     placed = below[lists.groups[lists.positive]] / most
     n_pos = len(placed)
     variance += float(placed.var()) / max(1, n_pos - 1)
-    return score_interval(found, variance, min(n_pos, max(1.0, most)), z)
+    return score_interval(found, variance, min(n_pos, max(1.0, most)), level)
 
 
 class _Lists(NamedTuple):
@@ -356,11 +357,11 @@ def _means(codes: NDArray[np.int64], profile: Floats, k: Floats) -> Floats:
     return np.bincount(codes, profile * np.clip(k[codes] - places, 0.0, 1.0)) / k
 
 
-def _of_queries(means: Floats, z: float) -> tuple[float, float]:
+def _of_queries(means: Floats, level: float) -> tuple[float, float]:
     """Return the interval of the mean over queries."""
     n = len(means)
     variance = float(means.var()) / max(1, n - 1)
-    return score_interval(float(means.mean()), variance, n, z)
+    return score_interval(float(means.mean()), variance, n, level)
 
 
 def _check_share(value: float, name: str) -> float:

@@ -173,8 +173,11 @@ def leave_pair_out(
     ratings = check_numbers(y, "y")
     codes, n_queries = encode_queries(qid, len(ratings))
     weight = check_weights(sample_weight, len(ratings))
-    if np.bincount(codes).max() < 2:
-        raise ValueError(f"no query has two rows to leave out: qid has {n_queries} queries")
+    kept = np.arange(len(ratings)) if weight is None else np.flatnonzero(weight)
+    if np.bincount(codes[kept]).max() < 2:
+        raise ValueError(
+            f"no query has two rows of positive weight to leave out: qid has {n_queries} queries"
+        )
     given = fit_arguments(estimator, qid=qid, sample_weight=weight)
     weight = np.ones(len(ratings)) if weight is None else scaled(weight, exponent_of(weight))
     if hasattr(estimator, "leave_pair_out"):
@@ -182,11 +185,16 @@ def leave_pair_out(
         matrix = estimator.leave_pair_out(X, y, qid=qid, sample_weight=sample_weight)
         *sums, count = errors_of(matrix, ratings, weight)
         return LeavePairOutResult(*_errors(*sums), count, True, len(ratings), matrix=matrix)
-    pairs = _draw_pairs(codes, n_queries, n_pairs, check_random_state(random_state))
     labels = np.ravel(np.asarray(y))
+    if len(kept) < len(labels):
+        X, labels = safe_indexing(X, kept), labels[kept]
+        given = {name: values[kept] for name, values in given.items()}
+    codes, n_queries = encode_queries(codes[kept], len(kept))
+    pairs = _draw_pairs(codes, n_queries, n_pairs, check_random_state(random_state))
     said = np.array(
         Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, X, labels, given, p) for p in pairs)
     )
+    pairs = kept[pairs]
     *sums, count = _errors_of_pairs(pairs, said, ratings, weight)
     return LeavePairOutResult(*_errors(*sums), count, False, len(ratings), pairs, said)
 

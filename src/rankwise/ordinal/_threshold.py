@@ -1,7 +1,7 @@
 """Any score cut into ranks, by the thresholds that cost least."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.base import TOO_LARGE, OrdinalMixin, check_rows, unchanged_on_error
-from rankwise.engine._sklearn import HasMethods, StrOptions, safe_split
+from rankwise.engine._sklearn import HasMethods, StrOptions, safe_indexing, safe_split
 from rankwise.engine.cuts import best_places, chances
 from rankwise.engine.inputs import as_floats, check_weights, refuse_masked
 from rankwise.engine.queries import encode_queries
@@ -215,7 +215,8 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
             The query of each row, in any row order. Folds hold whole queries, and the estimator is
             given it if its ``fit``, or that of the last step of a pipeline, takes it.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights, of the loss and of the estimator, which must take them.
+            Row weights, of the loss and of the estimator, which must take them. A row of weight 0
+            is left out.
 
         Returns
         -------
@@ -231,12 +232,20 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         refuse_masked(y, "y")
         rows = self._check_rows(X, reset=True)
         check_consistent_length(rows, y)
-        classes, ranks = self._check_labels(y, find=True)
-        codes, n_queries = encode_queries(qid, len(ranks))
         if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, "sample_weight", len(ranks))
-        weight = np.ones(len(ranks)) if sample_weight is None else sample_weight
+            sample_weight = check_weights(sample_weight, "sample_weight", rows.shape[0])
+        weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
         weight = weight / weight.max()
+        codes, n_queries = encode_queries(qid, len(weight))
+        n_rows, kept = len(weight), np.flatnonzero(weight)
+        if len(kept) < n_rows:
+            rows, y, qid, sample_weight = (
+                None if values is None else safe_indexing(values, kept)
+                for values in (rows, y, qid, sample_weight)
+            )
+            codes, n_queries = encode_queries(codes[kept], len(kept))
+        classes, ranks = self._check_labels(y, find=True)
+        weight = weight[kept]
         given = fit_arguments(model, qid=qid, sample_weight=sample_weight)
         target = ranks.astype(np.float64) + 1.0
         places, folds = np.arange(len(ranks)), list[tuple[Indices, Indices]]()
@@ -245,6 +254,18 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         else:
             fitted = _fit(clone(model), rows, target, given)
             scores, folds = _score(fitted, rows), list(self._folds(rows, ranks, codes, n_queries))
+        if len(kept) < n_rows and isinstance(self.cv, Iterable):
+            # pairs of indices, which count the rows of weight 0, too
+            position = np.full(n_rows, -1)
+            position[kept] = np.arange(len(kept))
+            folds = [(position[train], position[test]) for train, test in folds]
+            folds = [(train[train >= 0], test[test >= 0]) for train, test in folds]
+            folds = [fold for fold in folds if len(fold[1])]
+            if not folds:
+                raise ValueError(
+                    f"sample_weight is zero for every row that cv={self.cv!r} holds back: hold "
+                    "back rows with a weight"
+                )
         if folds:
             parts = [
                 _align(
@@ -255,18 +276,11 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
                 for fold in folds
             ]
             places, scores = np.concatenate([fold[1] for fold in folds]), np.concatenate(parts)
-        if not weight[places].any():
-            raise ValueError(
-                f"sample_weight is zero for every row that cv={self.cv!r} holds back: nothing is "
-                "left to cut"
-            )
-        seen = weight[places] > 0
-        places = places[seen]
         costs = self.costs
         if costs == "auto":
             costs = "observed" if self.cv is None else "expected"
         self.thresholds_ = best_thresholds(
-            scores[seen], ranks[places], weight[places], len(classes), self.loss, costs
+            scores, ranks[places], weight[places], len(classes), self.loss, costs
         )
         self.estimator_, self.classes_ = fitted, classes
         return self
@@ -347,8 +361,7 @@ def _align(learned: Floats, scores: Floats, wanted: Floats, weight: Floats) -> F
 
 
 def _moments(scores: Floats, weight: Floats) -> tuple[float, float]:
-    """Return the weighted mean and standard deviation; without any weight the plain ones."""
-    weight = weight if weight.any() else np.ones_like(weight)
+    """Return the weighted mean and standard deviation."""
     # divided by a power of 2, which is exact: squares might overflow
     exponent = math.frexp(float(np.abs(scores).max()))[1]
     scores = np.ldexp(scores, -exponent)

@@ -342,6 +342,8 @@ class RankBoost(BoostedRanker):
         rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
         weight, _ = scale_weights(weight)
+        n_dropped += int((weight == 0).sum())
+        given, weight = given[weight > 0], weight[weight > 0]
         random = check_random_state(self.random_state)
         stop = None
         if self.n_iter_no_change is not None:

@@ -21,6 +21,7 @@ from rankwise.engine.listed import check_weighted_pairs
 from rankwise.engine.queries import encode_queries, group_rows, positions_in_queries
 from rankwise.engine.sorting import QuickSort
 from rankwise.metrics import pairwise_misranking_loss
+from rankwise.metrics._scale import check_scored
 from rankwise.preference._pairs import (
     BLOCK,
     Floats,
@@ -319,7 +320,9 @@ class PreferenceRanker(BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        rows = self._check(X)
+        return self._positions(self._check(X), qid)
+
+    def _positions(self, rows: Any, qid: ArrayLike | None) -> Indices:
         codes, n_queries = encode_queries(qid, rows.shape[0])
         by_query, starts = group_rows(codes, n_queries)
         random = check_random_state(self.random_state)
@@ -351,10 +354,15 @@ class PreferenceRanker(BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; a pair weighs their product.
         """
-        positions = self.rank(X, qid=qid)
+        check_is_fitted(self)
+        rows = self._check(X)
+        check_consistent_length(rows, y)
+        # Rows of weight 0 are not sorted, for they could change the order of the others.
+        kept = check_scored(y, np.arange(rows.shape[0]), qid, sample_weight)
+        positions = self._positions(rows[kept.s.astype(np.int64)], kept.qid)
         warn_without_qid(self, qid)
         return 1.0 - pairwise_misranking_loss(
-            y, -positions.astype(np.float64), qid=qid, sample_weight=sample_weight
+            kept.y, -positions.astype(np.float64), qid=kept.qid, sample_weight=kept.weight
         )
 
     def _check(self, X: Any) -> Any:

@@ -30,9 +30,12 @@ from rankwise.testing._helpers import (
     stream,
 )
 from rankwise.testing._invariance import invariance_checks
+from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._robustness import robustness_checks
 from rankwise.testing._saving import saving_checks
 from rankwise.testing._streams import STREAM_CHECKS
+from rankwise.testing._tiny import check_tiny_problems
+from rankwise.testing._weights import weight_checks
 
 
 def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
@@ -50,7 +53,13 @@ def contract_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> for check in contract_checks(PRank()):
     ...     check()
     """
-    checks = robustness_checks(estimator) + saving_checks(estimator)
+    checks = [
+        check_same_bits_twice,
+        *robustness_checks(estimator),
+        *saving_checks(estimator),
+        *weight_checks(estimator),
+        check_tiny_problems,
+    ]
     # Columns that are rows of the data are known to the checks of robustness only.
     if not is_precomputed(estimator):
         checks += _checks_of_meaning(estimator) + invariance_checks(estimator)

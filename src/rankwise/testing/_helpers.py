@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ def stream(*, real: bool = False) -> tuple[NDArray[np.float64], NDArray[np.int64
     X = random.integers(-1, 2, size=(60, 4)).astype(np.float64)
     y = 1 + np.digitize(X @ [1.0, 2.0, -1.0, 0.0] + random.normal(0, 0.3, 60), [-1.5, 0.0, 1.5])
     return (X + random.normal(0, 0.1, X.shape) if real else X), y
+
+
+def named(method: Callable[..., Any], qid: Any, weight: Any) -> dict[str, Any]:
+    """Return those of qid and weight that a method takes."""
+    given = {"qid": qid, "sample_weight": weight}
+    return {name: value for name, value in given.items() if name in signature(method).parameters}
 
 
 def learned(model: Any) -> dict[str, Any]:

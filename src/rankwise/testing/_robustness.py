@@ -22,6 +22,7 @@ from rankwise.testing._helpers import (
     assert_refused,
     assert_same_preferences,
     is_precomputed,
+    named,
     queries,
     refused,
     stream,
@@ -250,12 +251,6 @@ def say(model: Any, rows: Any) -> Any:
     if hasattr(model, "predict"):
         return model.predict(rows)
     return model.prefer(rows[:-1], rows[1:])
-
-
-def named(method: Callable[..., Any], qid: Any, weight: Any) -> dict[str, Any]:
-    """Return those of qid and weight that a method takes."""
-    given = {"qid": qid, "sample_weight": weight}
-    return {name: value for name, value in given.items() if name in signature(method).parameters}
 
 
 def _fit(model: Any, rows: Any, y: Any, qid: Any, weight: Any) -> None:

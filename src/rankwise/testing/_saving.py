@@ -14,8 +14,8 @@ from sklearn.base import clone
 from rankwise.base import OnlineMixin
 from rankwise.persistence import load, save
 from rankwise.testing._bits import same_bits
-from rankwise.testing._helpers import K, assert_refused, is_precomputed, queries, stream
-from rankwise.testing._robustness import named, rows_for, say
+from rankwise.testing._helpers import K, assert_refused, is_precomputed, named, queries, stream
+from rankwise.testing._robustness import rows_for, say
 
 
 def saving_checks(estimator: Any) -> list[Callable[[Any], None]]:

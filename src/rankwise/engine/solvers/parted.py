@@ -27,7 +27,7 @@ from rankwise.engine.loops.boosting.stumps import (
     split_rows,
 )
 from rankwise.engine.loops.boosting.trees import Rule
-from rankwise.engine.loops.boosting.weights import BETTER, Factors, Groups, Links
+from rankwise.engine.loops.boosting.weights import Factors, Groups, Links, fill_tops
 from rankwise.engine.pairs import Pairs
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.boosting import AllPairs
@@ -129,17 +129,13 @@ class PartRows:
     # ------------------------------------------------------------------ weights of the pairs
 
     def tops(self, stale: NDArray[np.bool_]) -> Answer:
-        """Return the largest exponent and weight of each stale slot; -inf for none here."""
+        """Return the logarithm of the largest factor of each stale slot; -inf for none here."""
         state = self.state
         state.factors.stale[:] = stale[self.slots]
-        tops, most = np.full(self.n_slots, -np.inf), np.full(self.n_slots, -np.inf)
-        if len(self.s):
-            starts, group = state.groups.starts[:-1], state.factors.group
-            high, low = np.maximum.reduceat(self.s, starts), np.minimum.reduceat(self.s, starts)
-            sign = state.factors.sign
-            tops[self.slots] = np.where(sign == BETTER, -low[group], sign * high[group])
-            most[self.slots] = np.maximum.reduceat(state.groups.a, starts)[group]
-        return {"top": tops, "top_weight": most}
+        tops, found = np.full(self.n_slots, -np.inf), np.full(len(self.slots), -np.inf)
+        fill_tops(state.groups, self.s, state.factors, found)
+        tops[self.slots] = found
+        return {"top": tops}
 
     def refresh(self, tops: Floats, units: Floats) -> Answer:
         """Compute the factors of stale slots anew, in these units; return their sums."""

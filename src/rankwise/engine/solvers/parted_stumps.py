@@ -56,14 +56,14 @@ class Weights:
         """Compute all weights from the scores."""
         self.pairs.factors.stale[:] = True
         answer = self.ask("tops", self.pairs.factors.stale)
-        self.refresh(answer["top"], answer["top_weight"])
+        self.refresh(answer["top"])
 
-    def refresh(self, tops: Floats, most: Floats) -> None:
-        """Compute the factors of stale slots anew, given the largest exponents and weights."""
+    def refresh(self, tops: Floats) -> None:
+        """Compute the factors of stale slots again, given the logarithms of the largest ones."""
         factors = self.pairs.factors
         stale = factors.stale
         units = np.ones(len(stale))
-        units[stale] = MOST / (most[stale] * self.sizes[stale])
+        units[stale] = MOST / self.sizes[stale]
         sums = self.ask("refresh", tops, units)["sums"]
         found = sums_of(sums, units)
         factors.shift[stale] = tops[stale]
@@ -205,7 +205,7 @@ class PartedStumps(StumpRounds):
         if not self.by_edges:
             self.hists += answer["hists"]
         if stale.any():
-            self.weights.refresh(answer["top"], answer["top_weight"])
+            self.weights.refresh(answer["top"])
             self._begin()
         else:
             self.weights.follow()

@@ -170,8 +170,9 @@ class PairSlopes:
             for q in (np.flatnonzero(long[first:last]) + first).tolist():
                 self._fill_long(q, g, h, sums)
             edges = np.flatnonzero(np.diff(np.append(True, np.append(long[first:last], True))))
+            room = np.empty((3, min(int(np.diff(starts).max()), LONG)))
             for begin, end in edges.reshape(-1, 2) + first:
-                fill_gradients(lists, begin, end, s, self.kind, self.logistic, out, sums)
+                fill_gradients(lists, begin, end, s, self.kind, self.logistic, out, sums, room)
 
         self.pool.run_ranges(fill, len(sums), work=self.n_pairs)
         _scale(g, h, starts, 2.0 * sums[:, 0], 2.0 * sums[:, 0])

@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+from rankwise.engine.loops.rows import SUMS
 
 # What a pair weighs, beside its rows: 1, the difference of the gains, or the change of NDCG.
 UNIFORM, MAGNITUDE, NDCG = 0, 1, 2
 # Scores of a query that lie further apart than this have no common unit for e^s.
 SPAN = 600.0
-# Sums may be taken in another order than they are written, several at a time.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 class Lists(NamedTuple):
@@ -63,17 +62,14 @@ def fill_discounts(rows, ordered, starts, worth, lists):
             place += n
 
 
-@compiled(error_model="numpy", fastmath=FAST)
-def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
+@compiled(error_model="numpy")
+def fill_gradients(lists, first, last, s, kind, logistic, out, sums, room):
     """Fill gradient and Hessian ``out`` (2, m) of the rows of queries first to last.
 
     ``sums`` (n_queries, 2) gets the sum of the pairs' slopes, and of their weights. ``kind`` is one
-    of the words above.
+    of the words above. ``room`` (3, the longest query or more) is room to work in.
     """
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, lists.starts[q + 1] - lists.starts[q])
-    u, weights = np.empty(longest), np.empty(longest)
+    slopes, curves, u = room[0], room[1], room[2]
     for q in range(first, last):
         start, stop = lists.starts[q], lists.starts[q + 1]
         g, h = out[0, start:stop], out[1, start:stop]
@@ -93,44 +89,47 @@ def fill_gradients(lists, first, last, s, kind, logistic, out, sums):
                 mine = 1.0
                 for j in range(n):
                     others[j] = np.exp(min(max(s[at + j] - s[start + i], -SPAN), SPAN))
-            sums[q, 1] += weigh(lists, q, start + i, kind, weights)
-            their_g, their_h = g[at - start :], h[at - start :]
-            slope = curve = 0.0
+            weigh(lists, q, start + i, kind, slopes)
+            sums[q, 1] += total(slopes, n)
             if logistic:
                 for j in range(n):
                     wrong = mine / (mine + others[j])
-                    pull = weights[j] * wrong
-                    their_g[j] -= pull
-                    their_h[j] += pull * (1.0 - wrong)
-                    slope += pull
-                    curve += pull * (1.0 - wrong)
+                    slopes[j] *= wrong
+                    curves[j] = slopes[j] * (1.0 - wrong)
             else:
                 for j in range(n):
-                    pull = weights[j] * (mine / others[j])
-                    their_g[j] -= pull
-                    their_h[j] += pull
-                    slope += pull
-                curve = slope
+                    slopes[j] *= mine / others[j]
+            bends = curves if logistic else slopes
+            their_g, their_h = g[at - start :], h[at - start :]
+            for j in range(n):
+                their_g[j] -= slopes[j]
+                their_h[j] += bends[j]
+            slope = total(slopes, n)
             g[i] += slope
-            h[i] += curve
+            h[i] += total(curves, n) if logistic else slope
             sums[q, 0] += slope
 
 
-@compiled(inner=True, error_model="numpy", fastmath=FAST)
+@compiled(inner=True, error_model="numpy")
 def weigh(lists, q, i, kind, out):
-    """Fill the weights ``out`` of the pairs of row i of query q and its better rows; sum them."""
+    """Fill the weights ``out`` of the pairs of row i of query q and its better rows."""
     at, stop, mine = lists.higher[i], lists.starts[q + 1], lists.a[i]
     gains, discounts, a = lists.gains[at:stop], lists.discounts[at:stop], lists.a[at:stop]
     gain, discount, spread = lists.gains[i], lists.discounts[i], lists.spreads[i]
-    total = 0.0
     if kind == NDCG:
         scale = mine / lists.best[q]
         for j in range(stop - at):
             far = abs(discounts[j] - discount)
             out[j] = scale * a[j] * (gains[j] - gain) * (far if far > 0.0 else spread)
-            total += out[j]
     else:
         for j in range(stop - at):
             out[j] = mine * a[j] * (gains[j] - gain if kind == MAGNITUDE else 1.0)
-            total += out[j]
-    return total
+
+
+@compiled(inner=True, fastmath=SUMS)
+def total(values, n):
+    """Return the sum of the first n values."""
+    found = 0.0
+    for j in range(n):
+        found += values[j]
+    return found

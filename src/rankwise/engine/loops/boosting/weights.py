@@ -98,7 +98,7 @@ def fill_factors(a, s, sign, top, unit, values):
     """
     high, low = np.int64(0), np.int64(0)
     for i in range(values.shape[0]):
-        values[i] = a[i] * np.exp(sign * s[i] - top)
+        values[i] = np.exp(sign * s[i] - top + np.log(a[i]))
         x = unit * values[i]
         whole = np.int64(x)
         high += whole
@@ -107,19 +107,27 @@ def fill_factors(a, s, sign, top, unit, values):
 
 
 @compiled(error_model="numpy")
+def fill_tops(groups, s, factors, tops):
+    """Fill ``tops`` (n_slots,) with the logarithm of the largest factor of each stale slot."""
+    for q in range(factors.group.shape[0]):
+        if factors.stale[q]:
+            g, tops[q] = factors.group[q], -np.inf
+            for i in range(groups.starts[g], groups.starts[g + 1]):
+                tops[q] = max(tops[q], factors.sign[q] * s[i] + np.log(groups.a[i]))
+
+
+@compiled(error_model="numpy")
 def compute_factors(groups, s, factors):
     """Fill the factors of stale slots in units of each one's largest, and their sums."""
+    fill_tops(groups, s, factors, factors.shift)
     for q in range(factors.group.shape[0]):
         if not factors.stale[q]:
             continue
         g, sign, first = factors.group[q], factors.sign[q], factors.first[q]
-        start, stop, top, most = groups.starts[g], groups.starts[g + 1], -np.inf, 0.0
-        for i in range(start, stop):
-            top, most = max(top, sign * s[i]), max(most, groups.a[i])
-        unit = MOST / (most * (stop - start))
+        start, stop = groups.starts[g], groups.starts[g + 1]
+        unit, top = MOST / (stop - start), factors.shift[q]
         values = factors.values[first : first + stop - start]
         high, low = fill_factors(groups.a[start:stop], s[start:stop], sign, top, unit, values)
-        factors.shift[q] = top
         factors.sums[q] = factors.fresh[q] = sum_of(high, low, unit)
 
 

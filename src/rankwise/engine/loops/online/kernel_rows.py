@@ -164,17 +164,14 @@ def _add_row(rows, i):
         rows.values[q, slot] = rows.within[q, i]
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def _extend_inverse(inverse, row, n):
     """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last."""
     image = np.empty(n)
     gap = row[n] * (1.0 + RIDGE)
     for s in range(n):
-        total = 0.0
-        for t in range(n):
-            total += inverse[s, t] * row[t]
-        image[s] = total
-        gap -= total * row[s]
+        image[s] = _inner(inverse[s], row, n)
+        gap -= image[s] * row[s]
     # Rounding aside, the gap is at least the ridge.
     gap = max(gap, row[n] * RIDGE)
     if not gap > 0.0:
@@ -201,7 +198,7 @@ def _record_cosines(recent, row, n, share):
         recent[0, s] += share * (cosine - recent[0, s])
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def _remove_row(rows, directions, others):
     """Remove the old row with the smallest loss, as far as ``directions`` tell."""
     inverse, last = rows.inverse, rows.kept[0] - 1
@@ -234,7 +231,7 @@ def _remove_row(rows, directions, others):
     rows.length[0] = max(0.0, rows.length[0] - RIDGE * _inner(weights, rows.recent[1], last))
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def _take_over(directions, inverse, found, last):
     """Spread the part of a row on the others, and put the last row in its place."""
     whole = inverse[found, found]
@@ -246,7 +243,7 @@ def _take_over(directions, inverse, found, last):
         directions[m, last] = 0.0
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def _shrink_inverse(inverse, found, last):
     """Make the inverse of rows 0..last that without a row, whose place the last one takes."""
     column = np.empty(last + 1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwise.engine.loops.compiled import compiled
+from rankwise.engine.loops.rows import SUMS
 from rankwise.engine.loops.shapes import check_shape
 
 # A 2 x 2 determinant below this share of its diagonal product is rounding, or nearly so.
@@ -126,7 +127,7 @@ class QueryRows(NamedTuple):
     weight: np.ndarray
 
 
-@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(error_model="numpy")
 def block_errors(J, sign, first, rows, U, g, rounding, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
@@ -156,24 +157,37 @@ def block_errors(J, sign, first, rows, U, g, rounding, sums):
         for j in range(i if any_unsure else 0):
             if unsure[j]:
                 b, f, t = diagonal[j], residual[j], scale[j]
-                c, gap = 0.0, y[j] - y[i]
-                for k in range(len(g)):
-                    c += U[i, k] * g[k] * U[j, k]
-                c = sign * c - null[i] * null[j]
+                c, gap = sign * _entry(U[i], g, U[j]) - null[i] * null[j], y[j] - y[i]
                 missed = _missed(a, b, c, e, f, s, t, pair)
                 slack = _slack(a, b, c, e, f, s, t, missed, gap, pair)
                 misses[j] = gap if abs(gap - missed) <= rounding * slack else missed
-        squares = wrong = total = comparable = 0.0
-        for j in range(i):
-            gap = y[j] - y[i]
-            squares += weight[j] * misses[j] * misses[j]
-            total += weight[j]
-            comparable += weight[j] * (gap != 0.0)
-            wrong += weight[j] * ((gap != 0.0) & ((gap - misses[j]) * gap <= 0.0))
+        squares, wrong, total, comparable = _row_errors(misses, y, weight, i)
         sums[0] += weight[i] * squares
         sums[1] += weight[i] * wrong
         sums[2] += weight[i] * total
         sums[3] += weight[i] * comparable
+
+
+@compiled(inner=True, fastmath=SUMS)
+def _entry(u, g, v):
+    """Return the sum of ``u[k] g[k] v[k]``."""
+    total = 0.0
+    for k in range(len(g)):
+        total += u[k] * g[k] * v[k]
+    return total
+
+
+@compiled(inner=True, fastmath=SUMS)
+def _row_errors(misses, y, weight, i):
+    """Return what the pairs of row i and the rows before it add to ``sums``."""
+    squares = wrong = total = comparable = 0.0
+    for j in range(i):
+        gap = y[j] - y[i]
+        squares += weight[j] * misses[j] * misses[j]
+        total += weight[j]
+        comparable += weight[j] * (gap != 0.0)
+        wrong += weight[j] * ((gap != 0.0) & ((gap - misses[j]) * gap <= 0.0))
+    return squares, wrong, total, comparable
 
 
 def errors_of(differences: Any, y: Any, weight: Any) -> tuple[float, float, float, float, int]:
