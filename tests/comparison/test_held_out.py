@@ -69,8 +69,8 @@ def test_few_lists_are_no_evidence(n_lists):
     ("n_rows", "n_lists"), [(10, 0), (20, 0), (50, 0), (20, 2), (30, 3), (50, 5), (100, 10)]
 )
 def test_models_that_are_alike_are_rarely_told_apart(n_rows, n_lists, monkeypatch):
-    monkeypatch.setattr("rankwise.comparison._held_out._MOST", 200)
-    random, n = np.random.default_rng(0), 300
+    monkeypatch.setattr("rankwise.comparison._held_out._MOST", 100)
+    random, n = np.random.default_rng(0), 200
     qid = np.arange(n_rows) % n_lists if n_lists else None
     rejected = np.zeros(3)
     for _ in range(n):
