@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from rankwise.comparison._held_out import _draw, measure_held_out
 from rankwise.comparison._measures import ACCURACY, PAIRS, RANK_LOSS, Answers
@@ -51,3 +52,34 @@ def test_rows_that_can_not_be_compared_give_no_number():
     (found,) = measure_held_out([PAIRS], np.ones(5), [Answers(np.arange(5.0), None)], None)
     assert np.isnan(found.values[0])
     assert np.isnan(found.intervals[0]).all()
+
+
+@pytest.mark.parametrize("n_lists", [1, 2])
+def test_few_lists_are_no_evidence(n_lists):
+    y = np.tile([1.0, 2.0, 3.0, 4.0], n_lists)
+    good, bad = Answers(y, y), Answers(-y, 5 - y)
+    found = measure_held_out([PAIRS], y, [bad, good], np.repeat(np.arange(n_lists), 4))[0]
+    assert found.difference == 1.0
+    assert found.pvalue == (1.0 if n_lists == 1 else pytest.approx(2 * student.sf(np.sqrt(2), 1)))
+    assert found.interval[0] < 0 or n_lists == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_rows", "n_lists"), [(10, 0), (20, 0), (50, 0), (20, 2), (30, 3), (50, 5), (100, 10)]
+)
+def test_models_that_are_alike_are_rarely_told_apart(n_rows, n_lists, monkeypatch):
+    monkeypatch.setattr("rankwise.comparison._held_out._MOST", 100)
+    random, n = np.random.default_rng(0), 200
+    qid = np.arange(n_rows) % n_lists if n_lists else None
+    rejected = np.zeros(3)
+    for _ in range(n):
+        truth = random.normal(size=n_rows)
+        y = 1.0 + np.searchsorted([-0.7, 0.0, 0.7], truth)
+        answers = []
+        for _ in range(2):
+            scores = truth + random.normal(size=n_rows)
+            answers.append(Answers(scores, 1.0 + np.searchsorted([-0.7, 0.0, 0.7], scores)))
+        found = measure_held_out([RANK_LOSS, ACCURACY, PAIRS], y, answers, qid)
+        rejected += [measure.pvalue < 0.05 for measure in found]
+    assert rejected.max() / n <= 0.07

@@ -1,5 +1,6 @@
 """Reports of comparisons, and the statistics behind them."""
 
+import math
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -9,7 +10,11 @@ import pytest
 from scipy import stats
 
 from rankwise.comparison import compare
-from rankwise.comparison._significance import corrected_interval, corrected_test, holm
+from rankwise.comparison._significance import (
+    adjust_for_best,
+    corrected_interval,
+    corrected_test,
+)
 from rankwise.reports import FORMATS
 
 RNG = np.random.default_rng(1)
@@ -19,24 +24,78 @@ def test_the_corrected_test_is_its_formula():
     values = RNG.normal(0.1, 1, 10)
     share = 0.25
     t = values.mean() / np.sqrt((1 / 10 + share) * values.var(ddof=1))
-    assert corrected_test(values, share) == pytest.approx(2 * stats.t.sf(abs(t), 9))
+    assert corrected_test(values, share) == pytest.approx(2 * stats.t.sf(abs(t), 4))
     assert corrected_test(values, 0.0) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
     mean, half = corrected_interval(values, 0.0)
     low, high = stats.ttest_1samp(values, 0).confidence_interval()
     assert (mean - half, mean + half) == pytest.approx((low, high))
     assert corrected_test(np.zeros(5), share) == 1.0
-    assert corrected_test(np.ones(5), share) == 0.0
+    alike = 2 * stats.t.sf(1 / np.sqrt(1 / 5 + share), 4)
+    assert corrected_test(np.ones(5), share) == pytest.approx(alike)
+    assert corrected_test(np.full(5, 0.1) + 1e-17, share) == pytest.approx(alike)
     assert corrected_test(np.ones(1), share) == 1.0
     assert corrected_interval(np.ones(1), share) == (1.0, np.inf)
 
 
-def test_holm_is_its_definition():
-    pvalues = RNG.uniform(0, 0.3, 7)
+def test_the_best_is_one_of_all_pairs():
+    pvalues = RNG.uniform(0, 0.1, 7)
     order = np.argsort(pvalues)
-    wanted = np.empty(7)
+    expected = np.empty(7)
     for place, i in enumerate(order):
-        wanted[i] = min(1.0, max((7 - j) * pvalues[order[j]] for j in range(place + 1)))
-    np.testing.assert_allclose(holm(pvalues), wanted)
+        steps = [math.comb(8 - j, 2) * pvalues[order[j]] for j in range(place + 1)]
+        expected[i] = min(1.0, max(steps))
+    np.testing.assert_allclose(adjust_for_best(pvalues), expected)
+    assert adjust_for_best(np.array([0.03])) == 0.03
+    assert adjust_for_best(np.array([])).size == 0
+
+
+def cross_validate(random, n_rows, folds, n_methods, measure):
+    """Return a measure of least squares on one column each, of shape (n_folds, n_methods).
+
+    The columns are alike, so that all methods have the same expected measure.
+    """
+    n_folds, n_repeats = folds
+    X = random.normal(size=(n_rows, n_methods))
+    y = X.sum(axis=1) + np.sqrt(n_methods) * random.normal(size=n_rows)
+    grades = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y).astype(float)
+    values = []
+    for _ in range(n_repeats):
+        fold = random.permutation(np.arange(n_rows) % n_folds)
+        for test in (fold == k for k in range(n_folds)):
+            centre, mean = X[~test].mean(axis=0), grades[~test].mean()
+            inner = (X[~test] - centre).T @ (grades[~test] - mean)
+            slope = inner / ((X[~test] - centre) ** 2).sum(axis=0)
+            predicted, truth = mean + (X[test] - centre) * slope, grades[test]
+            ranks = np.clip(np.rint(predicted), 0, 3)
+            if measure == "MAE":
+                values.append(-np.abs(ranks - truth[:, None]).mean(axis=0))
+            elif measure == "accuracy":
+                values.append((ranks == truth[:, None]).mean(axis=0))
+            else:
+                ahead = predicted[:, None] - predicted[None]
+                comparable = (truth[:, None] > truth[None])[..., None]
+                right = ((ahead > 0) + 0.5 * (ahead == 0)) * comparable
+                values.append(right.sum(axis=(0, 1)) / max(comparable.sum(), 1))
+    return np.array(values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folds", [(2, 1), (3, 1), (5, 1), (5, 3), (5, 10)], ids=str)
+@pytest.mark.parametrize("n_rows", [20, 50, 100])
+@pytest.mark.parametrize("measure", ["MAE", "accuracy", "pairs"])
+def test_methods_that_are_alike_are_rarely_told_apart(folds, n_rows, measure):
+    random, n = np.random.default_rng(0), 800 if folds[1] == 1 else 300
+    for n_methods in (2, 6):
+        rejected = 0
+        for _ in range(n):
+            values = cross_validate(random, n_rows, folds, n_methods, measure)
+            values = values[:, np.argsort(-values.mean(axis=0), kind="stable")]
+            apart = values[:, :1] - values[:, 1:]
+            raw = [corrected_test(column, 1 / (folds[0] - 1)) for column in apart.T]
+            rejected += adjust_for_best(np.array(raw)).min() < 0.05
+            # a method and its copy
+            assert corrected_test(apart[:, 0] - apart[:, 0], 1 / (folds[0] - 1)) == 1.0
+        assert rejected / n <= 0.07, n_methods
 
 
 class Page(HTMLParser):

@@ -27,7 +27,12 @@ from rankwise.comparison._methods import (
 from rankwise.comparison._prefer import preferred
 from rankwise.comparison._problem import Problem, make_folds, make_problem
 from rankwise.comparison._recognise import Task, recognise
-from rankwise.comparison._significance import SURE, corrected_interval, corrected_test, holm
+from rankwise.comparison._significance import (
+    SURE,
+    adjust_for_best,
+    corrected_interval,
+    corrected_test,
+)
 from rankwise.comparison._trials import Trials, choose, fit, run
 from rankwise.distributed._jobs import on_cluster
 from rankwise.engine.arguments import check_whole
@@ -407,7 +412,7 @@ def rank_rows(
     }
     done.sort(key=lambda name: -signed[name].mean())
     raw = [corrected_test(signed[done[0]] - signed[name], share) for name in done[1:]]
-    pvalues = [np.nan, *holm(np.array(raw))]
+    pvalues = [np.nan, *adjust_for_best(np.array(raw))]
     rows = []
     for name, pvalue in zip(done, pvalues, strict=False):
         tried = trials[name]

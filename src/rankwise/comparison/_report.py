@@ -29,7 +29,7 @@ _INTERVALS = (
     "An interval of the table covers the mean of a method that learns from as many rows as in a "
     "split, if more rows come from where these came from; in 95 of 100 such studies it holds the "
     "true mean. Splits share rows, so the spread is corrected for that (Nadeau and Bengio), and "
-    "the tests against the best for their number (Holm)."
+    "the tests against the best for the number of pairs of methods (Holm's steps)."
 )
 
 

@@ -97,7 +97,7 @@ def precision_at_top_interval(
     >>> from rankwise.metrics import precision_at_top_interval
     >>> low, high = precision_at_top_interval([0] * 80 + [1] * 20, range(100), tau=0.1)
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.72 to 1.00
+    0.67 to 1.00
     """
     check_level(level)
     lists, share = _lists(y_true, y_score, qid), _check_share(tau, "tau")
@@ -264,7 +264,7 @@ def partial_auc_interval(
     >>> from rankwise.metrics import partial_auc_interval
     >>> low, high = partial_auc_interval([0] * 20 + [1] * 20, range(40), max_fpr=0.5)
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.72 to 1.00
+    0.67 to 1.00
     """
     check_level(level)
     lists, share = _lists(y_true, y_score, qid), _check_share(max_fpr, "max_fpr")

@@ -239,10 +239,8 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         codes, n_queries = encode_queries(qid, len(weight))
         n_rows, kept = len(weight), np.flatnonzero(weight)
         if len(kept) < n_rows:
-            rows, y, qid, sample_weight = (
-                None if values is None else safe_indexing(values, kept)
-                for values in (rows, y, qid, sample_weight)
-            )
+            rows, y, sample_weight = (safe_indexing(v, kept) for v in (rows, y, sample_weight))
+            qid = None if qid is None else safe_indexing(qid, kept)
             codes, n_queries = encode_queries(codes[kept], len(kept))
         classes, ranks = self._check_labels(y, find=True)
         weight = weight[kept]
