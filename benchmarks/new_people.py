@@ -22,7 +22,7 @@ from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import RatingTable, TasteRanker
 
 Array = NDArray[Any]
-GIVEN = (0, 3, 5, 10, 20, 50)
+GIVEN = (0, 1, 3, 5, 10, 20, 50)
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 FILES = {"ml-1m": "ratings.dat", "ml-100k": "u.data", "jester": "jester-data-1.zip"}
 QUESTIONS = (0, 2, 4, 6, 8, 10)

@@ -8,7 +8,14 @@ from scipy import sparse
 
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.taste import DenseKernel, FactorKernel
-from rankwise.engine.solvers.taste_parts import Ratings, find_levels, find_parts, multiply_items
+from rankwise.engine.solvers.taste_fit import find_spread
+from rankwise.engine.solvers.taste_parts import (
+    Ratings,
+    few_ratings,
+    find_levels,
+    find_parts,
+    multiply_items,
+)
 from rankwise.engine.solvers.taste_rounds import (
     Group,
     HeldOut,
@@ -98,21 +105,51 @@ def test_held_out_ratings_are_predicted_without_their_person(n_rounds):
     noises, priors = np.array([9.0, noise]), np.array([1.0, prior])
     with Pool(2) as pool:
         found = predict_held(stage, parts, group, held, noises, priors, pool)
-    errors, variances = [], []
+    errors, variances, hidden, before = [], [], [], []
     for u in range(len(Y)):
         o, t, e = rated_things(literal, Y[u], literal.x[u])
         own = (0.3 if n_rounds else 1.0) ** 0.5 * np.array([literal.A[u], literal.B[u]])
         K = literal.K - own.T @ own
         inverse = np.linalg.inv(K[np.ix_(o, o)] + noise * np.eye(len(o)))
         level = e @ inverse @ t / (e @ inverse @ e)
-        shown = level * e.sum() / (e.sum() + noise * prior)
+        shown = e.sum() / (e.sum() + noise * prior)
+        at = np.flatnonzero(e == 0)
+        of_places = np.linalg.inv(K[np.ix_(o[at], o[at])] + noise * np.eye(len(at)))
         for i, y in zip(items[u], held.y[len(errors) :], strict=False):
             k = K[o, i]
-            errors.append(y - literal.means[i] - shown - k @ inverse @ (t - level * e))
-            free = (1 - e @ inverse @ k) ** 2 / (e @ inverse @ e + prior)
-            variances.append(K[i, i] - k @ inverse @ k + free + noise)
-    np.testing.assert_allclose(found[0][1], errors, atol=1e-8)
-    np.testing.assert_allclose(found[1][1], variances, atol=1e-8)
+            errors.append(y - literal.means[i] - shown * level - k @ inverse @ (t - level * e))
+            of_level = (shown - e @ inverse @ k) ** 2 / (e @ inverse @ e)
+            variances.append(K[i, i] - k @ inverse @ k + of_level + noise)
+            hidden.append((1 - shown) ** 2)
+            before.append(K[i, i] - k[at] @ of_places @ k[at] + noise)
+    for part, expected in zip(found, (errors, variances, hidden, before), strict=True):
+        np.testing.assert_allclose(part[1], expected, atol=1e-8)
+
+
+def test_few_ratings_are_those_of_a_person_who_gave_no_more():
+    parts, _, _ = run_rounds(draw_table(25, 15), 3, 1.0, 0)
+    people = np.flatnonzero(parts.ratings.sizes >= 4)
+    few = few_ratings(parts, people, 4)
+    matrix = parts.ratings.with_values(parts.ratings.values).toarray()
+    for k, u in enumerate(people):
+        at = slice(few.ratings.indptr[k], few.ratings.indptr[k + 1])
+        items = few.ratings.indices[at]
+        assert len(np.unique(items)) == 4
+        assert (np.diff(items) > 0).all()
+        np.testing.assert_array_equal(few.ratings.values[at], matrix[u, items])
+        np.testing.assert_allclose(few.x[k], parts.places[items].sum(axis=0) / 2)
+
+
+def test_spread_and_variance_of_levels_are_found():
+    """Both kinds of squared errors are on average as stated."""
+    g = np.random.default_rng(0)
+    variances, before = g.uniform(1, 2, 5_000), g.uniform(3, 4, 5_000)
+    hidden = g.choice([0.0, 0.1, 0.4], 5_000)
+    squares = 0.7 * (variances + 2.5 * hidden)
+    at_first = 0.7 * (before + 2.5)
+    found = find_spread(squares, at_first, variances, hidden, before, 1.0)
+    np.testing.assert_allclose(found, (0.7, 2.5), rtol=1e-6)
+    assert find_spread(0 * squares, at_first, variances, hidden, before, 1.0) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])

@@ -1,5 +1,7 @@
 """Pairs from clicks, against the rules written as loops over all pairs of rows."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,7 +141,7 @@ def test_a_log_without_a_pair():
         ({"rule": "last-click", "time": [1, 2]}, r"time has the shape \(2,\) for 4 rows"),
         (
             {"rule": "last-click", "time": [0, np.inf, 0, 0]},
-            "time is not finite in row 1, which was clicked",
+            r"time holds inf \(row 1\): drop the row",
         ),
     ],
 )
@@ -154,3 +156,26 @@ def test_what_is_passed_in_is_not_written_to():
     position.flags.writeable = clicked.flags.writeable = False
     pairs, _ = pairs_from_clicks(position, clicked)
     assert pairs.tolist() == [[1, 0], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        np.array(
+            ["NaT", "2020-01-01T00:00:00.000000002", "2020-01-01T00:00:00.000000001"], "M8[ns]"
+        ),
+        [None, datetime(2020, 1, 1, microsecond=2), datetime(2020, 1, 1, microsecond=1)],
+        [0, 2**53 + 1, 2**53],
+        np.array([None, 2**53 + 1, 2**53], object),
+    ],
+    ids=["nanoseconds", "datetimes", "integers", "objects"],
+)
+def test_times_are_compared_exactly(time):
+    pairs, _ = pairs_from_clicks([1, 2, 3], [0, 1, 1], rule="last-click", time=time)
+    assert pairs.tolist() == [[0, 1]]
+
+
+def test_a_missing_time_of_a_click_is_named():
+    time = np.array(["2020-01-01", "NaT"], "M8[D]")
+    with pytest.raises(ValueError, match="time is missing in row 1: drop the row"):
+        pairs_from_clicks([1, 2], [0, 1], rule="last-click", time=time)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.recommend import RatingTable
+from rankwise.recommend._merge import add_ratings
 
 USERS = ["ann", "ann", "bob", "bob", "bob", "cid"]
 ITEMS = ["tea", "milk", "tea", "rum", "milk", "rum"]
@@ -144,9 +145,47 @@ def test_an_ordered_categorical_means_its_order():
         [1577836800, 86400.0],
     ],
 )
-def test_dates_are_seconds(times):
+def test_dates_and_numbers_are_times(times):
     table = RatingTable.from_arrays([1, 2], [1, 1], times=times)
-    assert table.times.tolist() == [datetime(2020, 1, 1, tzinfo=UTC).timestamp(), 86400]
+    expected = [datetime(2020, 1, 1, tzinfo=UTC).timestamp(), 86400]
+    assert table.times.astype("M8[s]").astype(float).tolist() == expected
+
+
+CLOSE = {
+    "nanoseconds": np.array([1_577_836_800_000_000_002, 1_577_836_800_000_000_001], "M8[ns]"),
+    "pandas": pd.to_datetime([1_577_836_800_000_000_002, 1_577_836_800_000_000_001]),
+    "with a zone": pd.to_datetime(
+        [1_577_836_800_000_000_002, 1_577_836_800_000_000_001], utc=True
+    ).tz_convert("Asia/Tokyo"),
+    "objects": [pd.Timestamp(1_577_836_800_000_000_002), pd.Timestamp(1_577_836_800_000_000_001)],
+    "integers": [2**53 + 1, 2**53],
+    "unsigned": np.array([2**63 + 1, 2**63], np.uint64),
+    "integer objects": np.array([2**53 + 1, 2**53], object),
+    "microseconds": [datetime(9000, 1, 1, 0, 0, 0, 2), datetime(9000, 1, 1, 0, 0, 0, 1)],
+}
+
+
+@pytest.mark.parametrize("times", CLOSE.values(), ids=CLOSE)
+def test_the_last_of_times_that_are_close(times):
+    given = [1, 1], [9, 9], [5, 2]
+    for order in (slice(None), slice(None, None, -1)):
+        users, items, ratings = (column[order] for column in given)
+        table = RatingTable.from_arrays(
+            users, items, ratings, times=times[order], duplicates="last"
+        )
+        assert table.matrix.data.tolist() == [5]
+    later, earlier = (
+        RatingTable.from_arrays([1], [9], given[2][k : k + 1], times=times[k : k + 1], scale=(1, 5))
+        for k in range(2)
+    )
+    for one, two in ((later, earlier), (earlier, later)):
+        assert add_ratings(one, two)[0].matrix.data.tolist() == [5]
+
+
+def test_dates_beside_numbers_are_seconds():
+    numbers = RatingTable.from_arrays([1], [9], [5], times=[86_401], scale=(1, 5))
+    dates = RatingTable.from_arrays([1], [9], [2], times=[datetime(1970, 1, 2)])
+    assert add_ratings(numbers, dates)[0].matrix.data.tolist() == [5]
 
 
 def test_duplicates():

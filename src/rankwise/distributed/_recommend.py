@@ -34,6 +34,7 @@ from rankwise.engine.solvers.taste_rounds import (
     Stage,
     score_all,
     weigh_scores,
+    weigh_squares,
 )
 from rankwise.recommend import RatingTable, TasteModel
 
@@ -214,7 +215,7 @@ class People:
         self.sent += len(squares) * C.nbytes
         self.back += len(squares) * C.nbytes
         found, total = self._sum(squares)
-        second = float(counts.sum() / total) if total > 0 else 0.0
+        second = weigh_squares(total, counts, noise)
         found *= second
         found += FIRST * C
         rows = np.full(parts.ratings.n_users, -1)

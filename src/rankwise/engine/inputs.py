@@ -4,7 +4,8 @@ The one place for these, for estimators, metrics and validation alike. Nothing h
 it was given.
 """
 
-from numbers import Real
+from datetime import date, datetime
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,60 @@ def check_weights(values: Any, name: str, n: int, unit: str = "row") -> NDArray[
     if not weight.any():
         raise ValueError(f"{name} is zero for every {unit}: give at least one a positive weight")
     return weight
+
+
+def as_times(times: Any, name: str, rows: Any = None) -> NDArray[Any]:
+    """Return times that compare exactly: integers, floats or NumPy's dates.
+
+    Integers and dates keep their resolution; as floats, those of the same microsecond or past 2^53
+    would be equal. Dates with a zone are in UTC.
+
+    Parameters
+    ----------
+    times : array-like of shape (n,)
+    name : str
+        The argument's name, for the message.
+    rows : array-like of shape (n,), default=None
+        What the message calls the rows; by default 0 to n - 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not 1-D, or something is neither a finite number nor a date. The message names the
+        first.
+    """
+    refuse_masked(times, name)
+    values = as_array(times, name)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, one a row, but its shape is {values.shape}")
+    rows = range(len(values)) if rows is None else rows
+    if any_missing(values):
+        at = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
+        raise ValueError(f"{name} is missing in row {rows[at]}: drop the row, or leave {name} out")
+    if values.dtype.kind == "O" and len(values):
+        listed = values.tolist()
+        if all(isinstance(value, date | np.datetime64) for value in listed):
+            values = np.array([_in_utc(value) for value in listed])
+        elif all(isinstance(value, Integral) for value in listed):
+            values = as_array(listed, name)
+    if values.dtype.kind in "iuM":
+        return values
+    try:
+        numbers = as_floats(values, name)
+    except ValueError as error:
+        raise ValueError(f"{error}; give numbers or dates, such as datetime or M8[ns]") from error
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise ValueError(f"{name} holds {numbers[bad[0]]} (row {rows[bad[0]]}): drop the row")
+    return numbers
+
+
+def _in_utc(value: Any) -> np.datetime64:
+    """Return a date without a zone, in its own resolution."""
+    if isinstance(value, datetime) and (offset := value.utcoffset()) is not None:
+        value = value.replace(tzinfo=None) - offset
+    # pandas has nanoseconds, which the conversion of a datetime leaves out
+    return value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)
 
 
 def rows_of(X: Any, name: str = "X") -> Any:

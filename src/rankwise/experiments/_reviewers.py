@@ -194,7 +194,7 @@ def _taste(table: RatingTable, without: Places) -> _Everyone:
     model.fit(table._entries(~np.isin(row, without)))
     taste: Any = model.taste_
     factors = taste.kernel.factors[: table.n_items]
-    return _Everyone(model, np.column_stack([taste.means, factors]))
+    return _Everyone(model, np.column_stack([taste.to_ratings(taste.means), factors]))
 
 
 def _gaussian(

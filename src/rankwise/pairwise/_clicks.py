@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise.engine.arguments import as_array, check_word
-from rankwise.engine.inputs import as_floats, check_floats, refuse_masked
+from rankwise.engine.inputs import as_floats, as_times, check_floats, refuse_masked
 from rankwise.engine.queries import encode_queries
 
 Indices = NDArray[np.int64]
@@ -54,8 +54,8 @@ def pairs_from_clicks(
     rule : {"skip-above", "last-click", "skip-next", "skip-previous"}, default="skip-above"
         Which preferences a click tells.
     time : array-like of shape (n_samples,), default=None
-        For "last-click", when each row was clicked; those of other rows are not read. None: the
-        last click is the one that stands lowest.
+        For "last-click", when each row was clicked, numbers or dates, which are compared exactly;
+        those of other rows are not read. None: the last click is the one that stands lowest.
     pair_weight : {"uniform", "query"}, default="uniform"
         Whether each pair weighs 1, or the pairs of each page weigh 1 together.
 
@@ -146,15 +146,14 @@ def _beside(page: Indices, hit: NDArray[np.bool_], step: int) -> Indices:
 def _last_clicks(better: Indices, page: Indices, order: Indices, time: Any) -> Indices:
     """Return the last of the clicked rows of each page."""
     if time is not None:
-        when = as_floats(time, "time")
+        refuse_masked(time, "time")
+        when = as_array(time, "time")
         if when.shape != order.shape:
             raise ValueError(
                 f"time has the shape {when.shape} for {len(order)} rows: give one a row"
             )
-        when = when[order[better]]
-        if not np.isfinite(when).all():
-            row = order[better][~np.isfinite(when)].min()
-            raise ValueError(f"time is not finite in row {row}, which was clicked: correct it")
+        rows = order[better]
+        when = as_times(when[rows], "time", rows)
         better = better[np.lexsort((when, page[better]))]
     if not len(better):
         return better

@@ -17,7 +17,7 @@ and raises a ValueError if they do not belong together. It has to look at whatev
 would take on trust.
 """
 
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from inspect import getattr_static, isclass
 from typing import Any
@@ -134,16 +134,18 @@ def savable_steps() -> list[str]:
 def check_attributes(cls: type, names: set[str]) -> None:
     """Refuse names that an instance of a class can't have as attributes.
 
-    Those of a NamedTuple or dataclass are its fields. No attribute may hide one of the class, such
-    as a method.
+    Those of a NamedTuple or dataclass are its fields; a field of a dataclass that has a default may
+    be absent, since files of older versions don't have it. No attribute may hide one of the class,
+    such as a method.
     """
     wanted: set[str] | None = None
     if is_dataclass(cls):
         wanted = {field.name for field in fields(cls)}
+        needed = {field.name for field in fields(cls) if field.default is MISSING}
     elif issubclass(cls, tuple):
-        wanted = set(cls._fields)  # type: ignore[attr-defined]
+        wanted = needed = set(cls._fields)  # type: ignore[attr-defined]
     if wanted is not None:
-        if names != wanted:
+        if not needed <= names <= wanted:
             raise ValueError(f"a {cls.__name__} has {sorted(wanted)}, not {sorted(names)[:20]}")
         return
     for name in sorted(names):

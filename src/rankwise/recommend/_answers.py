@@ -143,7 +143,7 @@ def explanation(fold: Fold, place: int, ids: NDArray[Any]) -> Explanation:
     said, taste = fold.evidence, fold.taste
     n, p = len(said.items), len(said.pairs)
     weights = fold.weights(np.array([place]))[0]
-    effects = weights * fold.target
+    effects = taste.unit * weights * fold.target
     columns = ids[said.items], said.ratings, weights[:n], effects[:n]
     reasons = [Reason(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
     pairs = [
@@ -152,8 +152,8 @@ def explanation(fold: Fold, place: int, ids: NDArray[Any]) -> Explanation:
     ]
     return Explanation(
         item=ids[place : place + 1].tolist()[0],
-        score=float(taste.means[place] + effects.sum()),
-        mean=float(taste.means[place]),
+        score=float(taste.to_ratings(taste.means[place]) + effects.sum()),
+        mean=float(taste.to_ratings(taste.means[place])),
         ratings=tuple(sorted(reasons, key=lambda reason: -abs(reason.effect))),
         preferences=tuple(sorted(pairs, key=lambda pair: -abs(pair[2]))),
         place=float(effects[n + p :].sum()),

@@ -1,6 +1,5 @@
 """From columns of ids, ratings and times to a CSR matrix of people by items."""
 
-from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -8,16 +7,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.datasets._files import need
-from rankwise.engine.arguments import as_array, is_finite_number, shortened
-from rankwise.engine.inputs import as_floats, ratings_of, refuse_masked
-from rankwise.engine.labels import any_missing
+from rankwise.engine.arguments import is_finite_number, shortened
+from rankwise.engine.inputs import as_floats, ratings_of
 from rankwise.engine.loops.keys import counting_sort
 from rankwise.recommend._ids import Ids, Places
 
 Vector = NDArray[np.float64]
 
 # Squares of ratings of this size, and sums of them, still fit a float.
-_LARGEST = 1e100
+_LARGEST = 1e151
 
 
 def columns_of(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +51,8 @@ def as_ratings(ratings: Any, nan: str) -> Vector:
     large = np.flatnonzero(np.abs(values) > _LARGEST)
     if len(large):
         raise ValueError(
-            f"ratings holds {values[large[0]]:g} (row {large[0]}), which is no rating: correct it, "
-            "or drop the row"
+            f"ratings holds {values[large[0]]:g} (row {large[0]}), which is too large: at most "
+            f"{_LARGEST:g}; correct it, drop the row, or divide all ratings by one number"
         )
     missing = np.flatnonzero(np.isnan(values))
     if len(missing) and nan == "refuse":
@@ -63,34 +61,6 @@ def as_ratings(ratings: Any, nan: str) -> Vector:
             'nan="drop"'
         )
     return values
-
-
-def as_times(times: Any) -> Vector:
-    """Return times as finite numbers; dates become seconds since 1970, in UTC without a zone."""
-    refuse_masked(times, "times")
-    values = as_array(times, "times")
-    if values.ndim != 1:
-        raise ValueError(f"times must be 1-D, one a row, but its shape is {values.shape}")
-    if any_missing(values):
-        row = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
-        raise ValueError(f"times is missing in row {row}: drop the row, or leave times out")
-    if values.dtype.kind == "O" and all(isinstance(value, date) for value in values):
-        values = np.array([_in_utc(value) for value in values], dtype="M8[us]")
-    if values.dtype.kind == "M":
-        return values.astype("M8[us]").astype(np.int64) / 1e6
-    numbers = as_floats(values, "times")
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad):
-        raise ValueError(f"times holds {numbers[bad[0]]} (row {bad[0]}): drop the row")
-    return numbers
-
-
-def _in_utc(value: date) -> date:
-    """Return a date without a zone."""
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        offset = value.utcoffset()
-        return value.replace(tzinfo=None) - offset if offset is not None else value
-    return value
 
 
 def check_scale(scale: Any) -> tuple[float, float] | None:
@@ -121,10 +91,10 @@ def build_matrix(
     rows: Places,
     columns: Places,
     ratings: Vector,
-    times: Vector | None,
+    times: NDArray[Any] | None,
     ids: tuple[Ids, Ids],
     duplicates: str,
-) -> tuple[sparse.csr_array, Vector | None]:
+) -> tuple[sparse.csr_array, NDArray[Any] | None]:
     """Return the ratings as CSR, and the times of its entries.
 
     Two counting sorts, none if the entries come sorted by person and item: O(n).

@@ -10,6 +10,16 @@ from rankwise.recommend._ids import Ids
 from rankwise.recommend._table import RatingTable
 
 
+def _joined(times: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return the times of two tables, dates beside numbers as seconds since 1970."""
+    if (times.dtype.kind == "M") != (more.dtype.kind == "M"):
+        times, more = (
+            part.astype("M8[us]").astype(np.int64) / 1e6 if part.dtype.kind == "M" else part
+            for part in (times, more)
+        )
+    return np.concatenate([times, more])
+
+
 def add_ratings(table: RatingTable, more: RatingTable) -> tuple[RatingTable, NDArray[np.int64]]:
     """Return a table with more ratings of its items, and where its people are in that.
 
@@ -35,7 +45,7 @@ def add_ratings(table: RatingTable, more: RatingTable) -> tuple[RatingTable, NDA
     values = np.concatenate([table.matrix.data, more.matrix.data])
     times = None
     if table.times is not None and more.times is not None:
-        times = np.concatenate([table.times, more.times])
+        times = _joined(table.times, more.times)
     matrix, times = build_matrix(rows, columns, values, times, (ids, table._item_ids), "last")
     parts: dict[str, Any] = {"has_ratings": table.has_ratings, "scale": table.scale}
     return RatingTable._of(matrix, ids, table._item_ids, times=times, **parts), before

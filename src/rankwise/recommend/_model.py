@@ -27,6 +27,7 @@ from rankwise.recommend._catalogue import Catalogue
 from rankwise.recommend._inputs import check_table, standardise
 from rankwise.recommend._merge import add_ratings
 from rankwise.recommend._person import TasteRanker, person_of
+from rankwise.recommend._summary import standardised
 from rankwise.recommend._table import RatingTable
 
 Vector = NDArray[np.float64]
@@ -83,7 +84,8 @@ class TasteModel(BaseEstimator):
         Number of factors of an approximate kernel for tables with many items. None: the exact
         kernel if ``max_memory`` allows, else 100 factors.
     noise : float, default=None
-        The penalty lambda. None: 0.5, 1, 2, 4 or 8, by ratings that are held out.
+        The penalty lambda, from 1e-6 to 1e6. None: 0.5, 1, 2, 4 or 8, by ratings that are held
+        out.
     choice : bool, default=False
         Whether ``fit`` also learns what people take next, for ``ranking(by="choice")``. If not, it
         is learned when a live person first asks. From a table without ratings it is all that is
@@ -146,7 +148,7 @@ class TasteModel(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "rank": [Interval(Integral, 1, 10**5, closed="both"), None],
-        "noise": [Interval(Real, 0, 1e300, closed="right"), None],
+        "noise": [Interval(Real, 1e-6, 1e6, closed="both"), None],
         "choice": ["boolean"],
         "max_memory": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": JOBS_CONSTRAINTS,
@@ -201,7 +203,8 @@ class TasteModel(BaseEstimator):
         noise = None if self.noise is None else float(self.noise)
         form, rank = "choice", 0
         if table.has_ratings:
-            ratings = Ratings.of(table.matrix)
+            standard, center, unit = standardised(table.matrix.data)
+            ratings = Ratings.of(table.matrix)._replace(values=standard)
             form, rank, head = self._choose_form(table)
             with Pool(self.n_jobs) as pool:
                 if form == "exact":
@@ -220,7 +223,8 @@ class TasteModel(BaseEstimator):
                         say=say,
                         work=work,
                     )
-            taste = replace(taste, low=table.scale[0], high=table.scale[1])
+            low, high = table.scale
+            taste = replace(taste, low=low, high=high, center=center, unit=unit)
         choice = None
         if self.choice or taste is None:
             say("what people take")
@@ -248,13 +252,13 @@ class TasteModel(BaseEstimator):
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        self._need_ratings("predict")
+        taste = self._need_ratings("predict")
         rows, columns = self.table_.user_index(users), self.table_.item_index(items)
         if len(rows) != len(columns):
             raise ValueError(
                 f"users has {len(rows)} entries and items {len(columns)}: give one of each a score"
             )
-        return self._scores(rows, columns)
+        return taste.to_ratings(self._scores(rows, columns))
 
     def score(self, table: RatingTable) -> float:
         """Return the share of the pairs of one person's ratings that are put in the right order.
@@ -287,7 +291,7 @@ class TasteModel(BaseEstimator):
         0.0
         """
         check_is_fitted(self)
-        self._need_ratings("evaluate")
+        taste = self._need_ratings("evaluate")
         check_table(table)
         if not table.has_ratings:
             raise ValueError("table has no ratings to compare predictions with: who took what only")
@@ -304,10 +308,11 @@ class TasteModel(BaseEstimator):
             column[used] = self.table_.item_index(table.items[used])
             users, items = place[rows], column[matrix.indices]
         scores = self._scores(users, items)
-        errors = np.clip(scores, *self.table_.scale) - matrix.data
+        scale = taste.to_standard(np.array(self.table_.scale))
+        errors = np.clip(scores, *scale) - taste.to_standard(matrix.data)
         return TasteErrors(
-            float(np.sqrt(np.mean(errors * errors))),
-            float(np.mean(np.abs(errors))),
+            float(taste.unit * np.sqrt(np.mean(errors * errors))),
+            float(taste.unit * np.mean(np.abs(errors))),
             float(pairwise_misranking_loss(matrix.data, scores, qid=rows, ties="half")),
             len(errors),
         )
@@ -371,7 +376,7 @@ class TasteModel(BaseEstimator):
         return self.own_.without(self.taste_, row)
 
     def _scores(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Vector:
-        """Return the score of each pair of a person and an item, by their places in the table."""
+        """Return the score of each pair of places in the table, in standard units."""
         matrix, scores = self.table_.matrix, np.empty(len(rows))
         order = np.argsort(rows, kind="stable")
         people, first = np.unique(rows[order], return_index=True)
@@ -388,7 +393,7 @@ class TasteModel(BaseEstimator):
                     taste = taste.only(items)
                     rated, asked = (np.searchsorted(items, index) for index in (rated, asked))
                 fold = fold_in(taste, Evidence.of(rated, matrix.data[own]))
-                scores[wanted] = fold.scores(asked)
+                scores[wanted] = fold.standard_scores(asked)
 
         with threadpool_limits(1, "blas"), Pool(self.n_jobs) as pool:
             pool.run(predict, -(-len(people) // _PEOPLE), work=1e6 * len(people))
@@ -422,12 +427,14 @@ class TasteModel(BaseEstimator):
         if any(len(part) != size for part, size in sizes):
             raise ValueError("the parts of a TasteModel are of tables of different sizes")
 
-    def _need_ratings(self, method: str) -> None:
-        if self.taste_ is None:
+    def _need_ratings(self, method: str) -> Taste:
+        taste: Taste | None = self.taste_
+        if taste is None:
             raise ValueError(
                 f"{method} needs ratings, and the table of this model has none: who took what "
                 'only. person(...).ranking(by="choice") ranks what a person may take next'
             )
+        return taste
 
     def _say(self) -> Say:
         """Return what is called with a sentence whenever a step of ``fit`` begins."""

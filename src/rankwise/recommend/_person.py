@@ -249,25 +249,25 @@ class TasteRanker:
         )
         said, ids, deviations = self._said, self._catalogue.ids.values, None
         if by == "choice":
-            scores = self._choice_scores(said)
+            scores = standard = self._choice_scores(said)
         elif self._personal is not None:
-            scores = self._personal.scores(said.items, said.ratings)
+            scores = standard = self._personal.scores(said.items, said.ratings)
         else:
             taste = self._need_taste("ranking(by='rating')")
-            scores = fold_in(taste, said).scores()
+            standard = fold_in(taste, said).standard_scores()
 
             # Solved again when asked for: what a solution holds is too much to keep.
             def deviations() -> Vector:
                 return fold_in(taste, said).deviations(order)
 
-        keys = scores.copy() if flip else -scores
+            scores = taste.to_ratings(standard)
+        keys = standard.copy() if flip else -standard
         if not rated:
             keys[said.items] = np.inf  # behind all others, and cut off
         ranked = len(keys) - (0 if rated else len(said.items))
         order = smallest(keys, ranked if most is None else min(ranked, most + gap))
         if gap and len(order):
-            shown = scores[order] if not flip else -scores[order]
-            order = order[: cut_at_gap(shown, max_keep=most)]
+            order = order[: cut_at_gap(-keys[order], max_keep=most)]
         positions = np.zeros(len(scores), np.int64)
         positions[order] = np.arange(1, len(order) + 1)
         return TasteRanking(ids[order], positions, scores=scores[order], deviations=deviations)
@@ -364,10 +364,12 @@ class TasteRanker:
         if catalogue.choice is None:
             raise ValueError("by='choice' needs a model that was fitted with choice=True")
         scores = catalogue.choice.scores(said.items)
-        if catalogue.taste is None:
+        taste = catalogue.taste
+        if taste is None:
             return scores
-        rating = np.clip(fold_in(catalogue.taste, said).scores(), *catalogue.scale)
-        return weigh_by_rating(scores, rating / (catalogue.sd or 1.0))
+        scale = taste.to_standard(np.array(catalogue.scale))
+        rating = np.clip(fold_in(taste, said).standard_scores(), *scale)
+        return weigh_by_rating(scores, rating * (taste.unit / (catalogue.sd or 1.0)))
 
 
 def person_of(

@@ -111,8 +111,13 @@ def middle(scale: tuple[float, float]) -> float:
 def row_means(matrix: sparse.csr_array, empty: float) -> Vector:
     """Return the mean of each row's entries, ``empty`` for a row without any."""
     n = np.diff(matrix.indptr)
-    sums = np.bincount(_rows(matrix), weights=matrix.data, minlength=len(n))
-    return np.where(n > 0, sums / np.maximum(n, 1), empty)
+    if not len(matrix.data):
+        return np.full(len(n), empty)
+    # from the first entry of each row, so that a large offset costs no digits
+    first = matrix.data[np.minimum(matrix.indptr[:-1], len(matrix.data) - 1)]
+    rows = _rows(matrix)
+    sums = np.bincount(rows, weights=matrix.data - first[rows], minlength=len(n))
+    return np.where(n > 0, first + sums / np.maximum(n, 1), empty)
 
 
 def row_medians(matrix: sparse.csr_array, empty: float) -> Vector:

@@ -10,11 +10,9 @@ from sklearn.utils import check_random_state
 
 from rankwise.engine.arguments import check_whole, check_word, is_finite_number, shortened
 
-Vector = NDArray[np.float64]
-
 
 def tested_entries(
-    matrix: sparse.csr_array, times: Vector | None, test_size: Any, by: Any, random_state: Any
+    matrix: sparse.csr_array, times: NDArray[Any] | None, test_size: Any, by: Any, random_state: Any
 ) -> NDArray[np.bool_]:
     """Return which entries of a matrix are tested on, as `RatingTable.split` says."""
     check_word(by, "by", ("rating", "user", "time"))
@@ -27,7 +25,7 @@ def tested_entries(
             raise ValueError("by='time' needs times: make the table with a column of times")
         if times.min() == times.max():
             raise ValueError(
-                f"by='time' needs different times, but all are {times[0]:g}: split by 'rating' or "
+                f"by='time' needs different times, but all are {times[0]!s}: split by 'rating' or "
                 "'user'"
             )
         order = np.argsort(times, kind="stable")

@@ -87,13 +87,32 @@ def summarise(
         has_ratings=has_ratings,
         scale=scale,
         mean=float(matrix.data.mean()) if n else 0.0,
-        sd=float(matrix.data.std()) if n else 0.0,
+        sd=deviation(matrix.data),
         per_user=_five(per_user),
         per_item=_five(per_item),
         n_silent=int((per_user == 0).sum()),
         n_constant=int((several & ~varied).sum()) if has_ratings else 0,
         n_learnable=int((varied if has_ratings else several).sum()),
     )
+
+
+def standardised(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
+    """Return values from 0 to 1, the lowest of them, and their range; 1 if all are equal.
+
+    Differences and squares of these lose no digits to a large offset, and neither overflow nor
+    underflow.
+    """
+    low, high = float(values.min()), float(values.max())
+    width = high - low or 1.0
+    return (values - low) / width, low, width
+
+
+def deviation(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation of values of any size; 0 without any."""
+    if not len(values):
+        return 0.0
+    standard, _, width = standardised(values)
+    return float(width * standard.std())
 
 
 def varied_rows(matrix: sparse.csr_array) -> NDArray[np.bool_]:

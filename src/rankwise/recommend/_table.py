@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from rankwise.engine.arguments import check_whole, check_word
+from rankwise.engine.inputs import as_times
 from rankwise.recommend._build import (
     Vector,
     as_ratings,
-    as_times,
     build_matrix,
     check_inside,
     check_scale,
@@ -33,7 +33,7 @@ from rankwise.recommend._problems import (
     row_medians,
 )
 from rankwise.recommend._split import tested_entries
-from rankwise.recommend._summary import TableSummary, summarise
+from rankwise.recommend._summary import TableSummary, deviation, summarise
 
 _DUPLICATES = ("refuse", "last", "mean")
 _NAN = ("refuse", "drop")
@@ -54,8 +54,8 @@ class RatingTable:
         The ratings in float64, read-only, each row in the order of the items. What is not rated is
         not stored, so that a rating of 0 is an entry like any other. Without ratings all are 1.
     times : ndarray of shape (n_ratings,) or None
-        When each entry of ``matrix.data`` was rated, in the unit that was given; dates are in
-        seconds since 1970.
+        When each entry of ``matrix.data`` was rated, as it was given: integers, floats, or NumPy's
+        dates in their resolution, those with a zone in UTC.
     has_ratings : bool
         Whether people graded what they took.
     scale : tuple of two floats
@@ -90,7 +90,7 @@ class RatingTable:
     """
 
     matrix: sparse.csr_array
-    times: Vector | None
+    times: NDArray[Any] | None
     has_ratings: bool
     scale: tuple[float, float]
     _user_ids: Ids
@@ -106,7 +106,7 @@ class RatingTable:
         users: Ids,
         items: Ids,
         *,
-        times: Vector | None,
+        times: NDArray[Any] | None,
         has_ratings: bool,
         scale: tuple[float, float],
     ) -> Self:
@@ -260,7 +260,7 @@ class RatingTable:
         user_ids, rows = Ids.encode(users, "users")
         item_ids, columns = Ids.encode(items, "items")
         n = len(rows)
-        moments = None if times is None else as_times(times)
+        moments = None if times is None else as_times(times, "times")
         values = np.ones(n) if ratings is None else as_ratings(ratings, nan)
         for name, given in (("items", columns), ("ratings", values), ("times", moments)):
             if given is not None and len(given) != n:
@@ -455,7 +455,7 @@ class RatingTable:
     @cached_property
     def _sd(self) -> float:
         """The standard deviation of all ratings."""
-        return float(self.matrix.data.std())
+        return deviation(self.matrix.data)
 
     def _check_graded(self, method: str) -> None:
         if not self.has_ratings:

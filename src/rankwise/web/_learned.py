@@ -23,7 +23,18 @@ from rankwise.engine.solvers.taste import (
 from rankwise.recommend import RatingTable, TasteModel
 
 _ROWS = 16
-_NUMBERS = ("noise", "prior", "low", "high", "sigma", "spread")
+_NUMBERS = (
+    "noise",
+    "prior",
+    "low",
+    "high",
+    "sigma",
+    "spread",
+    "bias_variance",
+    "calibration",
+    "center",
+    "unit",
+)
 
 
 class MappedKernel(DenseKernel):
@@ -93,7 +104,7 @@ def learned_taste(table: RatingTable, folder: Path, *, verbose: bool = False) ->
 
 
 def _digest(table: RatingTable) -> str:
-    found = hashlib.sha256(f"1 {__version__} {table.scale} {table.items.tolist()}".encode())
+    found = hashlib.sha256(f"2 {__version__} {table.scale} {table.items.tolist()}".encode())
     matrix = table.matrix
     for array in (matrix.indptr, matrix.indices, matrix.data):
         found.update(np.ascontiguousarray(array).tobytes())

@@ -55,7 +55,9 @@ def literal_preference(taste, K, i, j):
 
 
 def literal(taste, evidence):
-    """Scores under a free level of which a share is shown; covariance over tau^2 with the prior."""
+    """Scores under a free level of which a share is shown; covariance over tau^2 with the prior;
+    variances of the errors of the scores, whose level has another variance.
+    """
     K = taste.kernel.rows(np.arange(N + taste.n_places))
     size = len(K) + 1  # the level is the last variable
     rows, targets, noises = [], [], []
@@ -88,7 +90,31 @@ def literal(taste, evidence):
     mean = posterior(0.0)[0]
     level = mean[-1] * n / (n + taste.noise * taste.prior) if n else 0.0
     scores = np.hstack([np.eye(N), np.zeros((N, taste.n_places)), np.ones((N, 1))])
-    return taste.means + mean[:N] + level, scores @ posterior(taste.prior)[1] @ scores.T
+    variances = literal_variances(taste, D, np.array(noises), n)
+    return taste.means + mean[:N] + level, scores @ posterior(taste.prior)[1] @ scores.T, variances
+
+
+def literal_variances(taste, D, noises, n):
+    """The variance of a score less the truth, from the weights of all rows, one item at a time."""
+    K = taste.kernel.rows(np.arange(N + taste.n_places))
+    level = taste.bias_variance
+    if level is None:
+        level = 1 / taste.prior if taste.prior else (0.0 if n else np.inf)
+    G = D[:, :-1]  # how rows depend on the taste; the last column is the level
+    A, e = G @ K @ G.T + np.diag(noises), D[:, -1]
+    inverse = np.linalg.inv(A) if len(A) else A
+    share = n / (n + taste.noise * taste.prior) if n else 0.0
+    found = []
+    for i in range(N):
+        weights = inverse @ G @ K[:, i]
+        if n:
+            by_level = inverse @ e / (e @ inverse @ e)
+            weights = weights + (share - e @ weights) * by_level
+        on_taste = weights @ G - np.eye(len(K))[i]
+        missed = 1 - weights @ e
+        own = missed**2 * level if abs(missed) > 1e-9 else 0.0
+        found.append(on_taste @ K @ on_taste + weights**2 @ noises + own + taste.noise)
+    return np.array(found)
 
 
 CASES = [
@@ -102,23 +128,29 @@ CASES = [
 @pytest.mark.parametrize(("taste", "evidence"), CASES)
 def test_literal_model(taste, evidence):
     fold = fold_in(taste, evidence)
-    scores, covariance = literal(taste, evidence)
+    scores, covariance, variances = literal(taste, evidence)
     items = np.arange(N)
     np.testing.assert_allclose(fold.scores(), scores, atol=1e-8)
     some = np.array([3, 0, 3])
     np.testing.assert_allclose(fold.scores(some), scores[some], atol=1e-8)
     if taste.prior or len(evidence.items):
         np.testing.assert_allclose(fold.covariances(items, items), covariance, atol=1e-8)
-        np.testing.assert_allclose(
-            fold.variances(items), np.diagonal(covariance) + taste.noise, atol=1e-8
-        )
-    else:
-        assert np.isinf(fold.variances(items)).all()
+    np.testing.assert_allclose(fold.variances(items), variances, atol=1e-8)
+    assert np.isinf(variances).all() == (taste.prior == 0 and len(evidence.items) == 0)
     weights = fold.weights(items)
     np.testing.assert_allclose(taste.means + weights @ fold.target, fold.scores(), atol=1e-12)
     n = len(evidence.items)
     share = n / (n + taste.noise * taste.prior) if n else 0.0
     np.testing.assert_allclose(weights[:, :n].sum(axis=1), share, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, N])
+@pytest.mark.parametrize("pairs", [(), [(1, 5), (5, 9)]])
+def test_variance_of_levels(n, pairs):
+    taste, evidence = replace(make_taste(), bias_variance=4.0), make_evidence(n, pairs)
+    found = fold_in(taste, evidence).variances(np.arange(N))
+    np.testing.assert_allclose(found, literal(taste, evidence)[2], atol=1e-8)
+    assert (found > fold_in(make_taste(), evidence).variances(np.arange(N))).all()
 
 
 @pytest.mark.parametrize("n", [2, 5, N])
@@ -138,6 +170,7 @@ def test_mprank(n):
 )
 def test_left_out_is_forgotten(q, prior, n, pairs):
     taste, evidence = make_taste(q, prior), make_evidence(n, pairs)
+    taste = replace(taste, bias_variance=2.0)
     errors, variances = fold_in(taste, evidence).left_out()
     for i, item in enumerate(evidence.items):
         rest = replace(

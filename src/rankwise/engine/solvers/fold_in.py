@@ -20,13 +20,15 @@ With D the rows, :math:`A = D K D' + \mathrm{diag}(\text{noise})`, :math:`u = A^
 
 The taste is that of a free level: a level drawn to 0 would leave a part of itself in the taste of
 items like the rated ones, and spoil the order. The level that is shown is drawn to 0, as if a more
-ratings had been of level 0. Variances are those of the Gaussian model with
-:math:`b \sim N(0, \tau^2 / \text{prior})`: with :math:`k_i = D K_{\cdot i}`, a new rating of item i
-has
+ratings had been of level 0: a share :math:`s = n / (n + a)` of it. Levels have a variance
+:math:`\tau^2 v` that is learned, not assumed by this shrinkage. So with
+:math:`k_i = D K_{\cdot i}` the error of a new rating of item i has the variance
 
 .. math::
 
-    \tau^2 \left(K_{ii} - k_i' A^{-1} k_i + (1 - u'k_i)^2 / (w + \text{prior}) + \lambda\right).
+    \tau^2 \left(K_{ii} - k_i' A^{-1} k_i + (s - u'k_i)^2 / w + (1 - s)^2 v + \lambda\right):
+
+what the taste leaves open, the error of b, the level that is not shown, and the noise.
 
 Costs for n rows and N items: :math:`n^3/3` for the factor, 2 n N for all scores, :math:`n^2` for
 the variance of one item. Nothing is kept from one rating to the next: a bordered factor would save
@@ -156,11 +158,14 @@ class Fold:
     @property
     def shown(self) -> float:
         """The share of the level that is shown."""
-        n = len(self.evidence.items)
-        return n / (n + self.taste.noise * self.taste.prior) if n else 0.0
+        return self.taste.shown(len(self.evidence.items))
 
     def scores(self, items: Index | None = None) -> Vector:
-        """Return the scores of some items, or of all."""
+        """Return the ratings to expect for some items, or for all."""
+        return self.taste.to_ratings(self.standard_scores(items))
+
+    def standard_scores(self, items: Index | None = None) -> Vector:
+        """Return the scores of some items, or of all, in standard units."""
         taste, c = self.taste, self.coefficients
         if items is not None:
             return taste.means[items] + self.shown * self.level + c @ self.cross(items)
@@ -174,7 +179,7 @@ class Fold:
         return _differences(self.near.between(items), self.evidence)
 
     def weights(self, items: Index) -> Matrix:
-        """Return W with ``scores = means + W @ target``, of shape (len(items), n).
+        """Return W with ``standard_scores = means + W @ target``, of shape (len(items), n).
 
         The weights of the ratings add to the share of the level that is shown, for each item.
         """
@@ -208,11 +213,11 @@ class Fold:
     def _variances(self, items: Index) -> Vector:
         cross = self.cross(items)
         half = lapack.dtrtrs(self.factor, cross, lower=1)[0] if len(cross) else cross
-        free = 1.0 - self.unit @ cross
-        with np.errstate(divide="ignore"):
-            level = free * free / np.float64(self.weight + self.taste.prior)
-        prior = self.taste.kernel.diagonal[items]
-        return prior - np.einsum("ij,ij->j", half, half) + level + self.taste.noise
+        found = self.taste.kernel.diagonal[items] - np.einsum("ij,ij->j", half, half)
+        if self.weight > 0:
+            found += np.square(self.shown - self.unit @ cross) / self.weight
+        hidden = self.taste.hidden_variance(len(self.evidence.items))
+        return found + hidden + self.taste.noise
 
     def left_out(self) -> tuple[Vector, Vector]:
         r"""Return the error at each rating if it had not been given, and its variance over tau^2.
@@ -220,22 +225,27 @@ class Fold:
         With :math:`G = A^{-1} - u u' / w` the error under a free level is
         :math:`e_i = (G t)_i / G_{ii}`. The solution without a rating is that for a target which is
         :math:`e_i` lower, so its level is :math:`u'(t - e_i \delta_i) / w`, of which another share
-        is shown. Without the rating the places have other targets, too, which enter both. The
-        variance is :math:`1 / G_{ii}` with the prior added to w. So this is what forgetting the
-        item and asking for it would give, for :math:`2 n^3 / 3` in all.
+        is shown. Without the rating the places have other targets, too, which enter both. With
+        :math:`B = A^{-1}` the variance is that of an item for which :math:`K_{ii} - k'A^{-1}k +
+        \lambda` is :math:`1 / B_{ii}`, :math:`u'k` is :math:`1 - u_i / B_{ii}` and w is
+        :math:`w - u_i^2 / B_{ii}`. So this is what forgetting the item and asking for it would
+        give, for :math:`2 n^3 / 3` in all.
 
         Two ratings are needed, or one and a prior.
         """
         taste, items = self.taste, self.evidence.items
         n = len(items)
+        if n == 1:  # no level is left
+            rest = fold_in(taste, Evidence(items[:0], np.zeros(0), self.evidence.pairs))
+            errors = self.target[:1] + taste.means[items] - rest.standard_scores(items)
+            return errors, rest.variances(items)
         inverse = lapack.dpotri(self.factor, lower=1)[0]
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         diagonal = np.diagonal(inverse)[:n]
         unit = self.unit[:n]
-        variances = 1.0 / (diagonal - unit * unit / (self.weight + taste.prior))
-        if n == 1:  # no level is left
-            rest = Evidence(items[:0], self.evidence.ratings[:0], self.evidence.pairs)
-            return self.evidence.ratings - fold_in(taste, rest).scores(items), variances
+        shown, ratio = taste.shown(n - 1), unit / diagonal
+        variances = (shown - 1.0 + ratio) ** 2 / (self.weight - unit * ratio)
+        variances += 1.0 / diagonal + taste.hidden_variance(n - 1)
         inverse -= np.outer(self.unit, self.unit) / self.weight
         places = slice(len(inverse) - taste.n_places, len(inverse))
         total = taste.places[items].sum(axis=0)
@@ -244,8 +254,7 @@ class Fold:
         product += np.einsum("ik,ik->i", inverse[:n, places], moved)
         errors = product / np.diagonal(inverse)[:n]
         levels = self.level + (moved @ self.unit[places] - unit * errors) / self.weight
-        hidden = taste.noise * taste.prior / (n - 1 + taste.noise * taste.prior)
-        return errors + hidden * levels, variances
+        return errors + (1.0 - shown) * levels, variances
 
     def error_ratio(self) -> float:
         """Return this person's squared errors over those that the variances promise.
@@ -257,12 +266,14 @@ class Fold:
             return 1.0  # nothing would be left to predict the level from
         errors, variances = self.left_out()
         found = float(np.sum(errors * errors / variances))
-        found /= self.taste.spread * self.taste.echo
+        found /= self.taste.spread * self.taste.echo * self.taste.calibrate(len(errors) - 1)
         return (found + _ORDINARY) / (len(errors) + _ORDINARY)
 
     def deviations(self, items: Index) -> Vector:
         """Return the standard deviations of new ratings of items."""
-        return np.sqrt(self.taste.spread * self.error_ratio() * self.variances(items))
+        taste, n = self.taste, len(self.evidence.items)
+        factor = taste.spread * taste.calibrate(n) * self.error_ratio()
+        return taste.unit * np.sqrt(factor * self.variances(items))
 
 
 def fold_in(taste: Taste, evidence: Evidence) -> Fold:
@@ -279,7 +290,7 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
     block = near.block()
     noise = np.full(len(block) - len(pairs), taste.noise)
     target = np.zeros_like(noise)
-    target[:n] = evidence.ratings - taste.means[evidence.items]
+    target[:n] = taste.to_standard(evidence.ratings) - taste.means[evidence.items]
     target[len(target) - taste.n_places :] = taste.place_of(evidence.items)
     if len(pairs):
         half = _differences(block, evidence)

@@ -15,6 +15,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Index = NDArray[np.integer]
 
+FEW, MANY = (1, 3, 10), 30
+
 
 class Kernel(Protocol):
     """Similarities of n things: the items, then the places."""
@@ -220,8 +222,9 @@ class NearWithout(NamedTuple):
 class Taste:
     """All that a person's ranking needs of everyone else's ratings.
 
-    With o the n rated items and the places, ``A = K[o, o] + noise I``, ``t`` the ratings minus
-    ``means`` and the values of the places, and ``e`` 1 at ratings and 0 at places, the scores are
+    All is in standard units, ``(rating - center) / unit``. With o the n rated items and the places,
+    ``A = K[o, o] + noise I``, ``t`` the ratings minus ``means`` and the values of the places, and
+    ``e`` 1 at ratings and 0 at places, the scores are
 
         ``b = e' A^-1 t / (e' A^-1 e)``
         ``score = means + b n / (n + noise * prior) + K[:, o] A^-1 (t - b e)``
@@ -240,7 +243,7 @@ class Taste:
     prior : float
         The weight of a level of 0, against the free level of a person; 0 if only an order counts.
     low, high : float
-        The lowest and the highest rating.
+        The lowest and the highest rating, as people give them.
     sigma : float
         Standard deviation of what the biases leave of the ratings.
     spread : float
@@ -249,6 +252,14 @@ class Taste:
     echo : float
         The same for ratings of a person that are left out one at a time, over ``spread``: less than
         1 for people whose ratings the kernel was learned from, since others' scores remember them.
+    bias_variance : float or None
+        Variance of the levels of people, over ``spread``. None, as in files of version 0.2: 1 over
+        ``prior``.
+    calibration : tuple of floats
+        Squared errors over stated variances after `FEW` ratings, where the kernel promises too
+        much or too little. After none and after `MANY` the ratio is 1.
+    center, unit : float
+        The rating that is 0 in standard units, and the difference that is 1.
     """
 
     means: Vector
@@ -261,6 +272,37 @@ class Taste:
     sigma: float
     spread: float
     echo: float = 1.0
+    bias_variance: float | None = None
+    calibration: tuple[float, ...] = (1.0, 1.0, 1.0)
+    center: float = 0.0
+    unit: float = 1.0
+
+    def to_standard(self, ratings: Vector) -> Vector:
+        """Return ratings in standard units."""
+        return (ratings - self.center) / self.unit
+
+    def to_ratings(self, scores: Vector) -> Vector:
+        """Return scores in standard units as ratings."""
+        return self.center + self.unit * scores
+
+    def calibrate(self, n: int) -> float:
+        """Return the squared errors after n ratings over what the variances state."""
+        known = np.log1p([0, *FEW, MANY])
+        return float(np.interp(np.log1p(n), known, [1.0, *self.calibration, 1.0]))
+
+    def hidden_variance(self, n: int) -> float:
+        """Return the variance of the level that is not shown after n ratings, over ``spread``."""
+        hidden = 1.0 - self.shown(n)
+        if hidden == 0.0:
+            return 0.0
+        variance = self.bias_variance
+        if variance is None:
+            variance = 1.0 / self.prior if self.prior > 0 else np.inf
+        return hidden * hidden * variance
+
+    def shown(self, n: int) -> float:
+        """Return the share of the level that is shown after n ratings."""
+        return n / (n + self.noise * self.prior) if n else 0.0
 
     @property
     def n_items(self) -> int:

@@ -10,12 +10,21 @@ from threadpoolctl import threadpool_limits
 
 from rankwise.engine.pool import Pool
 from rankwise.engine.solvers.fold_in import Evidence, fold_in
-from rankwise.engine.solvers.taste import DenseKernel, Kernel, KernelWithout, Matrix, Taste, Vector
+from rankwise.engine.solvers.taste import (
+    FEW,
+    DenseKernel,
+    Kernel,
+    KernelWithout,
+    Matrix,
+    Taste,
+    Vector,
+)
 from rankwise.engine.solvers.taste_parts import (
     Ints,
     Levels,
     Parts,
     Ratings,
+    few_ratings,
     find_levels,
     find_parts,
     multiply_items,
@@ -47,14 +56,19 @@ _LEAST = 3_000
 # again with them.
 _ONE_IN, _ABLE, _MOST, _HELD, _SHARE = 10, 3, 1_000, 5_000, 0.01
 
+# Steps of the iteration for the spread and the variance of levels, which is a contraction.
+_SETTLED = 50
+# Held-out ratings that are as stated, added to those of people with few ratings.
+_ORDINARY = 10.0
 # The noise of the rounds is chosen by the ratings of one in so many of these people.
 _FIRST_ONE_IN = 3
 # People whose own ratings are left out one at a time, in the end.
 _HEARD = 100
 # From so many items on, rounds are in single precision, which takes about half the time: scores on
-# MovieLens-1M differ by 2e-6. A noise below the least needs more digits, and the squares of ratings
-# that differ by more, or by less than one over it, do not fit.
-_SINGLE, _LEAST_NOISE, _WIDEST = 2_000, 0.1, 1e10
+# MovieLens-1M differ by 2e-6. A noise outside of these needs more digits.
+_SINGLE, _LEAST_NOISE, _MOST_NOISE = 2_000, 0.1, 100.0
+# Ratings are compared by their rounded shares of the range, so that sums of them are exact.
+_GRADES = 2.0**20
 
 Say = Callable[[str], None]
 
@@ -103,6 +117,8 @@ class Learned(NamedTuple):
     K: Matrix
     noise: float
     spread: float
+    bias_variance: float
+    calibration: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -214,7 +230,8 @@ def find_echo(taste: Taste, own: OwnRows, ratings: Ratings, pool: Pool) -> float
         items = ratings.indices[at].astype(np.int64)
         evidence = Evidence.of(np.arange(len(items)), ratings.values[at])
         errors, variances = fold_in(own.without(taste, u).only(items), evidence).left_out()
-        sums[g] = np.sum(errors * errors / variances), len(items)
+        stated = variances * taste.calibrate(len(items) - 1)
+        sums[g] = np.sum(errors * errors / stated), len(items)
 
     with threadpool_limits(1, "blas"):
         run_blocks(leave_out, len(people), pool, lambda: None)
@@ -235,6 +252,8 @@ def make_taste(learned: Learned, kernel: Kernel, means: Vector, places: Matrix) 
         float(y.max()),
         learned.parts.sigma,
         learned.spread,
+        bias_variance=learned.bias_variance,
+        calibration=learned.calibration,
     )
 
 
@@ -250,31 +269,76 @@ def learn_kernel(
 ) -> Learned:
     """Return the kernel of a table; noise, unless given, and spread by ratings held out."""
     rest, judges, held = hold_out(ratings)
-    width = float(ratings.values.max() - ratings.values.min())
-    single = ratings.n_items >= _SINGLE and (noise is None or noise >= _LEAST_NOISE)
-    precision = np.float32 if single and 1 / _WIDEST < width < _WIDEST else np.float64
+    usual = noise is None or _LEAST_NOISE <= noise <= _MOST_NOISE
+    precision = np.float32 if usual and ratings.n_items >= _SINGLE else np.float64
     noises = NOISES if noise is None else np.array([noise])
 
-    def judge(stage: Stage, parts: Parts, one_in: int) -> tuple[float, float]:
-        group, judged = Group.of(parts, judges[::one_in]), held.of_people(one_in)
+    def judge(stage: Stage, parts: Parts, one_in: int) -> tuple[float, float, float]:
+        group = Group.of(parts, judges[::one_in])
+        judged = held.of_people(np.arange(len(judges)) % one_in == 0)
         if len(judged.y) == 0:
-            return _NOISE if noise is None else noise, parts.sigma**2 or 1.0
-        errors, variances = predict_held(stage, parts, group, judged, noises, PRIOR / noises, pool)
-        squares = np.square(errors)
+            used = _NOISE if noise is None else noise
+            return used, parts.sigma**2 or 1.0, used / PRIOR
+        found = predict_held(stage, parts, group, judged, noises, PRIOR / noises, pool)
+        squares = np.square(found[0])
         best = int(np.argmin(squares.mean(axis=1)))
-        return float(noises[best]), float(np.mean(squares[best] / variances[best])) or 1.0
+        at_first = np.square(judged.y - parts.means[judged.items])
+        used = float(noises[best])
+        variances, hidden, before = (part[best] for part in found[1:])
+        return used, *find_spread(squares[best], at_first, variances, hidden, before, used / PRIOR)
+
+    def calibrate(n: int) -> float:
+        able = parts.ratings.sizes[judges] >= n
+        few = few_ratings(parts, judges[able], n)
+        group, judged = Group.of(few, np.arange(few.ratings.n_users)), held.of_people(able)
+        priors = np.array([PRIOR / used])
+        found = predict_held(stage, few, group, judged, np.array([used]), priors, pool)
+        errors, variances, hidden, _ = (part[0] for part in found)
+        ratios = errors * errors / (spread * (variances + bias_variance * hidden))
+        return float((ratios.sum() + _ORDINARY) / (len(ratios) + _ORDINARY))
 
     with threadpool_limits(1, "blas"):
         parts, C, stage = first_stage(rest, levels_of(rest), precision, pool, say, work)
         of_rounds = noise or _OF_ROUNDS * judge(stage, parts, _FIRST_ONE_IN)[0]
         stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say, work)
-        used, spread = judge(stage, parts, 1)
+        used, spread, bias_variance = judge(stage, parts, 1)
+        calibration = tuple(calibrate(n) for n in FEW)
         if len(held.y) > _SHARE * len(ratings.values):
             del C, stage
             say(f"again with the {len(held.y)} ratings held out, noise {used:g}")
             parts, C, stage = first_stage(ratings, levels_of(ratings), precision, pool, say, work)
             stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say, work)
-    return Learned(parts, stage.K, used, spread)
+    return Learned(parts, stage.K, used, spread, bias_variance, calibration)
+
+
+def find_spread(
+    squares: Vector,
+    at_first: Vector,
+    variances: Vector,
+    hidden: Vector,
+    before: Vector,
+    bias_variance: float,
+) -> tuple[float, float]:
+    """Return the spread, and the variance of the levels of people over it.
+
+    With these two, squared errors are on average what is stated: those of people with all their
+    ratings, and those of the same people as if they had rated nothing.
+
+    Parameters
+    ----------
+    squares, at_first : ndarrays of shape (n,)
+        Squared errors of ratings with all others known, and with none.
+    variances, hidden, before : ndarrays of shape (n,)
+        As `predict_held` returns them.
+    bias_variance : float
+        A first guess.
+    """
+    for _ in range(_SETTLED):
+        spread = float(np.mean(squares / (variances + bias_variance * hidden)))
+        if spread == 0.0:
+            return 1.0, bias_variance
+        bias_variance = max(float(at_first.mean() / spread - before.mean()), 0.0)
+    return spread, bias_variance
 
 
 def first_stage(
@@ -317,8 +381,9 @@ def by_size(ratings: Ratings) -> Ints:
     counts, first = ratings.counts.astype(np.float64)[ratings.indices], ratings.indptr[:-1]
     popular = np.add.reduceat(counts, first)
     crowded = np.add.reduceat(counts * counts, first)
-    totals = np.bincount(ratings.indices, ratings.values, minlength=ratings.n_items)
-    agreed = np.add.reduceat(totals[ratings.indices] * ratings.values, first)
+    grades = np.rint(_GRADES * ratings.values)
+    totals = np.bincount(ratings.indices, grades, minlength=ratings.n_items)
+    agreed = np.add.reduceat(totals[ratings.indices] * grades, first)
     return np.lexsort((-agreed, -crowded, -popular, -ratings.sizes))
 
 

@@ -20,7 +20,7 @@ out since otherwise the kernel repeats to each person what he or she has said.
 Cost: O(sum n_u^2) for C; for each of H people in two rounds n_u^3 / 3 + n_u n, and 2 H n^2 for F'F.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,6 +207,28 @@ def find_parts(ratings: Ratings, levels: Levels, n_places: int = N_PLACES) -> Pa
     b *= np.sqrt(_CHOICE / (weights @ (b * b)))
     xa = c_0 * omega[:, None] * x / np.sqrt(n_users + _FEW_PEOPLE)
     return Parts(ratings, levels, sigma, a, b, x, xa, places)
+
+
+def few_ratings(parts: Parts, people: Ints, n: int) -> Parts:
+    """Return the parts of some people, counted from 0, as if each had given only n ratings.
+
+    They are spread over what the person has rated, by item. What people have added to the kernel
+    stays.
+    """
+    ratings = parts.ratings
+    sizes = ratings.sizes[people][:, None]
+    steps = np.arange(n) * sizes // n + np.arange(len(people))[:, None]
+    at = np.sort(ratings.indptr[people][:, None] + steps % sizes, axis=1)
+    items, at = ratings.indices[at], at.ravel()
+    starts = n * np.arange(len(people) + 1)
+    return replace(
+        parts,
+        ratings=Ratings(starts, items.ravel(), ratings.values[at], ratings.n_items),
+        a=parts.a[at],
+        b=parts.b[at],
+        x=parts.places[items].sum(axis=1) / np.sqrt(n),
+        xa=parts.xa[people],
+    )
 
 
 def _find_places(ratings: Ratings, b: Vector, w: Vector, n_places: int) -> tuple[Matrix, Matrix]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwise.engine.loops.taste import combine_rows, gather, subtract_own
 from rankwise.engine.pool import Pool
@@ -19,6 +20,8 @@ from rankwise.engine.solvers.unlocked import factor, half_solve, solve
 
 # Weight of C beside F'F.
 FIRST = 0.3
+# Scores below this share of the range of the ratings, over the noise, are rounding.
+_ROUNDING = 1e-6
 # Rows and columns of a tile of F'F; columns of F, and people, in a task.
 _TILE, _COLUMNS, _PEOPLE = 512, 128, 16
 
@@ -139,7 +142,7 @@ def next_stage(
         first, last = last, last + len(group.people)
         score_all(stage, group, noise, pool, F[first:last])
     total = weigh_scores(F, counts)
-    second = float(counts.sum() / total) if total > 0 else 0.0
+    second = weigh_squares(total, counts, noise)
     rows = np.full(parts.ratings.n_users, -1)
     rows[people] = np.arange(len(people))
     K = stage.K if stage.K is not C else np.empty_like(C)
@@ -170,6 +173,16 @@ def weigh_scores(F: Matrix, counts: Ints) -> float:
     """Return the sum of the squared scores of the items, each times its count."""
     n_items = len(counts)
     return float(np.einsum("ui,ui,i->", F[:, :n_items], F[:, :n_items], counts))
+
+
+def weigh_squares(total: float, counts: Ints, noise: float) -> float:
+    """Return the weight of F'F that makes the mean square of the scores 1, given their sum.
+
+    Scores that are rounding errors weigh nothing: enlarged, they would be a kernel that is not
+    positive definite.
+    """
+    n = float(counts.sum())
+    return n / total if total * max(noise, 1.0) ** 2 > _ROUNDING**2 * n else 0.0
 
 
 def solve_group(stage: Stage, group: Group, noise: float, pool: Pool) -> tuple[Vector, Matrix]:
@@ -246,11 +259,11 @@ class HeldOut(NamedTuple):
     items: Ints
     y: Vector
 
-    def of_people(self, one_in: int) -> "HeldOut":
-        """Return those of the first of so many people, of the next after so many, and so on."""
+    def of_people(self, chosen: NDArray[np.bool_]) -> "HeldOut":
+        """Return those of some people."""
         sizes = np.diff(self.starts)
-        kept = np.repeat(np.arange(len(sizes)) % one_in == 0, sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes[::one_in])])
+        kept = np.repeat(chosen, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
         return HeldOut(starts, self.items[kept], self.y[kept])
 
 
@@ -262,12 +275,14 @@ def predict_held(
     noises: Vector,
     priors: Vector,
     pool: Pool,
-) -> tuple[Matrix, Matrix]:
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """Return the errors of ratings that were held out, and their variances in units of the spread.
 
-    Both have a row for each noise. The kernel is that without the rows A and B of the person.
+    All have a row for each noise. The variances are without the levels of people, of which the
+    third are the squared shares that are not shown; the last are the variances for somebody who
+    has rated nothing. The kernel is that without the rows A and B of the person.
     """
-    errors, variances = np.empty((2, len(noises), len(held.items)))
+    errors, variances, hidden, before = np.empty((4, len(noises), len(held.items)))
     of_people = replace(stage, rows=np.full_like(stage.rows, -1))
 
     def person(g: int, space: Any) -> None:
@@ -279,6 +294,7 @@ def predict_held(
         right = np.concatenate([[group.t[at], e], stage.K[np.ix_(items, things)]])
         right = right.astype(stage.K.dtype)
         kernel = group.gram(of_people, g, 0.0, space[0])
+        first = len(things) - group.n_places
         gram = space[1, : kernel.size].reshape(kernel.shape)
         for k in range(len(noises)):
             gram[:] = kernel
@@ -288,14 +304,21 @@ def predict_held(
             half_solve(gram, found)
             t, one, cross = found[0], found[1], found[2:]
             weight, n = one @ one, e.sum()
-            level = one @ t / weight
-            shown = level * n / (n + noises[k] * priors[k])
-            scores = parts.means[items] + shown + cross @ (t - level * one)
+            level, shown = one @ t / weight, n / (n + noises[k] * priors[k])
+            scores = parts.means[items] + shown * level + cross @ (t - level * one)
             errors[k, wanted] = held.y[wanted] - scores
-            explained, free = np.einsum("ij,ij->i", cross, cross), 1 - cross @ one
-            variances[k, wanted] = (
-                stage.K[items, items] - explained + free * free / (weight + priors[k]) + noises[k]
-            )
+            total = stage.K[items, items] + noises[k]
+            explained = np.einsum("ij,ij->i", cross, cross)
+            variances[k, wanted] = total - explained + (shown - cross @ one) ** 2 / weight
+            hidden[k, wanted] = (1 - shown) ** 2
+            places = kernel[first:, first:].copy()
+            places.flat[:: len(places) + 1] += noises[k]
+            if len(places):
+                found = right[2:, first:].copy()
+                factor(places)
+                half_solve(places, found)
+                total = total - np.einsum("ij,ij->i", found, found)
+            before[k, wanted] = total
 
     run_blocks(person, len(group.people), pool, partial(group.space, stage, 2))
-    return errors, variances
+    return errors, variances, hidden, before
