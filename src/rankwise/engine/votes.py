@@ -110,16 +110,18 @@ def read_votes(
     check_word(unlisted, "unlisted", ("ignored", "last"))
     if isinstance(rankings, str | bytes | dict | set | frozenset) or not _iterable(rankings):
         raise ValueError(f"rankings must be a list of orders, not {_short(rankings)}")
-    orders = [list(_places(ranking, f"ranking {v}")) for v, ranking in enumerate(rankings)]
-    if not orders:
+    given = list(rankings)
+    if not given:
         raise ValueError("rankings is empty: give one order at least")
-    weight = _check_weights(weights, len(orders), weights_name)
-    named = _named(orders, candidates, name)
+    weight = _check_weights(weights, len(given), weights_name)
+    kept = np.flatnonzero(weight)
+    orders = {v: list(_places(given[v], f"ranking {v}")) for v in kept.tolist()}
+    named = _named(orders.values(), candidates, name)
     number = {candidate: i for i, candidate in enumerate(named)}
     items: list[int] = []
     levels: list[int] = []
     starts = [0]
-    for v, order in enumerate(orders):
+    for v, order in orders.items():
         listed: set[int] = set()
         for level, tie in enumerate(order):
             for candidate in tie:
@@ -136,10 +138,9 @@ def read_votes(
             items += rest
             levels += [len(order)] * len(rest)
         starts.append(len(items))
-    votes = Votes(
-        named, np.array(items, np.int64), np.array(levels, np.int64), np.array(starts), weight
+    return Votes(
+        named, np.array(items, np.int64), np.array(levels, np.int64), np.array(starts), weight[kept]
     )
-    return votes if weight.all() else _without(votes, weight == 0)
 
 
 def _iterable(value: Any) -> bool:
@@ -180,7 +181,7 @@ def _missing(candidate: Any) -> bool:
 
 
 def _named(
-    orders: list[list[tuple[Any, ...]]], candidates: Iterable[Any] | None, name: str
+    orders: Iterable[list[tuple[Any, ...]]], candidates: Iterable[Any] | None, name: str
 ) -> list[Any]:
     """Return the candidates as given, or those that occur, sorted if they can be."""
     if candidates is not None:
@@ -227,12 +228,3 @@ def _check_weights(weights: ArrayLike | None, n: int, name: str) -> Floats:
     if not weight.any():
         raise ValueError(f"{name} is zero for every ranking: no vote is left")
     return weight
-
-
-def _without(votes: Votes, dropped: NDArray[np.bool_]) -> Votes:
-    sizes = np.diff(votes.starts)
-    kept = np.repeat(~dropped, sizes)
-    starts = np.concatenate([[0], np.cumsum(sizes[~dropped])])
-    return Votes(
-        votes.candidates, votes.items[kept], votes.levels[kept], starts, votes.weight[~dropped]
-    )
