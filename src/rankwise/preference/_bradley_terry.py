@@ -67,7 +67,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
     level : float, default=0.95
         Confidence level of intervals.
     n_draws : int, default=1000
-        Draws of the joint normal for places and P(best).
+        Draws of the joint normal for places, and of the posterior for P(best).
     random_state : int, default=0
         Seed of these draws.
 
@@ -78,7 +78,8 @@ class BradleyTerry(ContestReadings, BaseEstimator):
     strengths_ : ndarray of shape (n,)
         Their strengths, in the order of ``items_``; they add to 0.
     p_best_ : ndarray of shape (n,)
-        The probability that each is the strongest.
+        The posterior probability that each is the strongest, under the model and its prior (a flat
+        one if ``prior`` is None), by ``n_draws`` steps of elliptical slice sampling.
     tie_strength_ : float or None
         :math:`\nu` or :math:`\theta`; 0 or 1 if there was no tie, None for ``ties="half"``.
     order_effect_ : float
@@ -115,6 +116,10 @@ class BradleyTerry(ContestReadings, BaseEstimator):
 
     Intervals are pointwise, places simultaneous; both rest on the normal approximation. A row of
     weight 2 is the row twice, exactly. Standard errors take reliabilities as known.
+
+    Without a prior there may be no maximum. With strengths alone there is one if and only if the
+    graph of wins is strongly connected; else a linear programme over the directions of recession
+    decides it, given the reliabilities.
 
     References
     ----------
@@ -190,7 +195,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             numbers occur, all are probabilities that the first one wins: p of a win and 1 - p of a
             loss, never a tie.
         sample_weight : array-like of shape (m,), default=None
-            How often each row happened.
+            How often each row happened. A row of weight 0 is as if it were not there.
         covariates : array-like of shape (m, d), default=None
             What else may give the first one an advantage, such as the difference of two lengths.
         rater : array-like of shape (m,), default=None
@@ -203,7 +208,13 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         Warns
         -----
         UserWarning
-            If strengths rest on the prior, or a line of strengths is a bad model of these contests.
+            If strengths rest on the prior, an effect has no finite best, or a line of strengths is
+            a bad model of these contests.
+
+        Raises
+        ------
+        ValueError
+            If ``prior`` is None and the likelihood has no maximum.
         """
         self._validate_params()
         weight, rows = check_weight(sample_weight), None

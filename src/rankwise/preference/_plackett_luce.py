@@ -99,7 +99,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     strengths_ : ndarray of shape (n,)
         Their strengths; they add to 0.
     p_best_ : ndarray of shape (n,)
-        The probability that each is the strongest.
+        The posterior probability that each is the strongest, see `BradleyTerry`.
     n_rankings_ : float
         The sum of the weights.
     n_iter_ : int

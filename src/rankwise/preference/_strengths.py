@@ -65,7 +65,7 @@ class StrengthsMixin:
         kind : {"sandwich", "model"}, default="sandwich"
             "model" is the inverse of the information, right if the model is. "sandwich" also holds
             if contests vary more or less than the model says; each is counted as if it had been
-            left out of the fit (HC3).
+            left out of the fit (HC3), and all of them, on average, at least as the model expects.
         """
         check_is_fitted(self)
         n = len(self.items_)

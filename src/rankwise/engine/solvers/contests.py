@@ -155,7 +155,7 @@ def maximise(of: Likelihood, precision: Floats, start: Floats, *, spread: bool =
         squares, expected = _full(squares), _full(information - less)
         with np.errstate(over="ignore", invalid="ignore"):
             # few rows leave small residuals: on average they count what the model expects
-            ratio = np.vdot(inverse, squares) / np.vdot(inverse, expected)
+            ratio = float(np.vdot(inverse, squares) / np.vdot(inverse, expected))
             sandwich = inverse @ (squares + max(1.0 - ratio, 0.0) * expected) @ inverse
     value = _value(of, precision, params)
     return Solved(params, value, inverse, sandwich, n_iter, decrement)
