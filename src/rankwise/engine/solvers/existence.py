@@ -65,7 +65,8 @@ def has_maximum(of: PairLikelihood, solved: Solved) -> bool:
     variance of such a change is below 1/4 (Bach, *Self-concordant analysis for logistic
     regression*, 2010, proposition 2). Where strengths run off, it tends to 1.
     """
-    if not (np.isfinite(solved.decrement) and np.abs(solved.inverse).max() < _HUGE):
+    variances = np.diag(solved.inverse)
+    if not (np.isfinite(solved.decrement) and 0 <= variances.min() <= variances.max() < _HUGE):
         return False
     cells, n, inverse = of.cells, of.n, solved.inverse
     i, j, z, d = cells.left, cells.right, cells.z, cells.z.shape[1]
@@ -76,7 +77,7 @@ def has_maximum(of: PairLikelihood, solved: Solved) -> bool:
     largest = np.sqrt(np.maximum(cells.scale**2 * variance, 0.0).max())
     if of.kind != PLAIN:
         largest += np.sqrt(inverse[-1, -1])
-    return bool(np.sqrt(solved.decrement) * largest < 0.5)
+    return bool(np.sqrt(max(solved.decrement, 0.0)) * largest < 0.5)
 
 
 def find_recession(of: PairLikelihood, *, penalised: bool) -> Floats | None:
