@@ -251,7 +251,9 @@ def score_spread(cells, n, params, kind, inverse, matrix, less):
                 weights[2] + ties * tied_k * tied_k,
             )
         if soft > 0.0:
-            _add_square(cells, c, n, (kept * soft * gap * gap, 0.0, 0.0), less)
+            # no more than the curvature, so that what is expected is not negative
+            lacking = kept * min(soft * gap * gap, (wins + losses + ties) * by_eta)
+            _add_square(cells, c, n, (lacking, 0.0, 0.0), less)
         kept *= kept
         weights = (weights[0] / kept, weights[1] / kept, weights[2] / kept)
         _add_square(cells, c, n, weights, matrix)
