@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from rankwise import load, save
 from rankwise.engine.solvers.contests import draw_counts
+from rankwise.engine.solvers.places import draw_errors
 from rankwise.preference import BradleyTerry, quicksort
 from rankwise.testing.oracles import (
     best_strengths,
@@ -201,7 +202,7 @@ def test_places_are_sure_for_all_pairs_at_once():
     first, second, outcome, _ = contests(2000, seed=6)
     model = BradleyTerry(n_draws=500).fit(first, second, outcome)
     covariance = model.covariance()
-    draws = model._errors(covariance)
+    draws = draw_errors(covariance, model.n_draws, model.random_state)
     errors = np.sqrt(np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance)
     pairs = [(i, j) for i in range(4) for j in range(i)]
     largest = [max(abs(d[i] - d[j]) / errors[i, j] for i, j in pairs) for d in draws]

@@ -36,9 +36,9 @@ def encode_ids(columns: Sequence[Any], names: Sequence[str]) -> tuple[NDArray[An
 
 
 def encode_columns(
-    given: Sequence[NDArray[Any] | list[Any]], names: Sequence[str]
+    given: Sequence[NDArray[Any] | list[Any]], names: Sequence[str], rows: Codes | None = None
 ) -> tuple[NDArray[Any], list[Codes]]:
-    """Do the same for columns that `as_column` has returned."""
+    """Do the same for columns that `as_column` has returned; ``rows`` as there."""
     numbers = [ids for ids in given if isinstance(ids, np.ndarray)]
     if len(numbers) == len(given) and _fit_one_array(numbers):
         distinct: NDArray[Any] = sorted_labels(np.concatenate(numbers), name=names[0])
@@ -57,7 +57,9 @@ def encode_columns(
             ) from error
         if any_missing(objects(list(number))):
             row = next(i for i in range(len(listed)) if any_missing(objects(listed[i : i + 1])))
-            raise ValueError(f"{name} is missing in row {row}: drop the row or name it")
+            raise ValueError(
+                f"{name} is missing in row {row_number(row, rows)}: drop the row or name it"
+            )
     found = list(number)
     ids = sorted_objects(found)
     place = {value: new for new, value in enumerate(ids.tolist())}
@@ -104,8 +106,16 @@ def listed_ids(ids: Sequence[Any]) -> str:
     return f"{shown} and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else shown or "none"
 
 
-def as_column(ids: Any, name: str) -> NDArray[Any] | list[Any]:
-    """Return a column of ids: an array of numbers, or a list of anything else."""
+def row_number(row: int, rows: Codes | None) -> int:
+    """Return the number of a row in the user's table, of which ``rows`` were kept; None: all."""
+    return int(row if rows is None else rows[row])
+
+
+def as_column(ids: Any, name: str, rows: Codes | None = None) -> NDArray[Any] | list[Any]:
+    """Return a column of ids: an array of numbers, or a list of anything else.
+
+    ``rows`` are the numbers of its rows in the user's table, for messages; None: from 0.
+    """
     refuse_masked(ids, name)
     ids = only_column(ids)
     alone = isinstance(ids, str | bytes | dict) or not hasattr(ids, "__len__")
@@ -125,7 +135,7 @@ def as_column(ids: Any, name: str) -> NDArray[Any] | list[Any]:
         )
     if values.dtype.kind in "iuf":
         if any_missing(values):
-            row = int(np.flatnonzero(np.isnan(values))[0])
+            row = row_number(np.flatnonzero(np.isnan(values))[0], rows)
             raise ValueError(f"{name} is missing in row {row}: drop the row or name it")
         return values
     if values.dtype.kind in "mM":

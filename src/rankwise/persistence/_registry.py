@@ -64,6 +64,7 @@ _RECORDS = (
     "rankwise.engine.solvers.taste.FactorKernel",
     "rankwise.engine.solvers.taste.Taste",
     "rankwise.engine.solvers.taste_fit.OwnRows",
+    "rankwise.engine.votes.Votes",
     "rankwise.ordinal._landmarks.LandmarkRidge",
     "rankwise.preference._goodness.Met",
     "rankwise.recommend.RatingTable",

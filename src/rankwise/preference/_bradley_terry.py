@@ -13,8 +13,9 @@ from rankwise.engine.arguments import shortened
 from rankwise.engine.ids import as_column, encode_columns, encode_ids, listed_ids, objects
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
 from rankwise.engine.solvers.contest_counts import Groups, count_pairs, find_groups, refuse_self
-from rankwise.engine.solvers.contests import PairLikelihood, Solved, halved, maximise, start_of
-from rankwise.engine.solvers.raters import fit_raters
+from rankwise.engine.solvers.contests import PairLikelihood, Solved, halved, start_of
+from rankwise.engine.solvers.existence import check_design, find_recession, has_maximum, moved
+from rankwise.engine.solvers.raters import Rated, fit_raters
 from rankwise.engine.warn import warn_user
 from rankwise.preference._asking import check_log
 from rankwise.preference._columns import (
@@ -22,6 +23,7 @@ from rankwise.preference._columns import (
     check_covariates,
     check_outcome,
     check_weight,
+    take_rows,
 )
 from rankwise.preference._goodness import met_of
 from rankwise.preference._readings import ContestReadings
@@ -30,8 +32,8 @@ from rankwise.preference._strengths import PRIOR, check_size
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# A standard error of an advantage past which contests say nothing about it.
-_NOTHING_KNOWN = 100.0
+# Standard deviation of the prior of the advantage by an effect that has no finite best.
+_LARGE_EFFECT = 1000.0
 _KINDS = {"davidson": DAVIDSON, "rao-kupper": RAO_KUPPER, "half": PLAIN}
 
 
@@ -65,7 +67,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
     level : float, default=0.95
         Confidence level of intervals.
     n_draws : int, default=1000
-        Draws of the joint normal for places and P(best).
+        Draws of the joint normal for places, and of the posterior for P(best).
     random_state : int, default=0
         Seed of these draws.
 
@@ -76,7 +78,8 @@ class BradleyTerry(ContestReadings, BaseEstimator):
     strengths_ : ndarray of shape (n,)
         Their strengths, in the order of ``items_``; they add to 0.
     p_best_ : ndarray of shape (n,)
-        The probability that each is the strongest.
+        The posterior probability that each is the strongest, under the model and its prior (a flat
+        one if ``prior`` is None), by ``n_draws`` steps of elliptical slice sampling.
     tie_strength_ : float or None
         :math:`\nu` or :math:`\theta`; 0 or 1 if there was no tie, None for ``ties="half"``.
     order_effect_ : float
@@ -113,6 +116,10 @@ class BradleyTerry(ContestReadings, BaseEstimator):
 
     Intervals are pointwise, places simultaneous; both rest on the normal approximation. A row of
     weight 2 is the row twice, exactly. Standard errors take reliabilities as known.
+
+    Without a prior there may be no maximum. With strengths alone there is one if and only if the
+    graph of wins is strongly connected; else a linear programme over the directions of recession
+    decides it, given the reliabilities.
 
     References
     ----------
@@ -188,7 +195,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             numbers occur, all are probabilities that the first one wins: p of a win and 1 - p of a
             loss, never a tie.
         sample_weight : array-like of shape (m,), default=None
-            How often each row happened.
+            How often each row happened. A row of weight 0 is as if it were not there.
         covariates : array-like of shape (m, d), default=None
             What else may give the first one an advantage, such as the difference of two lengths.
         rater : array-like of shape (m,), default=None
@@ -201,31 +208,44 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         Warns
         -----
         UserWarning
-            If strengths rest on the prior, or a line of strengths is a bad model of these contests.
+            If strengths rest on the prior, an effect has no finite best, or a line of strengths is
+            a bad model of these contests.
+
+        Raises
+        ------
+        ValueError
+            If ``prior`` is None and the likelihood has no maximum.
         """
         self._validate_params()
-        columns = check_contests(first, second)
-        m = len(columns[0])
-        values, ties = check_outcome(outcome, m)
-        weight = check_weight(sample_weight, m)
-        z, names = check_covariates(covariates, m)
-        judges = None if rater is None else _check_rater(rater, m)
-        rows = None
+        n = len(first) if hasattr(first, "__len__") else np.size(sample_weight)
+        weight, rows = check_weight(sample_weight, n), None
         if weight is not None and not weight.all():
-            kept = weight > 0
-            rows = np.flatnonzero(kept)
-            columns = tuple(_take(column, kept) for column in columns)
-            judges = None if judges is None else _take(judges, kept)
-            values, weight, z = values[kept], weight[kept], z[kept]
+            rows = np.flatnonzero(weight)
+            first, second, outcome, covariates, rater = (
+                take_rows(column, rows, len(weight), name)
+                for column, name in (
+                    (first, "first"),
+                    (second, "second"),
+                    (outcome, "outcome"),
+                    (covariates, "covariates"),
+                    (rater, "rater"),
+                )
+            )
+            weight = weight[rows]
+        columns = check_contests(first, second, rows)
+        m = len(columns[0])
+        values, ties = check_outcome(outcome, m, rows)
+        z, names = check_covariates(covariates, m, rows=rows)
+        raters, judges = _encode_raters(rater, m, rows)
         if covariates is None and rater is None:
             items, left, right, counts = count_pairs(
                 *columns, values, weight, ties=ties, fold=not self.order_effect, rows=rows
             )
             return self._learn(items, left, right, counts, np.zeros((len(left), 0)), [])
-        items, (left, right) = encode_columns(columns, ("first", "second"))
+        items, (left, right) = encode_columns(columns, ("first", "second"), rows)
         refuse_self(left, right, columns[0], rows)
         counts = _rows(values, np.ones(m) if weight is None else weight, ties)
-        return self._learn(items, left, right, counts, z, names, judges)
+        return self._learn(items, left, right, counts, z, names, raters, judges)
 
     @unchanged_on_error
     def fit_pairs(
@@ -277,7 +297,8 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         counts: Floats,
         z: Floats,
         names: list[str],
-        rater: Any = None,
+        raters: NDArray[Any] | None = None,
+        rater: Indices | None = None,
     ) -> Self:
         n, (_, _, ties, _) = len(items), counts.sum(axis=0)
         check_size(n)
@@ -296,24 +317,14 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         self.items_, self.effect_names_ = items, names
         groups = find_groups(n, left, right, counts)
         self._answer_groups(groups, _alone(groups, n, left, right))
-        precision = 0.0 if self.prior is None else self.prior**-2.0
         tie = None if kind == PLAIN else float(np.log1p(ties / counts[:, :3].sum()))
         start = start_of(cells, n, n + z.shape[1] + (tie is not None), tie)
-        self.raters_, self.reliabilities_, self._rater_errors = (
-            np.array([]),
-            np.zeros(0),
-            np.zeros(0),
-        )
-        if rater is None:
-            solved = maximise(PairLikelihood(cells, n, kind), precision, start)
-            steady = True
-        else:
-            self.raters_, (codes,) = encode_ids([rater], ["rater"])
-            rated = fit_raters(cells, n, kind, precision, start, codes)
-            solved, cells, steady = rated.solved, rated.cells, rated.steady
-            self.reliabilities_, self._rater_errors = rated.scales, rated.errors
-        self._set(solved, n, kind, steady)
-        self._answer_separation(z)
+        check_design(cells, n, penalised=self.prior is not None)
+        rated = self._solve(cells, kind, start, rater)
+        self.raters_ = np.array([]) if raters is None else raters
+        solved, cells = rated.solved, rated.cells
+        self.reliabilities_, self._rater_errors = rated.scales, rated.errors
+        self._set(solved, n, kind, rated.steady)
         self._cells = cells._replace(counts=drawn)
         self._met = met_of(cells, n, solved.params, kind, solved.inverse)
         fit = self.goodness_of_fit()
@@ -328,19 +339,51 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             )
         return self
 
-    def _answer_separation(self, z: Floats) -> None:
-        """Warn of effects that tell who wins without fail, so that none is large enough."""
-        n = len(self.items_)
-        errors = np.sqrt(np.diag(self._inverse)[n : n + z.shape[1]])
-        without_end = np.flatnonzero(errors * np.abs(z).max(axis=0, initial=0.0) > _NOTHING_KNOWN)
-        if len(without_end):
-            # where residuals vanish, squares of them would make it look sure
-            self._sandwich = self._inverse
-            warn_user(
-                f"{listed_ids([self.effect_names_[k] for k in without_end])} can tell who wins "
-                "without fail, so that no effect is large enough: effects_ is where the search "
-                "ended; leave it out, or add contests that went the other way"
+    def _solve(self, cells: Cells, kind: int, start: Floats, rater: Indices | None) -> Rated:
+        """Fit; raise if there is no maximum, or warn if an effect alone has none."""
+        n, d, penalised = len(self.items_), cells.z.shape[1], self.prior is not None
+        precision = self._precision(len(start))
+        rated = fit_raters(cells, n, kind, precision, start, rater)
+        of = PairLikelihood(rated.cells, n, kind)
+        # else there is one, as `_answer_groups` has found
+        in_doubt = d > 0 or (not penalised and (kind != PLAIN or rater is not None))
+        direction = None
+        if in_doubt and not has_maximum(of, rated.solved):
+            direction = find_recession(of, penalised=penalised)
+        if direction is not None:
+            self._answer_recession(direction)
+        if not (rated.steady or penalised):
+            raise ValueError(
+                "the strengths grow as the reliabilities of some raters shrink, and neither "
+                f"settles: set prior={PRIOR}, or leave out rater"
             )
+        if d and (direction is not None or not rated.steady):
+            precision[n : n + d] = (np.abs(cells.z).max(axis=0) / _LARGE_EFFECT) ** 2
+            rated = fit_raters(cells, n, kind, precision, start, rater)
+            # where residuals vanish, squares of them would make it look sure
+            rated = rated._replace(solved=rated.solved._replace(sandwich=rated.solved.inverse))
+        self._check_solved(rated.solved.decrement)
+        return rated
+
+    def _answer_recession(self, direction: Floats) -> None:
+        """Raise or warn about parameters that have no finite best: the larger, the better."""
+        items, effects = moved(direction, len(self.items_))
+        named = listed_ids([self.effect_names_[k] for k in effects])
+        if self.prior is None and len(items):
+            raise ValueError(
+                f"the contests have no finite best fit: the likelihood rises as the strengths of "
+                f"{listed_ids(self.items_[items].tolist())}"
+                + (f" and the effects of {named}" if len(effects) else "")
+                + f" grow; set prior={PRIOR}, leave these out or add contests"
+            )
+        said = f"{named} can tell who wins without fail, so that no effect is large enough"
+        remedy = "leave it out, or add contests that went the other way"
+        if self.prior is None:
+            raise ValueError(f"{said}: {remedy}")
+        warn_user(
+            f"{said}: effects_ is what a normal prior leaves, of a standard deviation of "
+            f"{_LARGE_EFFECT:g} over the largest value; {remedy}"
+        )
 
     def _set(self, solved: Solved, n: int, kind: int, steady: bool) -> None:
         params = solved.params
@@ -361,17 +404,17 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             )
 
 
-def _take(column: Any, kept: NDArray[np.bool_]) -> Any:
-    if isinstance(column, np.ndarray):
-        return column[kept]
-    return [value for value, good in zip(column, kept.tolist(), strict=True) if good]
-
-
-def _check_rater(rater: Any, m: int) -> Any:
-    judges = as_column(rater, "rater")
+def _encode_raters(
+    rater: Any, m: int, rows: Indices | None
+) -> tuple[NDArray[Any] | None, Indices | None]:
+    """Return the distinct raters, and the code of each row's; None if nobody judged."""
+    if rater is None:
+        return None, None
+    judges = as_column(rater, "rater", rows)
     if len(judges) != m:
         raise ValueError(f"rater has {len(judges)} rows for {m} contests: give one a row")
-    return judges
+    raters, (codes,) = encode_columns([judges], ["rater"], rows)
+    return raters, codes
 
 
 def _rows(values: Floats, weight: Floats, ties: bool) -> Floats:

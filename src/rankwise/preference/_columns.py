@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engine._sklearn import safe_indexing
 from rankwise.engine.arguments import as_array, only_column, own_array, shortened
-from rankwise.engine.ids import as_column
+from rankwise.engine.ids import as_column, row_number
 from rankwise.engine.inputs import as_floats, check_weights, refuse_masked
 from rankwise.engine.loops.contests.counts import GOOD, look
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 MOST_CONTESTS = 1e15
 """Past so many, one more is lost in rounding."""
@@ -18,9 +20,13 @@ _LARGEST = 1e100
 WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
-def check_contests(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return two columns of ids of the same length."""
-    columns = as_column(first, "first"), as_column(second, "second")
+def check_contests(first: Any, second: Any, rows: Indices | None = None) -> tuple[Any, Any]:
+    """Return two columns of ids of the same length.
+
+    Here and below, ``rows`` are the numbers of the rows in the user's table, for messages; None:
+    from 0.
+    """
+    columns = as_column(first, "first", rows), as_column(second, "second", rows)
     if len(columns[0]) != len(columns[1]):
         raise ValueError(
             f"first has {len(columns[0])} rows and second {len(columns[1])}: a contest is one of "
@@ -31,7 +37,7 @@ def check_contests(first: Any, second: Any) -> tuple[Any, Any]:
     return columns
 
 
-def check_outcome(outcome: Any, m: int) -> tuple[Floats, bool]:
+def check_outcome(outcome: Any, m: int, rows: Indices | None = None) -> tuple[Floats, bool]:
     """Return what the first of each contest got, from 0 to 1, and whether 1/2 is a tie.
 
     It is, if there are only 0, 1/2 and 1; else these are probabilities, and 1/2 is one of them.
@@ -51,16 +57,16 @@ def check_outcome(outcome: Any, m: int) -> tuple[Floats, bool]:
                     i for i, w in enumerate(listed) if not isinstance(w, str) or w not in WORDS
                 )
                 raise ValueError(
-                    f"outcome is {shortened(listed[row])} in row {row}: it must be 'first', "
-                    "'second' or 'tie', or a number from 0 to 1 in all rows"
+                    f"outcome is {shortened(listed[row])} in row {row_number(row, rows)}: it must "
+                    "be 'first', 'second' or 'tie', or a number from 0 to 1 in all rows"
                 ) from None
             return values, True
     values = own_array(as_floats(column, "outcome"), np.float64)
     row, plain = look(values)
     if row != GOOD:
         raise ValueError(
-            f"outcome is {values[row]} in row {row}: it must be what the first one got, 1, 0 or "
-            "0.5 for a tie, or its probability to win"
+            f"outcome is {values[row]} in row {row_number(row, rows)}: it must be what the first "
+            "one got, 1, 0 or 0.5 for a tie, or its probability to win"
         )
     return values, bool(plain)
 
@@ -74,6 +80,17 @@ def check_weight(weight: Any, m: int) -> Floats | None:
     return own_array(weights, np.float64)
 
 
+def take_rows(column: Any, rows: Indices, n_weights: int, name: str) -> Any:
+    """Return some rows of a column that is not checked yet, and None for None."""
+    if column is None or not hasattr(column, "__len__") or isinstance(column, str | bytes | dict):
+        return column
+    if len(column) != n_weights:
+        raise ValueError(
+            f"sample_weight has {n_weights} rows, but {name} has {len(column)}: give one a contest"
+        )
+    return safe_indexing(column, rows)
+
+
 def check_total(total: float) -> None:
     """Refuse weights that add up to more than can be counted."""
     if total > MOST_CONTESTS:
@@ -84,7 +101,7 @@ def check_total(total: float) -> None:
 
 
 def check_covariates(
-    covariates: Any, m: int, names: list[str] | None = None
+    covariates: Any, m: int, names: list[str] | None = None, rows: Indices | None = None
 ) -> tuple[Floats, list[str]]:
     """Return covariates of shape (m, d), and their names; ``names`` are those learned with."""
     if covariates is None:
@@ -98,10 +115,10 @@ def check_covariates(
     if values.ndim != 2 or len(values) != m:
         raise ValueError(f"covariates has the shape {values.shape} for {m} contests: (m, d)")
     if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        row = row_number(np.flatnonzero(~np.isfinite(values).all(axis=1))[0], rows)
         raise ValueError(f"covariates is not finite in row {row}: drop the row or correct it")
     if (np.abs(values) > _LARGEST).any():
-        row = int(np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))[0])
+        row = row_number(np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))[0], rows)
         raise ValueError(f"covariates is beyond {_LARGEST:.0e} in row {row}: choose a larger unit")
     columns = getattr(covariates, "columns", None)
     found = (

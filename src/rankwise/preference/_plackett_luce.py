@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
@@ -45,16 +44,17 @@ class RankingLikelihood(NamedTuple):
         """Add slopes and curvature."""
         rankings_derivatives(self.votes, params, gradient, curvature, np.zeros_like(curvature))
 
-    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> float:
         """Add the squared slopes of each ranking, as if it had been left out."""
         if len(self.votes.weight) > _MANY:
             empty = np.zeros_like(squares)
             rankings_derivatives(self.votes, params, np.zeros(len(params)), empty, squares)
-            return
+            return 0.0
         for v in range(len(self.votes.weight)):
             items, slope = self._left_out(v, params, inverse)
             squares[np.ix_(items, items)] += self.votes.weight[v] * np.outer(slope, slope)
         np.copyto(squares, np.triu(squares))
+        return 0.0
 
     def _left_out(self, v: int, params: Floats, inverse: Floats) -> tuple[Indices, Floats]:
         """Return the items of a ranking, and its slope divided by one less its leverage."""
@@ -63,11 +63,12 @@ class RankingLikelihood(NamedTuple):
         alone = Votes([], np.arange(m), self.votes.levels[part], np.array([0, m]), np.ones(1))
         slope, bend = np.zeros(m), np.zeros((m, m))
         rankings_derivatives(alone, params[items], slope, bend, np.zeros((m, m)))
-        root = np.linalg.cholesky(inverse[np.ix_(items, items)])
-        leverage, axes = np.linalg.eigh(root.T @ (bend + np.triu(bend, 1).T) @ root)
-        kept = 1.0 - np.minimum(leverage, _MOST)
-        turned = axes @ ((axes.T @ (root.T @ slope)) / kept)
-        return items, np.asarray(solve_triangular(root, turned, lower=True, trans="T"))
+        bend += np.triu(bend, 1).T
+        sizes, axes = np.linalg.eigh(inverse[np.ix_(items, items)])
+        root = axes * np.sqrt(np.maximum(sizes, 0.0))
+        leverage, axes = np.linalg.eigh(root.T @ bend @ root)
+        kept = 1.0 - np.clip(leverage, 0.0, _MOST)
+        return items, slope + bend @ root @ axes @ (axes.T @ (root.T @ slope) / kept)
 
 
 class PlackettLuce(StrengthsMixin, BaseEstimator):
@@ -98,7 +99,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     strengths_ : ndarray of shape (n,)
         Their strengths; they add to 0.
     p_best_ : ndarray of shape (n,)
-        The probability that each is the strongest.
+        The posterior probability that each is the strongest, see `BradleyTerry`.
     n_rankings_ : float
         The sum of the weights.
     n_iter_ : int
@@ -142,6 +143,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     }
 
     n_rankings_: float
+    _votes: Votes
     n_iter_: int
     objective_: float
 
@@ -200,13 +202,36 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         self.items_ = objects(votes.candidates)
         groups, alone = _groups(votes, n)
         self._answer_groups(groups, alone)
-        precision = 0.0 if self.prior is None else self.prior**-2.0
-        solved = maximise(RankingLikelihood(votes, n), precision, np.zeros(n))
+        solved = maximise(RankingLikelihood(votes, n), self._precision(n), np.zeros(n))
+        self._check_solved(solved.decrement)
         self.strengths_ = solved.params - solved.params.mean()
         self._inverse, self._sandwich = solved.inverse, solved.sandwich
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
         self.n_rankings_ = float(votes.weight.sum())
+        self._votes = votes._replace(candidates=[])
         return self
+
+    def _likelihood(self) -> tuple[RankingLikelihood, Floats]:
+        return RankingLikelihood(self._votes, len(self.items_)), self.strengths_
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if not hasattr(self, "strengths_"):
+            return
+        votes, n = self._votes, len(self.items_)
+        total, sizes = len(votes.items), np.diff(votes.starts)
+        shapes = votes.levels.shape, votes.weight.shape, self._inverse.shape
+        if (
+            shapes != ((total,), (len(sizes),), (n, n))
+            or {column.dtype for column in votes[1:4]} != {np.dtype(np.int64)}
+            or votes.weight.dtype != np.float64
+            or votes.starts[0] != 0
+            or votes.starts[-1] != total
+            or sizes.min(initial=0) < 0
+            or votes.items.min(initial=0) < 0
+            or votes.items.max(initial=0) >= n
+        ):
+            raise ValueError("the rankings of a PlackettLuce do not belong to its items")
 
     def _prefer(self, first: Indices, second: Indices) -> Floats:
         return np.asarray(expit(self.strengths_[first] - self.strengths_[second]))

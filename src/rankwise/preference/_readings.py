@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.engine.arguments import check_whole
 from rankwise.engine.ids import find_ids
 from rankwise.engine.loops.contests.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells, expected
-from rankwise.engine.solvers.contests import PairLikelihood, bootstrap_fits, draw_counts
+from rankwise.engine.solvers.contests import PairLikelihood, bootstrap_fits, draw_counts, halved
 from rankwise.preference._columns import check_contests, check_covariates
 from rankwise.preference._goodness import GoodnessOfFit, Met, calibration_of, goodness_of
 from rankwise.preference._strengths import StrengthsMixin, ends_of
@@ -141,12 +141,18 @@ class ContestReadings(StrengthsMixin):
             raise ValueError(
                 "bootstrap is for contests without covariates and raters: use interval"
             )
-        tie = [] if self._tie is None else [self._tie]
-        start = np.concatenate([self.strengths_, self.effects_, tie])
-        precision = 0.0 if self.prior is None else self.prior**-2.0
+        _, start = self._likelihood()
         of = PairLikelihood(self._cells, len(self.items_), self._kind)
         samples = draw_counts(self._cells.counts, n_samples, random_state)
-        return bootstrap_fits(of, precision, start, self._inverse, samples)
+        return bootstrap_fits(of, self._precision(len(start)), start, self._inverse, samples)
+
+    def _likelihood(self) -> tuple[PairLikelihood, Floats]:
+        tie = [] if self._tie is None else [self._tie]
+        cells = self._cells
+        if self._kind == PLAIN:
+            cells = cells._replace(counts=halved(cells.counts))
+        of = PairLikelihood(cells, len(self.items_), self._kind, scaled=len(self.raters_) > 0)
+        return of, np.concatenate([self.strengths_, self.effects_, tie])
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

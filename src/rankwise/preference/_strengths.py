@@ -16,7 +16,9 @@ from rankwise.engine.arguments import check_level, check_word, shortened
 from rankwise.engine.files import replacing
 from rankwise.engine.ids import find_ids, listed_ids
 from rankwise.engine.solvers.contest_counts import Groups
+from rankwise.engine.solvers.contests import Likelihood
 from rankwise.engine.solvers.places import centred, draw_errors, draw_gaps, rank_bounds
+from rankwise.engine.solvers.posterior import draw_posterior
 from rankwise.engine.warn import warn_user
 
 Floats = NDArray[np.float64]
@@ -63,7 +65,7 @@ class StrengthsMixin:
         kind : {"sandwich", "model"}, default="sandwich"
             "model" is the inverse of the information, right if the model is. "sandwich" also holds
             if contests vary more or less than the model says; each is counted as if it had been
-            left out of the fit (HC3).
+            left out of the fit (HC3), and all of them, on average, at least as the model expects.
         """
         check_is_fitted(self)
         n = len(self.items_)
@@ -108,21 +110,32 @@ class StrengthsMixin:
         return self._ranks(self.covariance(kind), self._level(level))
 
     def _ranks(self, covariance: Floats, level: float) -> Indices:
-        gaps = draw_gaps(self._errors(covariance), covariance)
+        errors = draw_errors(covariance, self.n_draws, self.random_state)
+        gaps = draw_gaps(errors, covariance)
         return rank_bounds(self.strengths_, covariance, gaps, level)
 
     @property
     def p_best_(self) -> Floats:
-        """The share of draws of the joint normal in which each item is the strongest."""
+        """The posterior probability that each item is the strongest: its share of ``n_draws``.
+
+        It is that of the model and its prior, which may be a flat one, and not of the sandwich.
+        """
         check_is_fitted(self)
-        return self._best(self.covariance())
+        n, (of, params) = len(self.items_), self._likelihood()
+        precision = self._precision(len(params))
 
-    def _best(self, covariance: Floats) -> Floats:
-        drawn = self.strengths_ + self._errors(covariance)
-        return np.bincount(drawn.argmax(axis=1), minlength=len(self.items_)) / len(drawn)
+        def log_posterior(at: Floats) -> float:
+            return of.value(at) - 0.5 * float(precision @ at**2) if of.allows(at) else -np.inf
 
-    def _errors(self, covariance: Floats) -> Floats:
-        return draw_errors(covariance, self.n_draws, self.random_state)
+        covariance = self._covariance("model")
+        drawn = draw_posterior(
+            log_posterior, params, covariance, n, self.n_draws, self.random_state
+        )
+        return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
+
+    def _likelihood(self) -> tuple[Likelihood, Floats]:
+        """Return what was learned from, and the parameters that fit it best."""
+        raise NotImplementedError
 
     def ranking(self) -> Ranking:
         """Return the items, strongest first; equal ones as in ``items_``."""
@@ -179,7 +192,7 @@ class StrengthsMixin:
             "rank": self.ranking().positions,
             "best_rank": best,
             "worst_rank": worst,
-            "p_best": self._best(covariance),
+            "p_best": self.p_best_,
         }
         return {name: column[order] for name, column in columns.items()}
 
@@ -193,6 +206,20 @@ class StrengthsMixin:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def _precision(self, n_params: int) -> Floats:
+        """Return one over the variance of each parameter's prior: the strengths have one."""
+        precision = np.zeros(n_params)
+        precision[: len(self.items_)] = 0.0 if self.prior is None else self.prior**-2.0
+        return precision
+
+    def _check_solved(self, decrement: float) -> None:
+        """Raise if a fit that has a maximum came to none."""
+        if not np.isfinite(decrement):
+            raise ValueError(
+                "the fit can't be computed: weights or covariates differ by too many orders of "
+                "magnitude; drop the contests of the smallest weights, or rescale the covariates"
+            )
 
     def _level(self, level: float | None) -> float:
         return self.level if level is None else check_level(level)

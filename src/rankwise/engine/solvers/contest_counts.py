@@ -63,7 +63,7 @@ def count_pairs(
         n = high - low + 1
     dense = ties and weight is None
     if not (whole and dense and n <= _DENSE):
-        items, columns = encode_columns((first, second), ("first", "second"))
+        items, columns = encode_columns((first, second), ("first", "second"), rows)
         low, n = 0, len(items)
     left = right = np.zeros(0, np.int64)
     counts = np.zeros((0, 4))

@@ -34,10 +34,8 @@ _ENOUGH = 1e-9
 _MAX_ITER = 100
 # So many rows are drawn equally often to a thousandth.
 _MOST_DRAWN = 2**22
-_UNKNOWN = (
-    "the contests can't tell the effects apart: a covariate repeats others, is the same in all "
-    "contests beside order_effect=True, or follows from who meets whom; leave it out"
-)
+# Precision of the prior that keeps the parameters of a sample finite: a standard deviation of 100.
+_WEAK = 1e-4
 
 
 class Likelihood(Protocol):
@@ -56,8 +54,11 @@ class Likelihood(Protocol):
     def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
         """Add slopes, and minus second derivatives to an upper triangle."""
 
-    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
-        """Add the squared slopes of the rows to an upper triangle, with their leverage."""
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> Floats | float:
+        """Add the squared slopes of the rows to an upper triangle, with their leverage.
+
+        Returns how much less than the curvature these are by design, an upper triangle or 0.
+        """
 
 
 class PairLikelihood(NamedTuple):
@@ -90,9 +91,11 @@ class PairLikelihood(NamedTuple):
             return
         derivatives(self.cells, self.n, params, self.kind, gradient, curvature)
 
-    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> None:
+    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> Floats:
         """Add squared slopes."""
-        score_spread(self.cells, self.n, params, self.kind, inverse, squares)
+        less = np.zeros_like(squares)
+        score_spread(self.cells, self.n, params, self.kind, inverse, squares, less)
+        return less
 
 
 class Solved(NamedTuple):
@@ -109,11 +112,12 @@ class Solved(NamedTuple):
         were known.
     sandwich : ndarray of shape (p, p)
         The inverse times the sum of squared slopes of the rows, and of the prior's precision, times
-        the inverse.
+        the inverse. If that is less on average than the model expects, the rest of it is added.
     n_iter : int
         Steps of Newton.
     decrement : float
-        What a further step would gain, times two: in squared standard errors.
+        What a further step would gain, times two: in squared standard errors. Infinite if the
+        information could not be inverted; the two matrices are then 0.
     """
 
     params: Floats
@@ -124,15 +128,15 @@ class Solved(NamedTuple):
     decrement: float
 
 
-def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = True) -> Solved:
+def maximise(of: Likelihood, precision: Floats, start: Floats, *, spread: bool = True) -> Solved:
     """Find the strengths and effects of the highest posterior by Newton's method.
 
     Parameters
     ----------
     of : Likelihood
         Its logarithm is concave.
-    precision : float
-        One over the variance of the prior of a strength; 0: none.
+    precision : ndarray of shape (p,)
+        One over the variance of the normal prior of each parameter; 0: none.
     start : ndarray of shape (p,)
         Where to start.
     spread : bool
@@ -143,28 +147,36 @@ def maximise(of: Likelihood, precision: float, start: Floats, *, spread: bool = 
     if decrement == np.inf:
         params, information, n_iter, decrement = _climb(of, precision, start, watched=True)
     inverse = sandwich = np.zeros_like(information)
-    if spread:
-        inverse, squares = _invert(anchored(information, n)), np.zeros_like(information)
-        of.spread(params, inverse, squares)
-        _add_prior(squares, n, precision)
-        sandwich = inverse @ _full(squares) @ inverse
+    if spread and np.isfinite(decrement):
+        inverse = _invert(anchored(information, n))
+        squares = np.zeros_like(information)
+        less = of.spread(params, inverse, squares)
+        _add_prior(squares, precision)
+        squares, expected = _full(squares), _full(information - less)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # few rows leave small residuals: on average they count what the model expects
+            ratio = float(np.vdot(inverse, squares) / np.vdot(inverse, expected))
+            sandwich = inverse @ (squares + max(1.0 - ratio, 0.0) * expected) @ inverse
     value = _value(of, precision, params)
     return Solved(params, value, inverse, sandwich, n_iter, decrement)
 
 
 def _climb(
-    of: Likelihood, precision: float, params: Floats, *, watched: bool
+    of: Likelihood, precision: Floats, params: Floats, *, watched: bool
 ) -> tuple[Floats, Floats, int, float]:
     """Take steps of Newton until there is nothing left to gain.
 
     Without a look at the value after each step, which is hardly ever needed, it ends with a
-    decrement of infinity as soon as a step leaves more to gain than the one before it.
+    decrement of infinity as soon as a step leaves more to gain than the one before it. So it does
+    if the information can't be inverted.
     """
     n_iter, decrement = 0, np.inf
     while decrement >= _ENOUGH and n_iter < _MAX_ITER:
         before = decrement
         step, decrement, information = _newton_step(of, precision, params)
         n_iter += 1
+        if not np.isfinite(decrement):
+            return params, information, n_iter, np.inf
         if watched:
             params = _move(of, precision, params, step, decrement)
         elif decrement > before or not of.allows(params + step):
@@ -174,13 +186,20 @@ def _climb(
     return params, information, n_iter, decrement
 
 
-def _newton_step(of: Likelihood, precision: float, params: Floats) -> tuple[Floats, float, Floats]:
-    """Return the step, the decrement, and the upper triangle of the information."""
+def _newton_step(of: Likelihood, precision: Floats, params: Floats) -> tuple[Floats, float, Floats]:
+    """Return the step, the decrement, and the upper triangle of the information.
+
+    The decrement is infinite if the information can't be inverted.
+    """
     gradient, information = np.zeros(len(params)), np.zeros((len(params), len(params)))
     of.derivatives(params, gradient, information)
-    gradient[: of.n] -= precision * params[: of.n]
-    _add_prior(information, of.n, precision)
-    step = solve_upper(anchored(information, of.n), gradient)
+    gradient -= precision * params
+    _add_prior(information, precision)
+    try:
+        factor = cho_factor(anchored(information, of.n), check_finite=False)
+    except LinAlgError:
+        return gradient, np.inf, information
+    step = cho_solve(factor, gradient, check_finite=False)
     return step, float(gradient @ step), information
 
 
@@ -201,7 +220,7 @@ def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
     return start
 
 
-def _move(of: Likelihood, precision: float, params: Floats, step: Floats, gain: float) -> Floats:
+def _move(of: Likelihood, precision: Floats, params: Floats, step: Floats, gain: float) -> Floats:
     """Go along a step as far as the posterior rises."""
     value = _value(of, precision, params)
     rounding = 1e-13 * (1.0 + abs(value))
@@ -214,12 +233,12 @@ def _move(of: Likelihood, precision: float, params: Floats, step: Floats, gain: 
     return params
 
 
-def _value(of: Likelihood, precision: float, params: Floats) -> float:
-    return of.value(params) - 0.5 * precision * float(params[: of.n] @ params[: of.n])
+def _value(of: Likelihood, precision: Floats, params: Floats) -> float:
+    return of.value(params) - 0.5 * float(precision @ params**2)
 
 
-def _add_prior(matrix: Floats, n: int, precision: float) -> None:
-    matrix[np.arange(n), np.arange(n)] += precision
+def _add_prior(matrix: Floats, precision: Floats) -> None:
+    matrix[np.diag_indices_from(matrix)] += precision
 
 
 def _full(upper: Floats) -> Floats:
@@ -236,19 +255,7 @@ def anchored(information: Floats, n: int) -> Floats:
 
 def _invert(matrix: Floats) -> Floats:
     """Return the inverse of a positive definite matrix of which the upper triangle is given."""
-    factor, failed = dpotrf(matrix)
-    inverse, also = dpotri(factor)
-    if failed or also:
-        raise ValueError(_UNKNOWN)
-    return _full(np.triu(inverse))
-
-
-def solve_upper(matrix: Floats, right: Floats) -> Floats:
-    """Solve a positive definite system of which the upper triangle is given."""
-    try:
-        return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
-    except LinAlgError as error:
-        raise ValueError(_UNKNOWN) from error
+    return _full(np.triu(dpotri(dpotrf(matrix)[0])[0]))
 
 
 def draw_counts(counts: Floats, n_samples: int, seed: int) -> Iterator[Floats]:
@@ -277,27 +284,32 @@ def draw_counts(counts: Floats, n_samples: int, seed: int) -> Iterator[Floats]:
 
 def bootstrap_fits(
     of: PairLikelihood,
-    precision: float,
+    precision: Floats,
     start: Floats,
     inverse: Floats,
     samples: Iterable[Floats],
 ) -> Floats:
     """Return the strengths of samples of the counts, of shape (samples, n).
 
-    ``start`` is the fit to all counts and ``inverse`` that of its information. An item that a
-    sample left without a finite strength stays where a prior of the standard deviation 100 puts it.
-    For `PLAIN` a tie is half a win of each.
+    ``start`` is the fit to all counts and ``inverse`` that of its information. An item or an effect
+    that a sample left without a finite best stays where a prior of the standard deviation 100 puts
+    it, and a sample without ties has no parameter of ties. For `PLAIN` a tie is half a win of each.
     """
-    precision, found = max(precision, 1e-4), []
+    precision, found = np.maximum(precision, _WEAK), []
     for drawn in samples:
         params = start.copy()
         cells = of.cells._replace(counts=drawn)
-        if not refit(cells, of.n, of.kind, precision, inverse, params):
-            split = halved(drawn) if of.kind == PLAIN else drawn
-            again = of._replace(cells=cells._replace(counts=split))
-            params = maximise(again, precision, start, spread=False).params
-        found.append(params)
-    strengths = np.array(found)[:, : of.n]
+        tied = of.kind != PLAIN and bool(drawn[:, 2].any())
+        if tied != (of.kind != PLAIN) or not refit(
+            cells, of.n, of.kind, precision[0], inverse, params
+        ):
+            again = of._replace(cells=cells, kind=of.kind if tied else PLAIN)
+            p = len(start) - (of.kind != again.kind)
+            if not tied:
+                again = again._replace(cells=cells._replace(counts=halved(drawn)))
+            params = maximise(again, precision[:p], start[:p], spread=False).params
+        found.append(params[: of.n])
+    strengths = np.array(found)
     return strengths - strengths.mean(axis=1, keepdims=True)
 
 

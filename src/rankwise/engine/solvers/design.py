@@ -92,6 +92,7 @@ def choose_pairs(
         chosen.append((i, j))
         lean = covariance[:, i] - covariance[:, j]
         chance = float(expit(strengths[i] - strengths[j]))
-        covariance -= np.outer(lean, lean) / (1 / (chance * (1 - chance)) + lean[i] - lean[j])
+        told = chance * (1 - chance)
+        covariance -= np.outer(lean, lean) * (told / (1 + told * (lean[i] - lean[j])))
         heappush(heap, (-float(gain(np.array(i), np.array(j))), i, j))
     return chosen

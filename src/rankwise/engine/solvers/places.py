@@ -21,10 +21,23 @@ def centred(covariance: Floats, n: int) -> Floats:
 def draw_errors(covariance: Floats, n_draws: int, seed: int) -> Floats:
     """Return draws of normal errors of strengths, of shape (n_draws, n); their sum is free."""
     n = len(covariance)
-    size = float(np.trace(covariance)) / n or 1.0
-    factor = cholesky(covariance + size / n + 1e-10 * size * np.eye(n), lower=True)
+    factor, _ = covariance_factor(covariance, n)
     noise = np.random.default_rng(seed).standard_normal((n_draws, n))
     return np.ascontiguousarray(noise @ factor.T)
+
+
+def covariance_factor(covariance: Floats, n: int) -> tuple[Floats, float]:
+    """Return the Cholesky factor of a covariance whose n strengths add to 0, and one number more.
+
+    The mean of the strengths gets a variance, so that the matrix can be factored: the number.
+    """
+    spread = float(np.trace(covariance[:n, :n])) / n**2 or 1.0
+    covariance = covariance.copy()
+    covariance[:n, :n] += spread
+    errors = np.sqrt(np.diag(covariance))
+    scaled = covariance / errors[:, None] / errors
+    scaled[np.diag_indices_from(scaled)] += 1e-10
+    return errors[:, None] * cholesky(scaled, lower=True), spread
 
 
 def rank_bounds(strengths: Floats, covariance: Floats, gaps: Floats, level: float) -> Indices:

@@ -19,6 +19,8 @@ Indices = NDArray[np.int64]
 
 _TURNS = 200
 _STEADY = 1e-6
+# The least mean scale that is made 1: raters who contradict each other may have the mean 0.
+_LEAST = 0.1
 
 
 class Rated(NamedTuple):
@@ -32,7 +34,7 @@ class Rated(NamedTuple):
 
 
 def fit_raters(
-    cells: Cells, n: int, kind: int, precision: float, start: Floats, rater: Indices
+    cells: Cells, n: int, kind: int, precision: Floats, start: Floats, rater: Indices | None
 ) -> Rated:
     """Learn strengths and the scales of raters by turns.
 
@@ -44,21 +46,24 @@ def fit_raters(
         Items, and the model of ties.
     precision, start
         As in `rankwise.engine.solvers.contests.maximise`.
-    rater : ndarray of shape (c,)
-        The code of each cell's rater.
+    rater : ndarray of shape (c,) or None
+        The code of each cell's rater; None: there are none.
     """
+    if rater is None:
+        solved = maximise(PairLikelihood(cells, n, kind), precision, start)
+        return Rated(solved, cells, np.zeros(0), np.zeros(0), steady=True)
     weight = np.bincount(rater, cells.counts[:, :3].sum(axis=1))
     scales = np.ones(len(weight))
     moved = np.inf
     for _ in range(_TURNS):
         cells = cells._replace(scale=scales[rater])
         solved = maximise(PairLikelihood(cells, n, kind, scaled=True), precision, start)
-        if moved <= _STEADY:
+        if moved <= _STEADY or not np.isfinite(solved.decrement):
             break
         start = solved.params
         better = _scales(cells, n, kind, start, rater, scales)
         # Scales and strengths can be traded for each other: the mean contest has the scale 1.
-        better /= float(weight @ better) / weight.sum()
+        better /= max(float(weight @ better) / weight.sum(), _LEAST)
         moved = float(np.abs(better - scales).max())
         scales = better
     curvature = np.ones(len(scales))

@@ -56,7 +56,9 @@ def probabilities(kind, eta, tie):
     """Return the probabilities of left, right and a tie."""
     if kind == RAO_KUPPER:
         left, right = 1.0 / (1.0 + np.exp(tie - eta)), 1.0 / (1.0 + np.exp(tie + eta))
-        return left, right, np.expm1(2.0 * tie) * left * right
+        # expm1(2 tie) left right, with no product that overflows
+        apart = np.exp(abs(eta) - tie) + np.exp(-abs(eta) - tie)
+        return left, right, -np.expm1(-2.0 * tie) / (1.0 + np.exp(-2.0 * tie) + apart)
     # the larger of the two sides is e^0
     small = np.exp(-abs(eta))
     middle = np.exp(tie - 0.5 * abs(eta)) if kind == DAVIDSON else 0.0
@@ -214,11 +216,12 @@ def _variance(cells, c, n, inverse):
 
 
 @compiled
-def score_spread(cells, n, params, kind, inverse, matrix):
+def score_spread(cells, n, params, kind, inverse, matrix, less):
     """Add the sum of the squared slopes of the rows to the upper triangle of ``matrix``.
 
     A row that was learned from is nearer to its prediction than a new one, by its leverage h: its
-    square is divided by (1 - h)^2, as if it had been left out. ``inverse`` is that of the
+    square is divided by (1 - h)^2, as if it had been left out. To ``less`` is added how much less
+    than wins and losses the rows vary that are partly both, times 1 - h. ``inverse`` is that of the
     information.
     """
     counts = cells.counts
@@ -234,7 +237,6 @@ def score_spread(cells, n, params, kind, inverse, matrix):
         p_left, p_right, p_tie = probabilities(kind, a * _advantage(cells, c, n, params), tie)
         by_eta, _, _ = _curvature(kind, p_left, p_right, p_tie, p_left, p_right, p_tie, tie)
         kept = 1.0 - min(a * a * by_eta * _variance(cells, c, n, inverse), 0.9)
-        kept *= kept
         left, left_k, right, right_k, tied, tied_k = _scores(kind, p_left, p_right, p_tie, tie)
         gap, gap_k = left - right, left_k - right_k
         weights = (
@@ -248,6 +250,11 @@ def score_spread(cells, n, params, kind, inverse, matrix):
                 weights[1] + ties * tied * tied_k,
                 weights[2] + ties * tied_k * tied_k,
             )
+        if soft > 0.0:
+            # no more than the curvature, so that what is expected is not negative
+            lacking = kept * min(soft * gap * gap, (wins + losses + ties) * by_eta)
+            _add_square(cells, c, n, (lacking, 0.0, 0.0), less)
+        kept *= kept
         weights = (weights[0] / kept, weights[1] / kept, weights[2] / kept)
         _add_square(cells, c, n, weights, matrix)
 

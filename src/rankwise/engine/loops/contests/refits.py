@@ -49,7 +49,7 @@ def refit(cells: Any, n: int, kind: int, precision: float, inverse: Any, params:
     return bool(_refit(cells, n, kind, precision, inverse, params))
 
 
-@compiled
+@compiled(error_model="numpy")
 def _refit(cells, n, kind, precision, inverse, params):
     p = params.shape[0]
     fixed, gradient, step = np.zeros(p), np.empty(p), np.empty(p)
@@ -87,7 +87,7 @@ def _refit(cells, n, kind, precision, inverse, params):
     return False
 
 
-@compiled
+@compiled(error_model="numpy")
 def _add_up(cells, n, kind, totals, fixed):
     """Fill in the contests of each cell, and add to ``fixed`` what slopes have of the outcomes."""
     counts, p = cells.counts, fixed.shape[0]
@@ -102,7 +102,7 @@ def _add_up(cells, n, kind, totals, fixed):
             fixed[p - 1] += counts[c, 2]
 
 
-@compiled
+@compiled(error_model="numpy")
 def _slopes(cells, totals, fixed, n, kind, params, odds, gradient):
     """Fill in the slopes: what left ones got less what they were to get, a tie being half."""
     left, right = cells.left, cells.right
@@ -140,7 +140,7 @@ def _slopes(cells, totals, fixed, n, kind, params, odds, gradient):
         gradient[p - 1] -= tied
 
 
-@compiled
+@compiled(error_model="numpy")
 def _slopes_rao_kupper(cells, n, params, odds, gradient):
     """Fill in the slopes of a model that is no exponential family."""
     counts, p, ordered = cells.counts, params.shape[0], cells.z.shape[1] == 1
