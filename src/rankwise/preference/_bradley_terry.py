@@ -217,8 +217,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             If ``prior`` is None and the likelihood has no maximum.
         """
         self._validate_params()
-        n = len(first) if hasattr(first, "__len__") else np.size(sample_weight)
-        weight, rows = check_weight(sample_weight, n), None
+        weight, rows = check_weight(sample_weight, first), None
         if weight is not None and not weight.all():
             rows = np.flatnonzero(weight)
             first, second, outcome, covariates, rater = (

@@ -71,10 +71,11 @@ def check_outcome(outcome: Any, m: int, rows: Indices | None = None) -> tuple[Fl
     return values, bool(plain)
 
 
-def check_weight(weight: Any, m: int) -> Floats | None:
-    """Return how often each contest happened, None if once."""
+def check_weight(weight: Any, first: Any) -> Floats | None:
+    """Return how often each contest happened, None if once; ``first`` tells how many there are."""
     if weight is None:
         return None
+    m = len(first) if hasattr(first, "__len__") else np.size(weight)
     weights = check_weights(weight, "sample_weight", m, "contest")
     check_total(float(np.minimum(weights, 2 * MOST_CONTESTS).sum()))
     return own_array(weights, np.float64)
