@@ -41,4 +41,6 @@ def test_a_file_of_0_2_answers_as_it_did(name, tmp_path):
         save(model, tmp_path / "again")
         again = load(tmp_path / "again")
     for copy in (model, again):
+        if hasattr(copy, "table"):
+            assert copy.table()["p_best"].sum() == pytest.approx(1.0)
         assert_allclose(answers(copy), ANSWERS[name], rtol=1e-9, atol=1e-12)

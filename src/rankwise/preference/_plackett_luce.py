@@ -211,12 +211,15 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         self._votes = votes._replace(candidates=[])
         return self
 
-    def _likelihood(self) -> tuple[RankingLikelihood, Floats]:
+    def _likelihood(self) -> tuple[RankingLikelihood, Floats] | None:
+        # files of version 0.2 hold no rankings
+        if not hasattr(self, "_votes"):
+            return None
         return RankingLikelihood(self._votes, len(self.items_)), self.strengths_
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
-        if not hasattr(self, "strengths_"):
+        if not hasattr(self, "_votes"):
             return
         votes, n = self._votes, len(self.items_)
         total, sizes = len(votes.items), np.diff(votes.starts)

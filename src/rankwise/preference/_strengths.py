@@ -121,20 +121,27 @@ class StrengthsMixin:
         It is that of the model and its prior, which may be a flat one, and not of the sandwich.
         """
         check_is_fitted(self)
-        n, (of, params) = len(self.items_), self._likelihood()
+        n, evidence = len(self.items_), self._likelihood()
+        covariance = self._covariance("model")
+        if evidence is None:
+            drawn = self.strengths_ + draw_errors(covariance, self.n_draws, self.random_state)
+            return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
+        of, params = evidence
         precision = self._precision(len(params))
 
         def log_posterior(at: Floats) -> float:
             return of.value(at) - 0.5 * float(precision @ at**2) if of.allows(at) else -np.inf
 
-        covariance = self._covariance("model")
         drawn = draw_posterior(
             log_posterior, params, covariance, n, self.n_draws, self.random_state
         )
         return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
 
-    def _likelihood(self) -> tuple[Likelihood, Floats]:
-        """Return what was learned from, and the parameters that fit it best."""
+    def _likelihood(self) -> tuple[Likelihood, Floats] | None:
+        """Return what was learned from, and the parameters that fit it best.
+
+        None if the evidence was not kept: draws are then from the normal approximation.
+        """
         raise NotImplementedError
 
     def ranking(self) -> Ranking:
