@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -q
 # What is run with every index checked; BOUNDS=tests takes all, which is slow.
-BOUNDS ?= tests/engine tests/test_tampered.py tests/persistence/test_hostile.py tests/pairwise tests/datasets/test_fuzz.py tests/preference/test_sorts.py
+BOUNDS ?= tests/_core tests/boosting tests/contests tests/recommend tests/pairwise tests/test_tampered.py tests/persistence/test_hostile.py tests/datasets/test_fuzz.py tests/preference
 
-.PHONY: help setup demo serve test test-all test-bounds lint format bench charts experiments docs clean
+.PHONY: help setup demo serve test test-all test-bounds lint format bench charts papers docs clean
 .DELETE_ON_ERROR:
 
 help:  ## Show the targets.
@@ -54,8 +54,8 @@ bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_or
 charts: $(VENV)/stamp-bench  ## Draw docs/races.md from the newest results of the races.
 	$(BIN)/python -m benchmarks charts --newest
 
-experiments: $(VENV)/stamp-all  ## The long form of every experiment, to reports/.
-	$(BIN)/rankwise experiment all --full --out reports
+papers: $(VENV)/stamp-all  ## The short form of every experiment of the papers, to reports/.
+	$(BIN)/python -m experiments all --out reports
 
 docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors, and each page is looked at.
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
@@ -64,4 +64,4 @@ docs: $(VENV)/stamp-dev  ## Build the documentation; warnings are errors, and ea
 
 clean:  ## Remove what the other targets made, compiled loops included.
 	rm -rf $(VENV) build dist demo reports docs/_build docs/gallery docs/api .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks experiments docs examples -name __pycache__ -type d -prune -exec rm -rf {} +

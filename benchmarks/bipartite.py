@@ -65,7 +65,7 @@ def boost(**parameters: Any) -> Prepare:
     """``fit`` of RankBoost, the bins included."""
 
     def prepare(X: Array, y: Array, _score: Array, rounds: int) -> Callable[[], Predict]:
-        make = load("rankwise.pairwise.RankBoost")
+        make = load("rankwise.boosting.RankBoost")
         return lambda: make(rounds, random_state=0, **parameters).fit(X, y).predict
 
     return prepare

@@ -43,7 +43,7 @@ def ours(*, intervals: bool = True, ties: str = "half") -> Prepare:
     """Fit, and the intervals of strengths and places."""
 
     def prepare(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
-        cls = load("rankwise.preference.BradleyTerry")
+        cls = load("rankwise.contests.BradleyTerry")
 
         def run() -> Any:
             model = cls(ties=ties).fit(first, second, outcome)
@@ -139,13 +139,13 @@ def judged(
 
 def with_raters(first: Array, second: Array, outcome: Array, rater: Array) -> Callable[[], Any]:
     """Fit strengths and the reliability of each rater."""
-    cls = load("rankwise.preference.BradleyTerry")
+    cls = load("rankwise.contests.BradleyTerry")
     return lambda: cls(ties="half").fit(first, second, outcome, rater=rater).strengths_
 
 
 def without_raters(first: Array, second: Array, outcome: Array, _rater: Array) -> Callable[[], Any]:
     """Fit strengths as if all raters were alike."""
-    cls = load("rankwise.preference.BradleyTerry")
+    cls = load("rankwise.contests.BradleyTerry")
     return lambda: cls(ties="half").fit(first, second, outcome).strengths_
 
 
@@ -165,13 +165,13 @@ def crowd_kit(first: Array, second: Array, outcome: Array, rater: Array) -> Call
 
 def our_bootstrap(first: Array, second: Array, outcome: Array) -> Callable[[], Any]:
     """Fit, then 1,000 samples of the counts."""
-    cls = load("rankwise.preference.BradleyTerry")
+    cls = load("rankwise.contests.BradleyTerry")
     return lambda: cls(ties="half").fit(first, second, outcome).bootstrap(1000).mean(axis=0)
 
 
 def one_fit(first: Array, second: Array, outcome: Array) -> Callable[[], None]:
     """Fit once."""
-    cls = load("rankwise.preference.BradleyTerry")
+    cls = load("rankwise.contests.BradleyTerry")
 
     def run() -> None:
         cls(ties="half").fit(first, second, outcome)

@@ -21,7 +21,7 @@ MB = 10**6
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "MPRank": ("rankwise.magnitude.MPRank", {}),
     "RankSVM": ("rankwise.pairwise.RankSVM", {}),
-    "RankBoost(100)": ("rankwise.pairwise.RankBoost", {"random_state": 0}),
+    "RankBoost(100)": ("rankwise.boosting.RankBoost", {"random_state": 0}),
     "OAPRank(100)": (
         "rankwise.ordinal.OAPRank",
         {"n_estimators": 100, "epochs": 1, "shuffle": False, "random_state": 0},

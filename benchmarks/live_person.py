@@ -12,9 +12,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from benchmarks.report import append, console, describe
-from rankwise.engine.solvers.taste import DenseKernel, Taste
 from rankwise.recommend import RatingTable, TasteRanker
-from rankwise.recommend._catalogue import Catalogue
+from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.taste import DenseKernel, Taste
 
 FILMS, PLACES = 3_706, 20
 RATINGS = (3, 50, 100, 300, 1_000)

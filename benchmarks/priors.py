@@ -1,9 +1,9 @@
 """What each method of `compare` usually loses on tables of grades, and how to weigh that.
 
 ``python -m benchmarks priors [--seeds N]``. The tables come with installed packages or are drawn;
-none is of the folder that the advice is judged on (``rankwise experiment advice``). From each, 100
-to 500 rows are learned from and up to 2,000 others are tested. Printed are, for each method, the
-mean logarithm of its loss as a multiple of the best (``_USUAL`` in ``comparison/_methods.py``), and
+none is of the folder that the advice is judged on (``python -m experiments advice``). From each,
+100 to 500 rows are learned from and up to 2,000 others are tested. Printed are, for each method,
+the mean logarithm of its loss as a multiple of the best (``_USUAL`` in ``comparison/methods.py``), and
 for several weights what the advice then costs against the method that is best in the mean of the
 seeds, each table judged by what is usual on the others. Takes seven minutes of a core a seed.
 """
@@ -22,13 +22,13 @@ from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import progress
+from experiments._advised import unit_losses
 from rankwise.comparison import _prefer, recognise
-from rankwise.comparison._measures import RANK_LOSS
-from rankwise.comparison._methods import methods_for
-from rankwise.comparison._problem import make_folds, make_problem
-from rankwise.comparison._trials import choose, fit, run
+from rankwise.comparison.measures import RANK_LOSS
+from rankwise.comparison.methods import methods_for
+from rankwise.comparison.problem import make_folds, make_problem
+from rankwise.comparison.trials import choose, fit, run
 from rankwise.datasets import load_ordinal
-from rankwise.experiments._advised import unit_losses
 
 Array = NDArray[Any]
 _TESTED, _REPEATS = 2000, 5

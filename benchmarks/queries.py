@@ -129,15 +129,15 @@ RACE = Race(
     limit=Entrant("one step", one_step),
     ours=(
         Entrant("RankSVM", by_qid("rankwise.pairwise.RankSVM", C=C, tol=TOL)),
-        Entrant("RankBoost", by_qid("rankwise.pairwise.RankBoost", 100, random_state=0)),
+        Entrant("RankBoost", by_qid("rankwise.boosting.RankBoost", 100, random_state=0)),
         Entrant(
             "RankBoost trees",
-            by_qid("rankwise.pairwise.RankBoost", 100, max_leaf_nodes=31, random_state=0),
+            by_qid("rankwise.boosting.RankBoost", 100, max_leaf_nodes=31, random_state=0),
         ),
         Entrant(
             "RankBoost trees, uniform",
             by_qid(
-                "rankwise.pairwise.RankBoost",
+                "rankwise.boosting.RankBoost",
                 100,
                 max_leaf_nodes=31,
                 pair_weight="uniform",

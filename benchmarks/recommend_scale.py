@@ -105,8 +105,8 @@ def measure(n_ratings: int, n_jobs: int) -> dict[str, Any]:
 
 def biases_error(train: Any, test: Any) -> float:
     """Root mean squared error of level plus mean, the model without a taste."""
-    ratings = load("rankwise.engine.solvers.taste_parts.Ratings").of(train.matrix)
-    levels = load("rankwise.engine.solvers.taste_parts.find_levels")(ratings)
+    ratings = load("rankwise.recommend.taste_parts.Ratings").of(train.matrix)
+    levels = load("rankwise.recommend.taste_parts.find_levels")(ratings)
     users = np.zeros(train.n_users)
     users[np.flatnonzero(np.diff(train.matrix.indptr))] = levels.users
     rows = np.repeat(np.arange(test.n_users), np.diff(test.matrix.indptr))

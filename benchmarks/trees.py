@@ -25,14 +25,14 @@ from rich.table import Table
 
 from benchmarks.harness import load
 from benchmarks.report import append, console, describe
+from rankwise._core.pairs import Pairs
+from rankwise._core.threads import Pool
+from rankwise.boosting import RankBoost
+from rankwise.boosting._loops.gradients import fill_gradients
+from rankwise.boosting.gradients import PairSlopes
+from rankwise.boosting.pair_weights import AllPairs
 from rankwise.datasets import read_letor
-from rankwise.engine.loops.boosting.gradients import fill_gradients
-from rankwise.engine.pairs import Pairs
-from rankwise.engine.pool import Pool
-from rankwise.engine.solvers.boosting import AllPairs
-from rankwise.engine.solvers.slopes import PairSlopes
 from rankwise.metrics import ndcg_score, pairwise_misranking_loss
-from rankwise.pairwise import RankBoost
 
 Array = NDArray[Any]
 Split = tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]

@@ -12,8 +12,8 @@ Terry's model says how strong each player is, which places are sure, and who tos
 
 import numpy as np
 
+from rankwise.contests import BradleyTerry, next_pairs
 from rankwise.plots import RaterDisplay, StrengthDisplay, WinMatrixDisplay
-from rankwise.preference import BradleyTerry, next_pairs
 
 random = np.random.default_rng(0)
 names = np.array(list("abcdefghijkl"))

@@ -8,7 +8,7 @@ line, a wave, a bump and a feature whose absence speaks for the item.
 
 import numpy as np
 
-from rankwise.pairwise import RankBoost
+from rankwise.boosting import RankBoost
 from rankwise.plots import FeatureScoreDisplay
 
 random = np.random.default_rng(0)

@@ -13,8 +13,8 @@ many rounds they have.
 import matplotlib.pyplot as plt
 import numpy as np
 
+from rankwise.boosting import RankBoost
 from rankwise.metrics import pairwise_misranking_loss
-from rankwise.pairwise import RankBoost
 
 random = np.random.default_rng(0)
 X = random.normal(size=(3_000, 5))

@@ -19,8 +19,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from rankwise import distributed
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 
 
 class Moved(logging.Handler):

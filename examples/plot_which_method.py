@@ -3,7 +3,7 @@ Which variant of PRank should I take?
 =====================================
 
 Three experiments that decide between the last iterate of PRank, its average, its voters, other
-steps and many members. They run here with five streams of each kind; ``rankwise experiment`` runs
+steps and many members. They run here with five streams of each kind; ``python -m experiments`` runs
 them with more, and prints the numbers with their intervals.
 """
 
@@ -12,7 +12,7 @@ them with more, and prints the numbers with their intervals.
 # needs some thousand rows, and before that members and passive-aggressive steps are better. The
 # other two pictures have 1 to 300 members learn from 1,000 rows, by number and by time.
 
-from rankwise.experiments import drift, sizes, steps
+from experiments import drift, sizes, steps
 
 report = sizes(n_trials=5)
 

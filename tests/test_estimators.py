@@ -6,8 +6,8 @@ from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
-from rankwise.pairwise import RankBoost
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
 from rankwise.testing._invariance import INVARIANCES
 from rankwise.testing._repeated import check_same_bits_twice

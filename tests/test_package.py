@@ -26,7 +26,7 @@ def test_import_is_light():
 def test_importing_a_room_compiles_nothing_and_draws_nothing():
     code = (
         "import sys; from rankwise.ordinal import PRank; "
-        "from rankwise.engine.loops.online.prank import _prank; "
+        "from rankwise.ordinal._loops.prank import _prank; "
         "print(_prank.signatures, 'matplotlib' in sys.modules)"
     )
     assert run(code).strip() == "[] False"

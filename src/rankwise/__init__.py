@@ -1,22 +1,21 @@
 """Learn to put things in order, and say how far to trust the order.
 
-Each kind of evidence has a room of its own:
+Each kind of evidence has its package:
 
-- `rankwise.ordinal` for graded items that arrive as a stream,
+- `rankwise.ordinal` for graded items, often as a stream,
 - `rankwise.magnitude` for ratings whose differences matter,
-- `rankwise.pairwise` for grades, pairs and queries,
+- `rankwise.pairwise` and `rankwise.boosting` for grades, pairs and queries,
 - `rankwise.preference` for a comparator that may contradict itself,
+- `rankwise.contests` for a log of contests,
 - `rankwise.aggregation` for several complete or partial rankings,
-- `rankwise.recommend` for a table of ratings of items by people.
+- `rankwise.recommend` for a table of ratings of items by users.
 
-`rankwise.comparison` tells which method fits a table, and how sure that is.
-`rankwise.web` is a service in which people rate and see everything ranked for them.
-
-`rankwise.distributed` fits rows on a Dask cluster, or from disk within a limit of memory.
+`rankwise.comparison` compares methods on a table, `rankwise.distributed` fits rows on a Dask
+cluster or from disk, and `rankwise.web` is a service in which people rate and see all ranked.
 
 Models are kept as files that run nothing: `save` and `load`, see `rankwise.persistence`.
 
-Rooms are loaded when first used, so that ``import rankwise`` stays light.
+Packages are loaded when first used, so that ``import rankwise`` stays light.
 """
 
 import importlib
@@ -26,11 +25,12 @@ if TYPE_CHECKING:
     from rankwise import (
         aggregation,
         base,
+        boosting,
         bounds,
         comparison,
+        contests,
         datasets,
         distributed,
-        experiments,
         magnitude,
         metrics,
         model_selection,
@@ -51,11 +51,12 @@ __version__ = "0.2.0"
 __all__ = [
     "aggregation",
     "base",
+    "boosting",
     "bounds",
     "comparison",
+    "contests",
     "datasets",
     "distributed",
-    "experiments",
     "load",
     "magnitude",
     "metrics",

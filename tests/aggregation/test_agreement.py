@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import friedmanchisquare, kendalltau
 
 from rankwise.aggregation import concordance, footrule_distance, kendall_distance
-from rankwise.testing import oracles
 from rankwise.testing.strategies import draw_rankings
+from tests import reference as oracles
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.booleans(), st.booleans())

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from rankwise._core import linear_ordering as ordering
 from rankwise.aggregation import borda, kemeny, kemeny_cost, pairwise_wins
-from rankwise.engine.solvers import ordering
-from rankwise.testing import oracles
 from rankwise.testing.strategies import draw_rankings
+from tests import reference as oracles
 
 
 def draw_votes(random, n, far=0.6, n_voters=10):
@@ -136,8 +136,8 @@ def test_a_limit_while_pairs_are_counted(monkeypatch):
     rankings = draw_rankings(random, 7, 20, ties=True, partial=True)
     weights = random.random(20)
     whole = kemeny(rankings, weights=weights, candidates=range(7))
-    monkeypatch.setattr("rankwise.engine.votes._SLICE", 1)
-    monkeypatch.setattr("rankwise.engine.votes._SURE", 1)
+    monkeypatch.setattr("rankwise._core.votes._SLICE", 1)
+    monkeypatch.setattr("rankwise._core.votes._SURE", 1)
     again = kemeny(rankings, weights=weights, candidates=range(7))
     assert (again.order, again.cost) == (whole.order, whole.cost)
     cut = kemeny(rankings, weights=weights, candidates=range(7), time_limit=0)

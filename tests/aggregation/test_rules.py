@@ -20,8 +20,8 @@ from rankwise.aggregation import (
     pairwise_wins,
 )
 from rankwise.aggregation._rules import _expected_visits
-from rankwise.testing import oracles
 from rankwise.testing.strategies import draw_rankings
+from tests import reference as oracles
 
 RULES = [borda, copeland, footrule, kemeny, kwiksort, markov_chain]
 CASES = [(ties, partial) for ties in (False, True) for partial in (False, True)]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from experiments._papers import PRank
 from rankwise.bounds import prank_mistake_bound, prank_regret_bound, ranking_margin
-from rankwise.experiments._papers import PRank
 from rankwise.testing.strategies import streams
 
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from rankwise._core.kernels import Kernel
 from rankwise.bounds import kernel_radius, stability_beta, stability_bound
-from rankwise.engine.kernels import Kernel
 from rankwise.magnitude import MPRank
 
 GOOD = {"C": 0.3, "kappa": 1.5, "m": 900, "M": 2.0, "power": 2}

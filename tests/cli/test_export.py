@@ -6,9 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 import rankwise
+from rankwise.boosting import RankBoost
 from rankwise.cli._commands import rankwise as command
 from rankwise.cli._export import FORMATS
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.persistence._export import FORMATS as WRITERS
 
 X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.5], [3.0, 0.0]], [0, 1, 1, 2]

@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from rankwise import load, save
+from rankwise.boosting import RankBoost
 from rankwise.cli._commands import rankwise
 from rankwise.magnitude import MPRank, cut_at_gap
 from rankwise.ordinal import MulticlassPerceptron, PRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.persistence import read_notes
 
 

@@ -9,11 +9,12 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 import rankwise
-from rankwise.comparison import _compare, compare, prepare_like
-from rankwise.comparison._methods import METHODS, Method, methods_for
-from rankwise.comparison._problem import Problem, make_folds, make_problem
+from rankwise.comparison import compare, prepare_like
+from rankwise.comparison import runner as _compare
 from rankwise.comparison._recognise import recognise
-from rankwise.comparison._trials import answer, choose, fit, run
+from rankwise.comparison.methods import METHODS, Method, methods_for
+from rankwise.comparison.problem import Problem, make_folds, make_problem
+from rankwise.comparison.trials import answer, choose, fit, run
 from rankwise.ordinal import MulticlassPerceptron, PRank
 
 RNG = np.random.default_rng(0)
@@ -201,13 +202,13 @@ def test_settings_are_chosen_inside_the_folds(monkeypatch):
 
     spy = Method("spy", "", lambda _: Spy(), settings=({"deep": 0}, {"deep": 1}))
     problem = make_problem(TABLE, recognise(TABLE, **KINDS["sizes"]))
-    monkeypatch.setattr("rankwise.comparison._methods.METHODS", (spy,))
+    monkeypatch.setattr("rankwise.comparison.methods.METHODS", (spy,))
     folds = make_folds(problem, 5, 1, 0)
     trials = run("spy", problem, folds, 0)
     assert not trials.failure
     assert max(seen) == max(len(train) for train, _ in folds)
     assert trials.settings == [{"deep": 1}] * 5
-    from rankwise.comparison._measures import PAIRS
+    from rankwise.comparison.measures import PAIRS
 
     assert choose(spy, problem, PAIRS, 0) == {"deep": 1}
 
@@ -226,14 +227,14 @@ class Fails(RegressorMixin, BaseEstimator):
 def test_a_method_that_fails_is_a_row_with_its_reason(monkeypatch):
     broken = Method("broken", "fails", lambda _: Fails(), baseline=True)
     methods = (*METHODS[:2], broken)
-    monkeypatch.setattr("rankwise.comparison._methods.METHODS", methods)
+    monkeypatch.setattr("rankwise.comparison.methods.METHODS", methods)
     found = compare(TABLE, **KINDS["grades"], quick=True)
     row = found.rows[-1]
     assert (row.name, row.failure) == ("broken", "RuntimeError: no luck today")
     assert found.table().rows[-1][0] == "broken: RuntimeError: no luck today"
     assert found.model is None
     assert "No model is kept" in found.advice[-1]
-    monkeypatch.setattr("rankwise.comparison._methods.METHODS", (broken,))
+    monkeypatch.setattr("rankwise.comparison.methods.METHODS", (broken,))
     with pytest.raises(ValueError, match="no method could be fitted; broken: RuntimeError"):
         compare(TABLE, **KINDS["grades"], quick=True)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from rankwise.comparison._held_out import _draw, measure_held_out
-from rankwise.comparison._measures import ACCURACY, PAIRS, RANK_LOSS, Answers
+from rankwise.comparison.held_out import _draw, measure_held_out
+from rankwise.comparison.measures import ACCURACY, PAIRS, RANK_LOSS, Answers
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_few_lists_are_no_evidence(n_lists):
     ("n_rows", "n_lists"), [(10, 0), (20, 0), (50, 0), (20, 2), (30, 3), (50, 5), (100, 10)]
 )
 def test_models_that_are_alike_are_rarely_told_apart(n_rows, n_lists, monkeypatch):
-    monkeypatch.setattr("rankwise.comparison._held_out._MOST", 200)
+    monkeypatch.setattr("rankwise.comparison.held_out._MOST", 200)
     random, n = np.random.default_rng(0), 1_500
     qid = np.arange(n_rows) % n_lists if n_lists else None
     rejected = np.zeros(2)

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from rankwise.comparison import compare
-from rankwise.comparison._compare import _advised, rank_rows
-from rankwise.comparison._measures import RANK_LOSS
-from rankwise.comparison._methods import GRADES, METHODS, method_named
 from rankwise.comparison._prefer import preferred, weigh
-from rankwise.comparison._trials import Trials
+from rankwise.comparison.measures import RANK_LOSS
+from rankwise.comparison.methods import GRADES, METHODS, method_named
+from rankwise.comparison.runner import _advised, rank_rows
+from rankwise.comparison.trials import Trials
 
 RNG = np.random.default_rng(0)
 ALTERNATING = np.resize([1.0, -1.0], 10)

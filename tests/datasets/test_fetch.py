@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise.datasets import _download, fetch_book_crossing, fetch_jester, fetch_movielens
+from rankwise.datasets import download as _download
+from rankwise.datasets import fetch_book_crossing, fetch_jester, fetch_movielens
 
 
 class Server:

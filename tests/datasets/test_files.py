@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from rankwise.datasets import _files as files
 from rankwise.datasets import (
+    files,
     read_book_crossing,
     read_contests,
     read_cystic_fibrosis,
@@ -20,7 +20,7 @@ from rankwise.datasets import (
     read_preflib,
     read_ratings,
 )
-from rankwise.datasets._files import read_source
+from rankwise.datasets.files import read_source
 
 READERS = {
     "movielens": read_movielens,

@@ -22,10 +22,10 @@ from rankwise.datasets import (
     read_preflib,
     read_ratings,
 )
-from rankwise.datasets._files import BadRows, Source
+from rankwise.datasets._loops import BACKSLASH, DOUBLED, ID, NONE, REAL, TEXT, WHOLE
 from rankwise.datasets._readers_letor import literal_letor
 from rankwise.datasets._table import Column, Layout, literal_row, read_table
-from rankwise.engine.loops.text import BACKSLASH, DOUBLED, ID, NONE, REAL, TEXT, WHOLE
+from rankwise.datasets.files import BadRows, Source
 
 INSERTS = [b'"', b"\\", b"\n", b"\r", b"\x00", b"\xff", b"9" * 20, b"-", b"nan", b"{", b"}", b"#"]
 INSERTS += [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankwise.datasets._json_lines import read_lines
-from rankwise.datasets._rows import Rows
+from rankwise.datasets.rows import Rows
 
 
 def read(text, target="y", **options):
@@ -130,7 +130,7 @@ def test_json_is_read_alike_at_once_and_line_by_line(odd, as_text, place, monkey
     lines[place] = ODD_JSON[odd].replace('"y": 1', f'"y": {value}')
     piece = ("\n".join(lines) + "\n").encode()
     once = rows.read(piece)
-    monkeypatch.setattr("rankwise.datasets._rows.read_lines", lambda *_, **__: None)
+    monkeypatch.setattr("rankwise.datasets.rows.read_lines", lambda *_, **__: None)
     slow = rows.read(piece)
     assert once.columns.tobytes() == slow.columns.tobytes()
     assert once.target.tolist() == slow.target.tolist()

@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
+from rankwise.boosting import RankBoost
 from rankwise.distributed import _support_vectors, fit
 from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._machine import bytes_of
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
-from rankwise.pairwise import RankBoost, RankSVM, TopPush
+from rankwise.pairwise import RankSVM, TopPush
 
 da = pytest.importorskip("dask.array")
 

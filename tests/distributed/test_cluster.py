@@ -13,12 +13,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankwise.comparison._compare import run_jobs
-from rankwise.comparison._trials import Trials
+from rankwise.comparison.runner import run_jobs
+from rankwise.comparison.trials import Trials
 from rankwise.distributed import _cluster, fit, predict, rank
 from rankwise.distributed import cluster as connect
 from rankwise.distributed._cluster import ClusterParts
-from rankwise.distributed._jobs import on_cluster
+from rankwise.distributed.jobs import on_cluster
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.pairwise import RankSVM

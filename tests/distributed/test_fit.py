@@ -9,10 +9,11 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rankwise.boosting import RankBoost
 from rankwise.distributed import fit
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 
 KINDS = ["memmap", "parquet", "array", "unknown", "frame", "delayed"]
 STREAM = {"epochs": 1, "shuffle": False}

@@ -9,12 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from rankwise.boosting import RankBoost, binning, parted_stumps
 from rankwise.distributed import _machine
 from rankwise.distributed._crew import Member, Remote
 from rankwise.distributed._fit import fit
-from rankwise.engine import binning
-from rankwise.engine.solvers import parted_stumps
-from rankwise.pairwise import RankBoost
 
 da = pytest.importorskip("dask.array")
 TREES = {"max_leaf_nodes": 5, "learning_rate": 0.3, "min_samples_leaf": 5}
@@ -136,7 +134,7 @@ def test_a_push(queries, push):
 def test_scores_far_apart(monkeypatch):
     # all factors are computed anew whenever scores have moved far, and a slot by slot before that
     monkeypatch.setattr(parted_stumps, "SPAN", 3.0)
-    monkeypatch.setattr("rankwise.engine.solvers.stumps.SPAN", 3.0)
+    monkeypatch.setattr("rankwise.boosting.stumps.SPAN", 3.0)
     X = np.arange(300.0)[:, None]
     y = (X[:, 0] > 150).astype(float)
     y[::50] = 1 - y[::50]

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from rankwise.boosting import RankBoost
 from rankwise.distributed import _waiting, fit, fit_taste
 from rankwise.distributed._crew import Remote
 from rankwise.distributed._recommend import People
 from rankwise.distributed._waiting import NoWorkersError, longest_wait
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.recommend import RatingTable, TasteModel
 
 da = pytest.importorskip("dask.array")

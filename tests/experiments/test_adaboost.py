@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import adaboost
-from rankwise.experiments.adaboost import NAMES, base_learners, boost, draw, optimum
+from experiments import adaboost
+from experiments.adaboost import NAMES, base_learners, boost, draw, optimum
 
 
 def test_adaboost_by_its_definition():

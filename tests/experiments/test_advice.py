@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise.comparison._methods import METHODS
-from rankwise.experiments import advice
-from rankwise.experiments._advised import advised_and_losses, unit_losses
-from rankwise.experiments.advice import cost_of_advice
+from experiments import advice
+from experiments._advised import advised_and_losses, unit_losses
+from experiments.advice import cost_of_advice
+from rankwise.comparison.methods import METHODS
 from rankwise.metrics import mean_rank_loss, ndcg_score
 
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 def few(monkeypatch):
     names = {"constant", "best column", "ridge", "MPRank"}
     few = tuple(method for method in METHODS if method.name in names)
-    monkeypatch.setattr("rankwise.comparison._methods.METHODS", few)
+    monkeypatch.setattr("rankwise.comparison.methods.METHODS", few)
 
 
 @pytest.mark.usefixtures("few")
@@ -80,8 +80,8 @@ def test_losses_of_units_add_up_to_the_measures():
         def __getitem__(self, _):
             return None
 
-    from rankwise.comparison._problem import make_problem
     from rankwise.comparison._recognise import recognise
+    from rankwise.comparison.problem import make_problem
 
     frame = pd.DataFrame({"a": RNG.normal(size=60), "grade": RNG.integers(0, 3, 60)})
     frame["list"] = np.arange(60) % 6

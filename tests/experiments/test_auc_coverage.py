@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import auc_coverage
-from rankwise.experiments.auc_coverage import AUCS, METHODS, SCORES
+from experiments import auc_coverage
+from experiments.auc_coverage import AUCS, METHODS, SCORES
 from rankwise.metrics import auc_interval, auc_score
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import budgets
-from rankwise.experiments._papers import PRank
-from rankwise.experiments.budgets import RULES, STREAMS, forgetful
+from experiments import budgets
+from experiments._papers import PRank
+from experiments.budgets import RULES, STREAMS, forgetful
 from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 1_200, "n_trials": 2, "sizes": (5, 20)}

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankwise.experiments import arena, contest_coverage, contests
-from rankwise.experiments.contest_coverage import draw_log
-from rankwise.experiments.contests import make_comparator
+from experiments import arena, contest_coverage, contests
+from experiments.contest_coverage import draw_log
+from experiments.contests import make_comparator
 
 
 def test_questions():

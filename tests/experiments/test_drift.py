@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import drift
-from rankwise.experiments.drift import ANEW, MODELS, _online, _stream, jump, turn
+from experiments import drift
+from experiments.drift import ANEW, MODELS, _online, _stream, jump, turn
 from rankwise.model_selection import progressive_validation
 from rankwise.reports import FORMATS
 

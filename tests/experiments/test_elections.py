@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import elections
-from rankwise.experiments.elections import REPAIRED, RULES
+from experiments import elections
+from experiments.elections import REPAIRED, RULES
 
 FILE = """# DATA TYPE: toi
 # NUMBER ALTERNATIVES: 4

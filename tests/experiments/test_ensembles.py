@@ -1,7 +1,7 @@
 import pytest
 
-from rankwise.experiments import ensembles
-from rankwise.experiments.ensembles import MODELS, TAUS
+from experiments import ensembles
+from experiments.ensembles import MODELS, TAUS
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import judges
-from rankwise.experiments._data import Films
-from rankwise.experiments._papers import PRank
-from rankwise.experiments.judges import (
+from experiments import judges
+from experiments._data import Films
+from experiments._papers import PRank
+from experiments.judges import (
     CONSTANT,
     FILMS,
     JUDGES,

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import left_out
-from rankwise.experiments.left_out import _finding, draw, pair_costs
+from experiments import left_out
+from experiments.left_out import _finding, draw, pair_costs
 from rankwise.magnitude import MPRank
 from rankwise.model_selection import leave_pair_out
 

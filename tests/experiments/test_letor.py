@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from rankwise.experiments import letor
-from rankwise.experiments.letor import CS
+from experiments import letor
+from experiments.letor import CS
 
 
 def write(folder, random):

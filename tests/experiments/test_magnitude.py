@@ -2,10 +2,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from rankwise.engine.kernels import Kernel
-from rankwise.experiments import magnitude
-from rankwise.experiments._data import embedded_films
-from rankwise.experiments.magnitude import approximate_leave_pair_out, reviewer
+from experiments import magnitude
+from experiments._data import embedded_films
+from experiments.magnitude import approximate_leave_pair_out, reviewer
+from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank
 from rankwise.model_selection import leave_pair_out
 

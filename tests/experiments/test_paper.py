@@ -5,7 +5,7 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 
-from rankwise.experiments import synthetic
+from experiments import synthetic
 
 
 @pytest.mark.slow

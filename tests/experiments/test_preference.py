@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import preference
-from rankwise.experiments.preference import KINDS, sorted_before, tournament
+from experiments import preference
+from experiments.preference import KINDS, sorted_before, tournament
 from rankwise.reports import FORMATS
 
 SIZES = {

@@ -10,15 +10,15 @@ import time
 import numpy as np
 import pytest
 
-from rankwise.experiments import _reviewers, ratings
-from rankwise.experiments._ratings_report import PAPER
-from rankwise.experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
-from rankwise.experiments.ratings import Source, sources
-from rankwise.pairwise import RankBoost
+from experiments import _reviewers, ratings
+from experiments._ratings_report import PAPER
+from experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
+from experiments.ratings import Source, sources
+from rankwise.boosting import RankBoost
 from rankwise.recommend import RatingTable
 from rankwise.reports import FORMATS
 
-module = sys.modules["rankwise.experiments.ratings"]
+module = sys.modules["experiments.ratings"]
 SIZES = {"n_repetitions": 2, "n_reviewers": 3, "n_held_out": 2, "n_references": 12}
 TASTE, FEW, NONE = "MovieLens, taste", "MovieLens 20-40", "MovieLens 60-80"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankwise.experiments import _runs
-from rankwise.experiments._data import absent, embedded_films, films, find
-from rankwise.experiments._index import claim, index
-from rankwise.experiments._runs import run_all, tidy, versions
+from experiments import _runs
+from experiments._data import absent, embedded_films, films, find
+from experiments._index import claim, index
+from experiments._runs import run_all, tidy, versions
 from rankwise.reports import FORMATS, Report, Table
 
 # Each trial notes that it began, and takes so long that a run can be killed in its midst.
@@ -21,7 +21,7 @@ SCRIPT = """
 import json, sys, time
 from pathlib import Path
 import numpy as np
-from rankwise.experiments._runs import run_all
+from experiments._runs import run_all
 
 def trial(setting, scale, log):
     with open(log, "a") as file:
@@ -125,7 +125,7 @@ def test_other_data_settings_and_versions_are_other_trials(tmp_path, monkeypatch
     run_all(double, [{"row": 1}], shared=(np.zeros((2, 2)),), keep=tmp_path)
     run_all(double, [{"row": 0}], shared=(np.zeros((2, 2)),), keep=tmp_path)
     assert len(list(tmp_path.iterdir())) == 3
-    monkeypatch.setattr("rankwise.experiments._runs.__version__", "another")
+    monkeypatch.setattr("experiments._runs.__version__", "another")
     run_all(double, [{"row": 0}], shared=(np.zeros((2, 2)),), keep=tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import sizes
-from rankwise.experiments._papers import OAPRank
-from rankwise.experiments.sizes import N_MEMBERS, NAMES, STREAMS, TAUS
+from experiments import sizes
+from experiments._papers import OAPRank
+from experiments.sizes import N_MEMBERS, NAMES, STREAMS, TAUS
 from rankwise.metrics import mean_rank_loss
 
 SMALL = {"rows": (50, 100), "member_rows": (50,), "n_trials": 2, "n_test": 200}

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from experiments import steps
+from experiments._papers import PRank
+from experiments._trials import linear_stream
+from experiments.steps import MODELS, STREAMS, _mislabelled
 from rankwise.bounds import ranking_margin
-from rankwise.experiments import steps
-from rankwise.experiments._papers import PRank
-from rankwise.experiments._trials import linear_stream
-from rankwise.experiments.steps import MODELS, STREAMS, _mislabelled
 from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 1_000, "n_trials": 3, "n_test": 300}

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from experiments import EXPERIMENTS, synthetic
+from experiments.synthetic import MODELS
+from rankwise._core.kernels import polynomial_map
 from rankwise.datasets import make_herbrich
-from rankwise.engine.kernels import polynomial_map
-from rankwise.experiments import EXPERIMENTS, synthetic
-from rankwise.experiments.synthetic import MODELS
 from rankwise.metrics import mean_rank_loss
 from rankwise.reports import FORMATS
 

@@ -1,7 +1,7 @@
 import pytest
 
-from rankwise.experiments import top
-from rankwise.experiments.top import LEARNERS, MEASURES, PRECISION, _learn, _split, decoys
+from experiments import top
+from experiments.top import LEARNERS, MEASURES, PRECISION, _learn, _split, decoys
 from rankwise.metrics import auc_score, precision_at_top_score
 
 SMALL = {"n_rows": 400, "n_trials": 2}

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from rankwise.experiments import viewers
-from rankwise.experiments._data import Films
-from rankwise.experiments._papers import PRank
-from rankwise.experiments._viewers import (
+from experiments import viewers
+from experiments._data import Films
+from experiments._papers import PRank
+from experiments._viewers import (
     HINDSIGHT,
     HOFF,
     MEDIAN,
@@ -15,7 +15,7 @@ from rankwise.experiments._viewers import (
     trial,
     viewers_of,
 )
-from rankwise.experiments.viewers import COMPARED, GROUPS, USUAL, VARIANTS, _best_rate
+from experiments.viewers import COMPARED, GROUPS, USUAL, VARIANTS, _best_rate
 from rankwise.recommend import RatingTable
 from rankwise.reports import FORMATS
 

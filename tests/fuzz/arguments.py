@@ -16,12 +16,13 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rankwise import save
+from rankwise.boosting import RankBoost
 from rankwise.bounds import Bound
+from rankwise.contests import BradleyTerry
 from rankwise.magnitude import MPRank
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import PRank
-from rankwise.pairwise import RankBoost, RankSVM
-from rankwise.preference import BradleyTerry
+from rankwise.pairwise import RankSVM
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.reports import Report, Table
 from rankwise.testing.strategies import draw_rankings

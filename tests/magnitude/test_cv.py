@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from rankwise.engine.kernels import Kernel
-from rankwise.engine.solvers.left_out import _shared
+from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV
+from rankwise.magnitude._leave_pair_out import _shared
 from rankwise.model_selection import leave_pair_out
 
 CS = [1e-6, 0.1, 3.0, 100.0, 1e4]

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.engine.kernels import Kernel
+from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
 from rankwise.pairwise import RankSVM
 

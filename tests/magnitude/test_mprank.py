@@ -16,8 +16,8 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from rankwise.magnitude import MPRank, SVRank
-from rankwise.testing import oracles
 from rankwise.testing.strategies import rated
+from tests import reference as oracles
 
 M, D = 24, 4
 QID = np.random.default_rng(5).integers(0, 5, size=M)

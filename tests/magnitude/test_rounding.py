@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
-from rankwise.engine.kernels import Kernel
+from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
 from rankwise.metrics import magnitude_loss
 from rankwise.model_selection import leave_pair_out

@@ -19,8 +19,8 @@ from rankwise.metrics import (
     pair_accuracy_interval,
     pair_accuracy_score,
 )
-from rankwise.testing.oracles import delong, pair_costs, pair_weights
 from rankwise.testing.strategies import scored_rows, two_classes
+from tests.reference import delong, pair_costs, pair_weights
 
 METHODS = ("score", "newcombe", "delong")
 LEVELS = st.floats(0.01, 0.999)

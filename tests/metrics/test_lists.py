@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn import metrics as sklearn_metrics
 
 from rankwise.metrics import average_precision_score, ndcg_score, reciprocal_rank_score
-from rankwise.testing import oracles
+from tests import reference as oracles
 
 MEASURES = {
     ndcg_score: oracles.ndcg,

@@ -16,9 +16,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from rankwise import metrics
-from rankwise.engine.pairs import _misranked, _order
-from rankwise.testing.oracles import pair_costs, pair_loss, pair_weights
+from rankwise._core.pairs import _misranked, _order
 from rankwise.testing.strategies import ScoredRows, scored_rows
+from tests.reference import pair_costs, pair_loss, pair_weights
 
 KINDS = {
     "magnitude": metrics.magnitude_loss,

@@ -19,14 +19,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from rankwise.engine.kernels import Kernel
+from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.model_selection import _leave_pair_out, leave_pair_out
 from rankwise.model_selection._leave_pair_out import _draw_pairs
 from rankwise.pairwise import RankSVM
-from rankwise.testing import oracles
 from rankwise.testing._weights import Weighted, with_absent_rows
 from rankwise.testing.strategies import rated
+from tests import reference as oracles
 
 M = 16
 # Two rows are a query of their own, and one is alone.

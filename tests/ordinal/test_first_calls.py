@@ -40,5 +40,5 @@ def test_no_text_is_compiled(tmp_path):
         check=True,
     )
     compiled = done.stdout.split()
-    assert "rankwise.engine.loops.online.prank" in compiled
+    assert "rankwise.ordinal._loops.prank" in compiled
     assert "numba.cpython.unicode" not in compiled

@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise import ordinal
-from rankwise.experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
 MODELS = [

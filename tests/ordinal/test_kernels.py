@@ -7,12 +7,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
+from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise import ordinal
+from rankwise._core.kernels import polynomial_map
 from rankwise.datasets import make_herbrich
-from rankwise.engine.kernels import polynomial_map
-from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
-from rankwise.ordinal import _kernel
-from rankwise.testing import oracles
+from rankwise.ordinal import online_kernel as _kernel
+from tests import reference as oracles
 
 CLASSES = np.arange(1, 6)
 NUMBERS = {"gamma": 0.7, "degree": 3, "coef0": 0.5}

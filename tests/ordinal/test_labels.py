@@ -9,8 +9,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from experiments._papers import PRank
 from rankwise.datasets import make_herbrich
-from rankwise.experiments._papers import PRank
 from rankwise.metrics import neg_mean_rank_loss_scorer
 
 X, RANKS = make_herbrich(200, random_state=0)

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from rankwise.engine.solvers.landmarks import fit_landmarks
 from rankwise.metrics import mean_rank_loss
 from rankwise.ordinal import ThresholdRanker, _landmarks
+from rankwise.ordinal._landmark_solver import fit_landmarks
 from rankwise.ordinal._landmarks import CS, LandmarkRidge
 from rankwise.ordinal._threshold import best_thresholds
 

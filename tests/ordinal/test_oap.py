@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_classifiers_train
 
+from experiments._papers import OAPRank, PRank
 from rankwise import ordinal
-from rankwise.experiments._papers import OAPRank, PRank
-from rankwise.testing import oracles
+from tests import reference as oracles
 
 K = 5
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}

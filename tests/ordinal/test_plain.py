@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise.experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
+from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 
 MODELS = [
     PRank(),

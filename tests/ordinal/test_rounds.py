@@ -6,9 +6,9 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rankwise.experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
-from rankwise.testing import oracles
+from experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.testing.strategies import st, streams
+from tests import reference as oracles
 
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 UPDATES = ("uniform", "max", "proportional")

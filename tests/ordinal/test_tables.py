@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise.base import _online
+from rankwise._core import online as _online
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
-from rankwise.testing import oracles
+from tests import reference as oracles
 
 K = 4
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}

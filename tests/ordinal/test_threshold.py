@@ -17,12 +17,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
-from rankwise.engine.cuts import chances
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank, ThresholdRanker
 from rankwise.ordinal._threshold import best_thresholds
-from rankwise.pairwise import RankBoost, RankSVM
-from rankwise.testing import oracles
+from rankwise.ordinal.cuts import chances
+from rankwise.pairwise import RankSVM
+from tests import reference as oracles
 
 LOSSES = {"absolute": np.abs, "zero-one": np.sign, "squared": np.square}
 

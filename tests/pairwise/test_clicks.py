@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.pairwise import RankBoost, RankSVM, pairs_from_clicks
+from rankwise.boosting import RankBoost
+from rankwise.pairwise import RankSVM, pairs_from_clicks
 
 RULES = ["skip-above", "last-click", "skip-next", "skip-previous"]
 

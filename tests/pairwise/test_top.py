@@ -10,11 +10,11 @@ from scipy.optimize import brentq, nnls
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.engine.loops.pairs.levels import raise_levels
-from rankwise.engine.pairs import TopCosts
-from rankwise.engine.solvers.newton import WholeRows, minimise
-from rankwise.engine.solvers.push import _nonnegative, push
+from rankwise._core.newton import WholeRows, minimise
 from rankwise.pairwise import AccuracyAtTop, TopPush
+from rankwise.pairwise._loops import raise_levels
+from rankwise.pairwise._top_costs import TopCosts
+from rankwise.pairwise._top_push import _nonnegative, push
 
 
 def make(seed, m=50, d=3, noise=0.3, n_queries=1):

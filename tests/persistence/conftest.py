@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankwise.engine.archive import Archive, write_archive
+from rankwise.persistence._archive import Archive, write_archive
 from rankwise.testing._bits import same_bits
 
 

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from rankwise import save
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank, PRank
-from rankwise.pairwise import RankBoost
 from rankwise.persistence._models import SCHEMA
 from rankwise.preference import PreferenceRanker
 

@@ -15,9 +15,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
 
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.persistence import export
 from rankwise.persistence._export import FORMATS
 

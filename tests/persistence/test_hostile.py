@@ -23,11 +23,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from rankwise import load, save
-from rankwise.engine.archive import Archive, write_archive
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.persistence import _registry
+from rankwise.persistence._archive import Archive, write_archive
 from rankwise.preference import PreferenceRanker
 
 random = np.random.default_rng(0)
@@ -114,7 +115,7 @@ LEAVES = [
     {"estimator": {"class": "os.system", "params": {}, "learned": {}, "requests": {}}},
     {"estimator": {"class": "rankwise.base.Ranking", "params": {}, "learned": {}, "requests": {}}},
     {"record": {"class": "rankwise.ordinal.PRank", "fields": {}}},
-    {"record": {"class": "rankwise.engine.kernels.Kernel", "fields": {"kernel": 1}}},
+    {"record": {"class": "rankwise._core.kernels.Kernel", "fields": {"kernel": 1}}},
     {"set": [[1]]}, {"dtype": "O8"}, {"type": "eval"}, {"slice": [1]}, {"bytes": "zz"},
 ]  # fmt: skip
 

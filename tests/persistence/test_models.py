@@ -21,9 +21,10 @@ from sklearn.model_selection import GridSearchCV
 
 import rankwise
 from rankwise import load, save
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.ordinal import OAPRank, PRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.persistence import _models
 from rankwise.preference import PreferenceRanker
 from rankwise.testing import all_estimators

@@ -20,9 +20,10 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC
 
 from rankwise import load, save
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.persistence import _models
 from rankwise.preference import PreferenceRanker
 

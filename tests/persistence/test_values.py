@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from rankwise._core.kernels import Anchored, Kernel
 from rankwise.base import Ranking
-from rankwise.engine.archive import Archive, write_archive
-from rankwise.engine.kernels import Anchored, Kernel
 from rankwise.magnitude import MPRank
 from rankwise.persistence import _kinds, _registry
+from rankwise.persistence._archive import Archive, write_archive
 from rankwise.persistence._decode import Decoder
 from rankwise.persistence._encode import Encoder
 

@@ -8,6 +8,7 @@ mpl.use("agg")
 
 from matplotlib import pyplot as plt
 
+from rankwise.contests import BradleyTerry, PlackettLuce
 from rankwise.ordinal import PRank
 from rankwise.plots import (
     ContestCalibrationDisplay,
@@ -15,7 +16,6 @@ from rankwise.plots import (
     StrengthDisplay,
     WinMatrixDisplay,
 )
-from rankwise.preference import BradleyTerry, PlackettLuce
 
 
 @pytest.fixture(scope="module")

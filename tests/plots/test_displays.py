@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from rankwise.boosting import FeatureScore, RankBoost
 from rankwise.datasets import make_herbrich
 from rankwise.metrics import mean_interval
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import MulticlassPerceptron, PRank, WidrowHoff
-from rankwise.pairwise import FeatureScore, RankBoost
 from rankwise.plots import FeatureScoreDisplay, OnlineLossDisplay, ProjectionDisplay
 
 STREAMS = [make_herbrich(120, random_state=seed) for seed in range(4)]

@@ -14,10 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.metrics import auc_score
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank
-from rankwise.pairwise import RankBoost, RankSVM
+from rankwise.pairwise import RankSVM
 from rankwise.plots import (
     DecisionRegionDisplay,
     FeatureScoreDisplay,

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from rankwise.aggregation import kemeny, kemeny_cost
 from rankwise.base import Ranking
-from rankwise.engine.sorting import QuickSort
 from rankwise.preference import (
     AlternativesGap,
     alternatives_gap,
@@ -21,6 +20,7 @@ from rankwise.preference import (
     ranking_regret,
     sort_by_degree,
 )
+from rankwise.preference.sorting import QuickSort
 
 WEIGHTS = {
     "kemeny": lambda *_: 1,
@@ -319,7 +319,7 @@ def test_the_best_of_many_items_in_circles_is_proven():
 def test_a_best_order_without_proof_is_told(monkeypatch):
     random = np.random.default_rng(0)
     targets = [random.permutation(24).tolist() for _ in range(3)]
-    monkeypatch.setattr("rankwise.engine.solvers.ordering._MOST", 0)
+    monkeypatch.setattr("rankwise._core.linear_ordering._MOST", 0)
     with pytest.warns(UserWarning, match="not proven, and the regret may be larger by up to 0.0"):
         ranking_regret(range(24), targets)
 

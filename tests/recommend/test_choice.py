@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise.engine.solvers.choices import (
+from rankwise.recommend import _choice
+from rankwise.recommend._choice import learn, weigh_by_rating
+from rankwise.recommend._choices import (
     count_together,
     invert,
     item_weights,
     left_out_gain,
     weigh_people,
 )
-from rankwise.recommend import _choice
-from rankwise.recommend._choice import learn, weigh_by_rating
 
 
 def literal_weights(X, people, penalty):
@@ -79,7 +79,7 @@ def test_item_weights_by_a_ridge_for_each_item(taken, penalty, weighted):
 
 def test_counts_in_blocks(taken, monkeypatch):
     whole = count_together(csr(taken), np.ones(len(taken)))
-    monkeypatch.setattr("rankwise.engine.solvers.choices._ITEMS", 2)
+    monkeypatch.setattr("rankwise.recommend._choices._ITEMS", 2)
     np.testing.assert_array_equal(count_together(csr(taken), np.ones(len(taken))), whole)
 
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import OAPRank, PRank
-from rankwise.pairwise import RankBoost
 from rankwise.recommend import RatingTable, fit_many
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from rankwise.recommend import RatingTable, TasteModel
-from rankwise.testing.oracles import taste_parts, taste_scores
+from tests.reference import taste_parts, taste_scores
 
 
 def draw(n_users=80, n_items=50, seed=0, density=0.35, noise=0.3):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from rankwise.engine.solvers.fold_in import Evidence, fold_in
-from rankwise.engine.solvers.taste import DenseKernel, Taste
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import OAPRank, PRank
-from rankwise.pairwise import RankBoost
 from rankwise.recommend import RatingTable, TasteModel, TasteRanker, TasteRanking
-from rankwise.recommend._catalogue import Catalogue
 from rankwise.recommend._choice import weigh_by_rating
-from rankwise.recommend._person import person_of, smallest
+from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.fold_in import Evidence, fold_in
+from rankwise.recommend.person import person_of, smallest
+from rankwise.recommend.taste import DenseKernel, Taste
 
 N, U, Q = 30, 40, 3
 

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 import rankwise
 from rankwise.aggregation import kemeny
 from rankwise.base import Ranking
+from rankwise.boosting import RankBoost
 from rankwise.bounds import prank_mistake_bound
+from rankwise.contests import BradleyTerry
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
 from rankwise.metrics import auc_interval, mean_rank_loss, ndcg_score
 from rankwise.model_selection import leave_pair_out, progressive_validation
 from rankwise.ordinal import OAPRank, PRank, ThresholdRanker
-from rankwise.pairwise import RankBoost, RankSVM, TopPush, pairs_from_clicks
-from rankwise.preference import BradleyTerry, PreferenceRanker, quicksort
+from rankwise.pairwise import RankSVM, TopPush, pairs_from_clicks
+from rankwise.preference import PreferenceRanker, quicksort
 from rankwise.recommend import RatingTable, TasteModel, TasteRanker
 
 X: NDArray[np.float64] = np.zeros((4, 2))

@@ -33,11 +33,13 @@ def learn():
     """Learn with a model of each kind, save and load it; return their names."""
     import rankwise
     from rankwise.aggregation import kemeny
+    from rankwise.boosting import RankBoost
+    from rankwise.contests import BradleyTerry
     from rankwise.magnitude import MPRank
     from rankwise.metrics import ndcg_score
     from rankwise.ordinal import PRank
-    from rankwise.pairwise import RankBoost, RankSVM
-    from rankwise.preference import BradleyTerry, quicksort
+    from rankwise.pairwise import RankSVM
+    from rankwise.preference import quicksort
 
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 3))

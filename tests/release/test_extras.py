@@ -24,7 +24,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 NEEDS = {
     "rankwise.cli.": {"cli"},
     "rankwise.web.": {"web"},
-    "rankwise.reports._terminal": {"cli"},
+    "rankwise.reports.terminal": {"cli"},
     "rankwise.testing.strategies": {"test"},
 }
 

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from rankwise.reports import Report, Table
-from rankwise.reports._terminal import grids, show
+from rankwise.reports.terminal import grids, show
 
 WIDE = Table(
     "Kemeny cost above the best, in percent",

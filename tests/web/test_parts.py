@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankwise.cli._commands import rankwise
-from rankwise.engine.solvers.fold_in import Evidence, fold_in
 from rankwise.recommend import RatingTable, TasteModel
+from rankwise.recommend.fold_in import Evidence, fold_in
 from rankwise.web import Settings
 from rankwise.web._cookies import load_key, new_visitor, sign, visitor_of
 from rankwise.web._learned import learned_taste
@@ -155,7 +155,7 @@ def test_the_command_says_what_is_wrong(tmp_path, monkeypatch):
 
 def test_the_command_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
-    monkeypatch.delitem(__import__("sys").modules, "rankwise.web._serve", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "rankwise.web.server", raising=False)
     result = CliRunner().invoke(rankwise, ["serve"])
     assert result.exit_code == 1
     assert "pip install 'rankwise[cli,data,web]'" in result.output

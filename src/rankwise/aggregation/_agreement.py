@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from rankwise.engine.loops.pairs.inversions import count_inversions
-from rankwise.engine.solvers.ordering import components
-from rankwise.engine.votes import Floats, Indices, Votes, read_votes
+from rankwise._core._loops.inversions import count_inversions
+from rankwise._core.linear_ordering import components
+from rankwise._core.votes import Floats, Indices, Votes, read_votes
 
 MOST_VOTERS = 10**15
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwise._core._loops.majority import order_cost
+from rankwise._core.arguments import check_word
+from rankwise._core.linear_ordering import solve
+from rankwise._core.ranking import Ranking
+from rankwise._core.votes import read_votes
 from rankwise.aggregation._wins import as_ranking
-from rankwise.base import Ranking
-from rankwise.engine.arguments import check_word
-from rankwise.engine.loops.ordering.majority import order_cost
-from rankwise.engine.solvers.ordering import solve
-from rankwise.engine.votes import read_votes
 
 METHODS = ("auto", "exact", "local")
 

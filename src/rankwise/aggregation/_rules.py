@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
+from rankwise._core._loops.majority import order_cost
+from rankwise._core.arguments import check_whole, check_word
+from rankwise._core.ranking import Ranking
+from rankwise._core.votes import Floats, Indices, Votes, read_votes
 from rankwise.aggregation._wins import as_ranking
-from rankwise.base import Ranking
-from rankwise.engine.arguments import check_whole, check_word
-from rankwise.engine.loops.ordering.majority import order_cost
-from rankwise.engine.sorting import QuickSort
-from rankwise.engine.votes import Floats, Indices, Votes, read_votes
+from rankwise.preference.sorting import QuickSort
 
 # The least chance to start anew: with less, those who always lose are lost in rounding.
 _LEAST = 1e-6

@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from rankwise.base import Ranking, positions_of
-from rankwise.engine.votes import Floats, Indices, Votes, read_votes
+from rankwise._core.ranking import Ranking, positions_of
+from rankwise._core.votes import Floats, Indices, Votes, read_votes
 
 
 def pairwise_wins(

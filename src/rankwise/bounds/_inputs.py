@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from rankwise.engine.arguments import is_finite_number
-from rankwise.engine.inputs import rows_of
-from rankwise.engine.kernels import checked_kernel
+from rankwise._core.arguments import is_finite_number
+from rankwise._core.inputs import rows_of
+from rankwise._core.kernels import checked_kernel
 
 Floats = NDArray[np.float64]
 

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from rankwise._core.arguments import check_whole, check_word, is_finite_number
+from rankwise._core.inputs import as_floats, check_floats, ratings_of
+from rankwise._core.queries import encode_queries
 from rankwise.bounds._inputs import (
     check_delta,
     check_rows,
@@ -22,9 +25,6 @@ from rankwise.bounds._inputs import (
     product,
 )
 from rankwise.bounds._result import Bound
-from rankwise.engine.arguments import check_whole, check_word, is_finite_number
-from rankwise.engine.inputs import as_floats, check_floats, ratings_of
-from rankwise.engine.queries import encode_queries
 
 _KINDS = ("linear", "kernel", "stumps")
 

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from rankwise._core.arguments import is_finite_number
+from rankwise._core.inputs import as_floats, refuse_masked
+from rankwise._core.labels import found_labels, known_labels, to_ranks, warn_alphabetical
 from rankwise.bounds._inputs import check_rows, grow, shrink
 from rankwise.bounds._result import Bound
-from rankwise.engine.arguments import is_finite_number
-from rankwise.engine.inputs import as_floats, refuse_masked
-from rankwise.engine.labels import found_labels, known_labels, to_ranks, warn_alphabetical
-from rankwise.metrics._validation import exponent_of, scaled
+from rankwise.metrics.validation import exponent_of, scaled
 
 
 def ranking_margin(

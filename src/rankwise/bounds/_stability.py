@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from rankwise._core.arguments import check_power, check_whole, check_word, is_finite_number
 from rankwise.bounds._inputs import (
     check_delta,
     check_rows,
@@ -19,7 +20,6 @@ from rankwise.bounds._inputs import (
     product,
 )
 from rankwise.bounds._result import Bound
-from rankwise.engine.arguments import check_power, check_whole, check_word, is_finite_number
 
 _COVERED = ("magnitude", "epsilon_insensitive", "hinge_rank")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from rankwise._core.files import replacing
 from rankwise.cli._writing import check_regular, check_writable
-from rankwise.engine.files import replacing
 
 
 class Answers(list[Any]):

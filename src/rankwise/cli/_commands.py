@@ -10,7 +10,6 @@ from rankwise.cli._completion import completion
 from rankwise.cli._data import data
 from rankwise.cli._duel import duel
 from rankwise.cli._evaluate import evaluate
-from rankwise.cli._experiment import experiment
 from rankwise.cli._explain import explain
 from rankwise.cli._export import export
 from rankwise.cli._fit import fit
@@ -69,7 +68,6 @@ for _command in (
     data,
     duel,
     evaluate,
-    experiment,
     explain,
     export,
     fit,

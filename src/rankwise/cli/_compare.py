@@ -74,9 +74,9 @@ def compare(
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
     from rankwise.comparison import contests_of, read_table, recognise  # noqa: PLC0415
+    from rankwise.contests import BradleyTerry  # noqa: PLC0415
     from rankwise.distributed import cluster  # noqa: PLC0415
     from rankwise.persistence import save  # noqa: PLC0415
-    from rankwise.preference import BradleyTerry  # noqa: PLC0415
 
     said = Console(stderr=True, markup=False, emoji=False)
     with cluster(scheduler), said.status("reading") as status:
@@ -153,7 +153,7 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
 
 def _print(found: Any, report: Any, form: str, paths: list[Path]) -> None:
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
-    from rankwise.reports._terminal import show  # noqa: PLC0415
+    from rankwise.reports.terminal import show  # noqa: PLC0415
 
     if form == "json":
         content = found.to_dict() | {"files": [str(path) for path in paths]}

@@ -19,7 +19,7 @@ def data() -> None:
 def list_(as_json: bool) -> None:
     """Print the name, size and call of every data set."""
     from rankwise.datasets import dataset_info, list_datasets  # noqa: PLC0415
-    from rankwise.datasets._printed import print_list  # noqa: PLC0415
+    from rankwise.datasets.listing import print_list  # noqa: PLC0415
 
     if as_json:
         show_json([asdict(dataset_info(name)) for name in list_datasets()])
@@ -33,7 +33,7 @@ def list_(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Print all that is known of one: terms, citation, checksum."""
     from rankwise.datasets import dataset_info  # noqa: PLC0415
-    from rankwise.datasets._printed import print_entry  # noqa: PLC0415
+    from rankwise.datasets.listing import print_entry  # noqa: PLC0415
 
     if as_json:
         show_json(asdict(dataset_info(name)))
@@ -54,7 +54,7 @@ def show(name: str, as_json: bool) -> None:
 def get(name: str, folder: Path | None, as_json: bool) -> None:
     """Download a data set unless it is there, and print its path."""
     from rankwise.datasets import dataset_info  # noqa: PLC0415
-    from rankwise.datasets._download import KNOWN, locate  # noqa: PLC0415
+    from rankwise.datasets.download import KNOWN, locate  # noqa: PLC0415
 
     info = dataset_info(name)
     if not (info.urls or info.offline):
@@ -74,8 +74,8 @@ def check(path: Path, as_json: bool) -> None:
 
     The exit status is 1 if none can be read, or one has a mistake.
     """
-    from rankwise.datasets._check import check as look  # noqa: PLC0415
-    from rankwise.datasets._printed import is_good, print_findings  # noqa: PLC0415
+    from rankwise.datasets.check import check as look  # noqa: PLC0415
+    from rankwise.datasets.listing import is_good, print_findings  # noqa: PLC0415
 
     findings = look(path)
     if as_json:

@@ -15,11 +15,12 @@ from rich.table import Table
 from threadpoolctl import threadpool_info
 
 from rankwise import __version__
+from rankwise._core.compilation import cache_folder
+from rankwise._core.terminal import sentence
 from rankwise.cli._first_calls import FIRST_CALLS, make_data
-from rankwise.cli._warmup import compiled_files, writable_folders
+from rankwise.cli._warmup import compiled_files
 from rankwise.datasets import dataset_info, list_datasets
-from rankwise.datasets._download import local_copy
-from rankwise.engine.terminal import sentence
+from rankwise.datasets.download import local_copy
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite")
 # The extras, and the modules that they bring.
@@ -86,9 +87,9 @@ def _facts() -> Iterator[tuple[str, str]]:
         )
     named = os.environ.get("NUMBA_CACHE_DIR")
     yield "NUMBA_CACHE_DIR", named or "not set"
-    written = writable_folders()
-    if written:
-        yield "compiled loops", f"are written to {os.path.commonpath(written)}"
+    folder = cache_folder()
+    if folder is not None:
+        yield "compiled loops", f"are written to {folder}"
     else:
         yield "compiled loops", "can't be kept: set NUMBA_CACHE_DIR to a folder that can be written"
     files = compiled_files()

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rankwise.cli._shown import examples
 from rankwise.reports import Report, Table
-from rankwise.reports._terminal import show
+from rankwise.reports.terminal import show
 
 # Rows of the table that the terminal shows; the report has all.
 _SHOWN = 25
@@ -65,8 +65,8 @@ def duel(
     CONTESTS is a csv file with a row for each contest of two: the layouts of evalica and FastChat
     are known, other columns are named.
     """
+    from rankwise.contests import BradleyTerry  # noqa: PLC0415
     from rankwise.datasets import read_contests  # noqa: PLC0415
-    from rankwise.preference import BradleyTerry  # noqa: PLC0415
 
     data = read_contests(contests, first=first, second=second, outcome=outcome)
     if rater is not None and rater not in data.others:

@@ -19,9 +19,9 @@ from rankwise.cli._tables import (
     scores,
 )
 from rankwise.comparison import recognise
-from rankwise.comparison._held_out import HeldOut, measure_held_out
-from rankwise.comparison._measures import Answers, measures_of
-from rankwise.datasets._files import pandas
+from rankwise.comparison.held_out import HeldOut, measure_held_out
+from rankwise.comparison.measures import Answers, measures_of
+from rankwise.datasets.files import pandas
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
 
 # Their scores are on the scale of the target, and can be rounded to a grade.

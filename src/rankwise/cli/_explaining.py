@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
+from rankwise.boosting import RankBoost
 from rankwise.cli._tables import Kept, load_model, read_frame, rows_for, scores
-from rankwise.pairwise import RankBoost
 from rankwise.recommend import TasteModel
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
+from rankwise._core.files import replacing
 from rankwise.cli._shown import examples
 from rankwise.cli._writing import check_writable
-from rankwise.engine.files import replacing
 
 FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear", "solr-trees"]
 

@@ -117,7 +117,7 @@ def _contests(ties: str) -> FirstCall:
         first, second = np.repeat(np.arange(4), 6), np.tile([1, 2, 3, 2, 3, 0], 4)
         apart, outcome = first != second, np.tile([1.0, 0.5, 0.0], 8)
         columns = first[apart], second[apart], outcome[apart]
-        model = rankwise.preference.BradleyTerry(ties=ties)
+        model = rankwise.contests.BradleyTerry(ties=ties)
         model.fit(*columns, sample_weight=np.ones(len(columns[0])))
         return model.fit(*columns).rank_interval()
 
@@ -129,7 +129,7 @@ def _seeded(name: str) -> dict[str, int]:
 
 
 def _scale(_: Data) -> Any:
-    scaling = import_module("rankwise.engine.loops.online.scaling")
+    scaling = import_module("rankwise.cli._loops")
     return scaling.scale_as_seen(np.eye(2), 0, np.zeros(2), np.zeros(2))
 
 
@@ -224,16 +224,14 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         "PlackettLuce()",
         FirstCall(
             ("preference",),
-            lambda data: rankwise.preference.PlackettLuce().fit(data.votes).rank_interval(),
+            lambda data: rankwise.contests.PlackettLuce().fit(data.votes).rank_interval(),
         ),
     )
     yield (
         "EloRating()",
         FirstCall(
             ("preference",),
-            lambda data: (
-                rankwise.preference.EloRating().fit(data.y, data.y + 4, data.y > 1).ratings_
-            ),
+            lambda data: rankwise.contests.EloRating().fit(data.y, data.y + 4, data.y > 1).ratings_,
         ),
     )
     for name in ("kemeny", "kwiksort", "borda"):

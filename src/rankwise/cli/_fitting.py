@@ -8,11 +8,11 @@ import click
 from rankwise.cli._shown import table_notes
 from rankwise.cli._tables import read_frame
 from rankwise.comparison import Task, recognise
-from rankwise.comparison._compare import fit_final
-from rankwise.comparison._measures import measures_of
-from rankwise.comparison._methods import methods_for
-from rankwise.comparison._problem import make_problem
-from rankwise.comparison._trials import choose
+from rankwise.comparison.measures import measures_of
+from rankwise.comparison.methods import methods_for
+from rankwise.comparison.problem import make_problem
+from rankwise.comparison.runner import fit_final
+from rankwise.comparison.trials import choose
 from rankwise.persistence import save
 from rankwise.recommend import RatingTable, TasteModel
 

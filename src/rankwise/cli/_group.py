@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from rankwise.engine.terminal import degrade_output, sentence
-from rankwise.engine.warn import warn_deprecated
+from rankwise._core.terminal import degrade_output, sentence
+from rankwise._core.warn import warn_deprecated
 
 # What a person wants, and the commands for it; one that is not named here stands in the last part.
 SECTIONS = {
@@ -22,7 +22,7 @@ SECTIONS = {
     "Learn while rows come in": ("stream",),
     "Put things in order": ("sort", "duel", "aggregate"),
     "Let people rate and see their ranking": ("serve",),
-    "Data, and the tables of the papers": ("data", "experiment"),
+    "Data": ("data",),
     "This installation": ("warmup", "doctor", "completion"),
 }
 _ALIASES = {"order": "sort"}
@@ -33,8 +33,8 @@ def _warn(message: Warning | str, *_: Any) -> None:
     click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
 
 
-class Commands(click.Group):
-    """All commands: what they can't do is said in a line, on any terminal."""
+class PlainErrors(click.Command):
+    """A command whose errors are one line, on any terminal."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; the exit status is 1 for a mistake and 130 for Ctrl-C."""
@@ -56,6 +56,10 @@ class Commands(click.Group):
             raise click.ClickException(f"memory is too small ({sentence(error)})") from error
         except (OSError, ValueError) as error:
             raise click.ClickException(sentence(error)) from error
+
+
+class Commands(PlainErrors, click.Group):
+    """All commands of ``rankwise``."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name or an older one."""

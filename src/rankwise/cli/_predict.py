@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
+from rankwise._core.files import replacing
 from rankwise.cli._options import model_argument, table_argument
 from rankwise.cli._shown import as_json as json_option
 from rankwise.cli._shown import examples, note, show_json
 from rankwise.cli._writing import check_writable
-from rankwise.engine.files import replacing
 
 
 @click.command(

@@ -80,7 +80,7 @@ def serve(
     """
     try:
         from rankwise.web import Settings  # noqa: PLC0415
-        from rankwise.web._serve import serve as run  # noqa: PLC0415
+        from rankwise.web.server import serve as run  # noqa: PLC0415
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise

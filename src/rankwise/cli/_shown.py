@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from rankwise.reports import Table
-from rankwise.reports._terminal import grids
+from rankwise.reports.terminal import grids
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankwise.datasets._rows import Block, cut_block
-from rankwise.engine.loops.online.scaling import scale_as_seen
+from rankwise.cli._loops import scale_as_seen
+from rankwise.datasets.rows import Block, cut_block
 from rankwise.ordinal import OAPRank, PRank
 from rankwise.persistence import load, read_notes, save
 

@@ -14,7 +14,7 @@ import click
 from rankwise.cli._shown import note, show_json
 from rankwise.cli._stream_input import Pieces
 from rankwise.cli._stream_model import Learner, as_numbers, parse_labels
-from rankwise.datasets._rows import Block, Rows
+from rankwise.datasets.rows import Block, Rows
 
 # Bytes at the start of an input by which it is known again.
 _MARK = 2**16

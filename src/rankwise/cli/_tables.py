@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from rankwise._core.labels import to_ranks
 from rankwise.cli._shown import note
 from rankwise.comparison import prepare_like, read_table
-from rankwise.comparison._trials import project
-from rankwise.datasets._files import pandas
-from rankwise.engine.labels import to_ranks
+from rankwise.comparison.trials import project
+from rankwise.datasets.files import pandas
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
 

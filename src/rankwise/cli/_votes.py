@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rankwise.datasets import read_preflib
-from rankwise.datasets._check import guess_format
+from rankwise.datasets.check import guess_format
 
 _COUNT = re.compile(r"([0-9]+)\s*:\s*(.*)")
 Votes = tuple[list[list[Any]], Sequence[int]]

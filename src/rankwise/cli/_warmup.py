@@ -8,26 +8,14 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from rankwise._core.compilation import cache_folder, remove_old
 from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, FirstCall, make_data
-from rankwise.engine.loops.cache import SOURCES, digest, folders, remove_old
-
-
-def cache_folders() -> list[tuple[list[Path], Path | None]]:
-    """Return, for each folder of loops, where they are read from and where they are written to."""
-    sources = {path.parent for folder in SOURCES for path in folder.rglob("*.py")}
-    return [folders(source / "any.py") for source in sorted(sources)]
 
 
 def compiled_files() -> list[Path]:
     """Return the files of compiled loops that today's sources can use."""
-    places = {folder for readable, _ in cache_folders() for folder in readable}
-    return [path for folder in places for path in folder.glob(f"*-{digest()}.*.nbc")]
-
-
-def writable_folders() -> list[Path]:
-    """Return the folders that loops are written to; none if some can't be written at all."""
-    written = [folder for _, folder in cache_folders()]
-    return [] if None in written else [folder for folder in written if folder is not None]
+    folder = cache_folder()
+    return [] if folder is None else sorted(folder.rglob("*.nbc"))
 
 
 def chosen(word: str) -> Iterator[tuple[str, str, FirstCall]]:
@@ -43,7 +31,8 @@ def warm_up(only: str, console: Console) -> None:
     work = list(chosen(only))
     if not work:
         raise click.ClickException(f"--only {only}: no entry point has that in its name")
-    if not writable_folders():
+    folder = cache_folder()
+    if folder is None:
         raise click.ClickException(
             "compiled loops can't be kept: set NUMBA_CACHE_DIR to a folder that can be written to"
         )
@@ -54,12 +43,11 @@ def warm_up(only: str, console: Console) -> None:
             first.call(data[kind])
         except ImportError as error:
             console.print(f"{name} is left out: {error}", soft_wrap=True)
-    old = sum(map(remove_old, writable_folders()))
+    old = remove_old(folder)
     files = compiled_files()
     size = sum(path.stat().st_size for path in files) / 1e6
     console.print(
         f"{len(work)} calls took {monotonic() - start:.0f} s. {len(files)} compiled functions "
-        f"({size:.0f} MB) are kept in {', '.join(sorted({str(path.parent) for path in files}))}; "
-        f"{old} old files were removed.",
+        f"({size:.0f} MB) are kept in {folder}; {old} old folders were removed.",
         soft_wrap=True,
     )

@@ -7,7 +7,7 @@ from tempfile import NamedTemporaryFile
 
 import click
 
-from rankwise.engine.files import is_stream
+from rankwise._core.files import is_stream
 
 
 def check_writable(path: Path, option: str, *read: Path) -> None:

@@ -7,10 +7,10 @@ from rankwise.comparison._columns import (
     prepare,
     prepare_like,
 )
-from rankwise.comparison._compare import Comparison, compare
 from rankwise.comparison._contests import Contests, contests_of
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._tables import TableFile, read_table
+from rankwise.comparison.runner import Comparison, compare
 
 __all__ = [
     "Columns",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rankwise.comparison._significance import SURE
 
 if TYPE_CHECKING:
-    from rankwise.comparison._compare import Comparison, Row
+    from rankwise.comparison.runner import Comparison, Row
 
 
 def advise(found: "Comparison") -> list[str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 
 if TYPE_CHECKING:
-    from rankwise.comparison._compare import Comparison
+    from rankwise.comparison.runner import Comparison
 
 
 def lines_of(found: "Comparison", source: str = "table.csv") -> str:

@@ -11,8 +11,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from rankwise.datasets._files import pandas
-from rankwise.engine.arguments import check_word, shortened
+from rankwise._core.arguments import check_word, shortened
+from rankwise.datasets.files import pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankwise._core.arguments import shortened
 from rankwise.comparison._recognise import Task
-from rankwise.datasets._readers_contests import contest_scores
-from rankwise.engine.arguments import shortened
+from rankwise.datasets.readers_contests import contest_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,7 +15,7 @@ _TRUE, _FALSE = {"true", "yes", "1", "1.0"}, {"false", "no", "0", "0.0"}
 
 
 class Contests(NamedTuple):
-    """What `rankwise.preference.BradleyTerry` learns from.
+    """What `rankwise.contests.BradleyTerry` learns from.
 
     Attributes
     ----------

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise.comparison._problem import Problem
 from rankwise.comparison._recognise import WORDS, Task
+from rankwise.comparison.problem import Problem
 from rankwise.metrics import comparable_pairs, pairwise_misranking_loss
 
 if TYPE_CHECKING:

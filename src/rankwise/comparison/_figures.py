@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from rankwise.comparison._compare import Comparison
+    from rankwise.comparison.runner import Comparison
 
 OURS, OTHERS, DOWN = "#2f6fb5", "#8a8f98", "#d9822b"
 _TOP = 15

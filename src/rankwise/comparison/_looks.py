@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rankwise.comparison._measures import Measure
-from rankwise.comparison._methods import Method
-from rankwise.comparison._problem import Problem, make_folds
-from rankwise.comparison._trials import answer, fit
+from rankwise.comparison.measures import Measure
+from rankwise.comparison.methods import Method
+from rankwise.comparison.problem import Problem, make_folds
+from rankwise.comparison.trials import answer, fit
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 1.0)
 _SHUFFLES = 3

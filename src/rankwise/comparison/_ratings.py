@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rankwise.comparison._compare import Comparison, Progress, rank_rows, run_jobs
-from rankwise.comparison._measures import PAIRS, RMSE, Answers
-from rankwise.comparison._methods import Method
+from rankwise._core.terminal import sentence
 from rankwise.comparison._recognise import Task
-from rankwise.comparison._trials import Trials
-from rankwise.engine.terminal import sentence
+from rankwise.comparison.measures import PAIRS, RMSE, Answers
+from rankwise.comparison.methods import Method
+from rankwise.comparison.runner import Comparison, Progress, rank_rows, run_jobs
+from rankwise.comparison.trials import Trials
 from rankwise.recommend import RatingTable, TasteModel
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import numpy as np
 from rankwise.comparison import _figures as draw
 from rankwise.comparison._code import lines_of
 from rankwise.comparison._looks import Curve, Effect, effects_of, learning_curve
-from rankwise.comparison._methods import method_named
+from rankwise.comparison.methods import method_named
 from rankwise.metrics import mean_rank_loss_per_rank, pair_accuracy_interval
 from rankwise.reports import Report, Section, Table
 
 if TYPE_CHECKING:
-    from rankwise.comparison._compare import Comparison, Row
+    from rankwise.comparison.runner import Comparison, Row
 
 Progress = Callable[[str], None]
 _READING = (

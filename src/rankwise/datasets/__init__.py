@@ -3,7 +3,6 @@
 from rankwise.datasets._fetch import fetch_book_crossing, fetch_jester, fetch_movielens
 from rankwise.datasets._load import load_films, load_movies, load_ordinal
 from rankwise.datasets._readers_book_crossing import read_book_crossing
-from rankwise.datasets._readers_contests import read_contests
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
 from rankwise.datasets._readers_jester import read_jester
 from rankwise.datasets._readers_letor import read_letor
@@ -13,6 +12,7 @@ from rankwise.datasets._readers_preflib import read_preflib
 from rankwise.datasets._readers_ratings import read_ratings
 from rankwise.datasets._registry import DatasetInfo, dataset_info, list_datasets
 from rankwise.datasets._synthetic import make_ellipses, make_herbrich
+from rankwise.datasets.readers_contests import read_contests
 
 __all__ = [
     "DatasetInfo",

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rankwise.datasets._printed import is_good, print_entry, print_findings, print_list
-from rankwise.engine.terminal import degrade_output, sentence
+from rankwise._core.terminal import degrade_output, sentence
+from rankwise.datasets.listing import is_good, print_entry, print_findings, print_list
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "show":
             print_entry(options.name)
         else:
-            from rankwise.datasets._check import check as look  # noqa: PLC0415
+            from rankwise.datasets.check import check as look  # noqa: PLC0415
 
             findings = look(options.path)
             print_findings(findings)

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from rankwise.datasets._download import KNOWN, locate
-from rankwise.datasets._files import ON_BAD_ROWS, PathLike
+from rankwise._core.arguments import check_whole, check_word
 from rankwise.datasets._readers_book_crossing import FILES as BOOK_CROSSING
 from rankwise.datasets._readers_book_crossing import read_book_crossing
 from rankwise.datasets._readers_jester import read_jester
 from rankwise.datasets._readers_movielens import FILES as MOVIELENS
 from rankwise.datasets._readers_movielens import read_movielens
 from rankwise.datasets._registry import REGISTRY
-from rankwise.engine.arguments import check_whole, check_word
+from rankwise.datasets.download import KNOWN, locate
+from rankwise.datasets.files import ON_BAD_ROWS, PathLike
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils import Bunch
 
-from rankwise.datasets._files import need
-from rankwise.engine._sklearn import Interval, StrOptions, validate_params
-from rankwise.engine.arguments import check_whole
+from rankwise._core.arguments import check_whole
+from rankwise._core.sklearn_private import Interval, StrOptions, validate_params
+from rankwise.datasets.files import need
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.datasets._files import BadRows, PathLike, clean, pandas, read_source
+from rankwise._core.arguments import check_word
+from rankwise.datasets._loops import BACKSLASH, TEXT, WHOLE
 from rankwise.datasets._table import Column, Layout, read_table
-from rankwise.engine.arguments import check_word
-from rankwise.engine.loops.text import BACKSLASH, TEXT, WHOLE
+from rankwise.datasets.files import BadRows, PathLike, clean, pandas, read_source
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.datasets._files import (
+from rankwise.datasets._loops import DOUBLED, REAL
+from rankwise.datasets._table import MAX_COLUMNS, Array, Column, Layout, read_table
+from rankwise.datasets.files import (
     BadRows,
     PathLike,
     Source,
@@ -18,8 +20,6 @@ from rankwise.datasets._files import (
     pandas,
     read_source,
 )
-from rankwise.datasets._table import MAX_COLUMNS, Array, Column, Layout, read_table
-from rankwise.engine.loops.text import DOUBLED, REAL
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.utils import Bunch
 
-from rankwise.datasets._files import BadRows, PathLike, Source, clean, read_source
+from rankwise._core.arguments import check_flag, check_whole
+from rankwise.datasets._loops import WHOLE, scan_letor
 from rankwise.datasets._table import Array, Column, Layout, is_number, read_table
-from rankwise.engine.arguments import check_flag, check_whole
-from rankwise.engine.loops.text import WHOLE, scan_letor
+from rankwise.datasets.files import BadRows, PathLike, Source, clean, read_source
 
 _DENSE, _SPARSE = 10_000, 2**31 - 1
 # A dense X may take so many bytes, or so many times those of the files if that is more.

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.datasets._files import (
+from rankwise._core.arguments import check_word
+from rankwise.datasets._loops import DOUBLED, REAL, TEXT, WHOLE
+from rankwise.datasets._table import Array, Column, Layout, read_table, text_encoding
+from rankwise.datasets.files import (
     BadRows,
     PathLike,
     Source,
@@ -14,9 +17,6 @@ from rankwise.datasets._files import (
     pandas,
     read_source,
 )
-from rankwise.datasets._table import Array, Column, Layout, read_table, text_encoding
-from rankwise.engine.arguments import check_word
-from rankwise.engine.loops.text import DOUBLED, REAL, TEXT, WHOLE
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.datasets._files import BadRows, PathLike, clean, decode, read_source
-from rankwise.engine.arguments import check_flag
+from rankwise._core.arguments import check_flag
+from rankwise.datasets.files import BadRows, PathLike, clean, decode, read_source
 
 TYPES = ("soc", "soi", "toc", "toi")
 

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.datasets._files import (
-    BadRows,
-    PathLike,
-    Source,
-    clean,
-    first_line,
-    pandas,
-    read_source,
-)
+from rankwise._core.arguments import check_flag
+from rankwise.datasets._loops import DOUBLED, ID, NONE, REAL, TEXT
 from rankwise.datasets._table import (
     Array,
     Column,
@@ -27,8 +20,15 @@ from rankwise.datasets._table import (
     read_table,
     text_encoding,
 )
-from rankwise.engine.arguments import check_flag
-from rankwise.engine.loops.text import DOUBLED, ID, NONE, REAL, TEXT
+from rankwise.datasets.files import (
+    BadRows,
+    PathLike,
+    Source,
+    clean,
+    first_line,
+    pandas,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame

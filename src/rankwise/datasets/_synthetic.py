@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rankwise.engine._sklearn import Interval, validate_params
+from rankwise._core.sklearn_private import Interval, validate_params
 
 # A normal draw is far below 1e8.
 _LARGEST_NOISE = 1e300

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.datasets._files import BadRows, Source
-from rankwise.engine.arguments import check_text
-from rankwise.engine.loops.text import (
+from rankwise._core.arguments import check_text
+from rankwise.datasets._loops import (
     BACKSLASH,
     DOUBLED,
     ID,
@@ -20,6 +19,7 @@ from rankwise.engine.loops.text import (
     WHOLE,
     scan_table,
 )
+from rankwise.datasets.files import BadRows, Source
 
 Array = NDArray[Any]
 

@@ -5,8 +5,8 @@ installed by the extra ``dask``.
 """
 
 from rankwise.distributed._fit import fit
-from rankwise.distributed._jobs import cluster
 from rankwise.distributed._lazy import measure, predict, rank
 from rankwise.distributed._recommend import fit_taste
+from rankwise.distributed.jobs import cluster
 
 __all__ = ["cluster", "fit", "fit_taste", "measure", "predict", "rank"]

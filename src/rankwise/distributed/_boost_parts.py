@@ -6,16 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._core._loops.rows import as_rows
+from rankwise._core.inputs import as_floats
+from rankwise._core.queries import encode_queries
+from rankwise.boosting.binning import Dense, Table, bin_rows
+from rankwise.boosting.parted import PartRows, Slots
 from rankwise.distributed._block import Block
 from rankwise.distributed._crew import Member
 from rankwise.distributed._shared import in_part, to_ratings
-from rankwise.engine.binning import Table
-from rankwise.engine.inputs import as_floats
-from rankwise.engine.loops.boosting.binning import bin_rows
-from rankwise.engine.loops.boosting.bins import Dense
-from rankwise.engine.loops.rows import as_rows
-from rankwise.engine.queries import encode_queries
-from rankwise.engine.solvers.parted import PartRows, Slots
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

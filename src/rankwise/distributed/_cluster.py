@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._core.arguments import shortened
 from rankwise.distributed._block import Loaded, Raw, Seen, load_block
 from rankwise.distributed._machine import bytes_of, find_pieces, read_piece, wanted_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge, logger, weigh
 from rankwise.distributed._waiting import check_open, lost_errors, release, results_of
-from rankwise.engine.arguments import shortened
 
 # Values larger than this go straight to the workers, past the scheduler.
 _LARGE = 100_000

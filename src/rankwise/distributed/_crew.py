@@ -1,6 +1,6 @@
 """Parts that change from round to round: who asks all of them the same, and merges the answers.
 
-Each part is a `rankwise.engine.solvers.parted.PartRows`, which stays where its rows are and
+Each part is a `rankwise.boosting.parted.PartRows`, which stays where its rows are and
 changes with what it is asked. On a cluster a part may be lost with its worker. Dask then makes it
 again from the rows, as it was before the first round, and it is asked anew all that it was asked
 before: a part counts what it has answered, so it notices. The answers are the same, and so is the
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._core.threads import Pool
+from rankwise.boosting.parted import Answer, PartRows, Question, merge
 from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh
 from rankwise.distributed._waiting import lost_errors, release, results_of, wait_for
-from rankwise.engine.pool import Pool
-from rankwise.engine.solvers.parted import Answer, PartRows, Question, merge
 
 # How often a question is asked again after a worker was lost.
 TRIES = 20

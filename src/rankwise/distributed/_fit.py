@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
+from rankwise._core.arguments import shortened
 from rankwise.distributed._parts import Parts, as_parts
-from rankwise.engine.arguments import shortened
 
 logger = logging.getLogger("rankwise.distributed")
 Estimator = TypeVar("Estimator")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._core.arguments import shortened
+from rankwise._core.queries import encode_queries, group_rows
 from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._parts import as_parts
-from rankwise.engine.arguments import shortened
-from rankwise.engine.queries import encode_queries, group_rows
 
 
 def predict(estimator: Any, X: Any, *, method: str = "predict") -> Any:

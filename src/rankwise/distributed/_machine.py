@@ -15,9 +15,9 @@ from weakref import finalize
 import numpy as np
 from scipy import sparse
 
+from rankwise._core.arguments import shortened
 from rankwise.distributed._block import Raw, Seen, check_columns
 from rankwise.distributed._parts import Kept, Parts, Tree, _Leaf, _Merge
-from rankwise.engine.arguments import shortened
 
 # A block in double precision may take this share of the limit: it is read ahead, converted, and
 # learners work on copies of it.

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._core._loops.keys import counting_sort
+from rankwise._core.queries import encode_queries
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
 from rankwise.distributed._shared import checked_ratings, set_features, to_ratings
-from rankwise.engine.loops.keys import counting_sort
-from rankwise.engine.queries import encode_queries
-from rankwise.engine.solvers.statistics import Scatter, Statistics
 from rankwise.magnitude import MPRank
+from rankwise.magnitude.statistics import Scatter, Statistics
 
 Vector = NDArray[np.float64]
 

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankwise.base import OnlineMixin
-from rankwise.base._online import MOST_EPOCHS, Falling
+from rankwise._core.labels import as_labels, sorted_labels
+from rankwise._core.online import MOST_EPOCHS, Falling, OnlineMixin
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
 from rankwise.distributed._shared import in_part, set_features
-from rankwise.engine.labels import as_labels, sorted_labels
 from rankwise.ordinal import OAPRank
-from rankwise.ordinal._kernel import LinearRows
+from rankwise.ordinal.online_kernel import LinearRows
 
 
 def learn(estimator: OnlineMixin, parts: Parts) -> None:

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._core.arguments import shortened
 from rankwise.distributed._block import (
     Block,
     Raw,
@@ -44,7 +45,6 @@ from rankwise.distributed._block import (
     read_block,
     transformed,
 )
-from rankwise.engine.arguments import shortened
 
 logger = logging.getLogger("rankwise.distributed")
 

@@ -5,7 +5,7 @@ the rows for the edges of the bins, which is the same as on one machine, and the
 value. They stay where the rows are; rounds need nothing else of the rows.
 
 On a cluster the scores and weights of the rows stay there too. A round moves a few numbers for each
-group and d histograms, see `rankwise.engine.solvers.parted_stumps`; none of it grows with the rows
+group and d histograms, see `rankwise.boosting.parted_stumps`; none of it grows with the rows
 of a group. Losses that are summed pair by pair, logistic or "ndcg", need each query in one part:
 bins of rows whose query is cut go to the part that has most of it, which is logged.
 
@@ -21,8 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rankwise.base import Ranked
-from rankwise.base._checks import scale_weights
+from rankwise._core.pairs import Pairs
+from rankwise._core.threads import Pool
+from rankwise._core.validation import Ranked, scale_weights
+from rankwise.boosting import RankBoost
+from rankwise.boosting.binning import Dense, Table, edges_of_columns, find_edges, sample_rows
+from rankwise.boosting.pair_weights import AllPairs, proportions
+from rankwise.boosting.parted import Slots
+from rankwise.boosting.parted_stumps import PartedStumps, Weights, few_parted_groups
+from rankwise.boosting.parted_trees import ExponentialSlopes, PartedPairSlopes, PartedTrees
+from rankwise.boosting.rounds import (
+    check_gains,
+    check_steps,
+    check_two_classes,
+    is_paper,
+    learner_of,
+    limits_of,
+    pair_weight_of,
+)
 from rankwise.distributed._boost_parts import (
     bin_part,
     build_member,
@@ -40,24 +56,6 @@ from rankwise.distributed._crew import Crew, Remote
 from rankwise.distributed._machine import MachineParts
 from rankwise.distributed._parts import Parts, logger
 from rankwise.distributed._shared import set_features
-from rankwise.engine.binning import Table, edges_of_columns, find_edges, sample_rows
-from rankwise.engine.loops.boosting.bins import Dense
-from rankwise.engine.pairs import Pairs
-from rankwise.engine.pool import Pool
-from rankwise.engine.solvers.boosting import AllPairs, proportions
-from rankwise.engine.solvers.parted import Slots
-from rankwise.engine.solvers.parted_stumps import PartedStumps, Weights, few_parted_groups
-from rankwise.engine.solvers.parted_trees import ExponentialSlopes, PartedPairSlopes, PartedTrees
-from rankwise.pairwise import RankBoost
-from rankwise.pairwise._rounds import (
-    check_gains,
-    check_steps,
-    check_two_classes,
-    is_paper,
-    learner_of,
-    limits_of,
-    pair_weight_of,
-)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -269,7 +267,7 @@ def _learner(
     pair_weight: str,
     copies: int,
 ) -> PartedStumps | PartedTrees:
-    """Return what takes the rounds, as `rankwise.pairwise._rounds.learner_of` does."""
+    """Return what takes the rounds, as `rankwise.boosting.rounds.learner_of` does."""
     m = int(groups.sizes.sum())
     if is_paper(model, pair_weight):
         criterion = model.criterion

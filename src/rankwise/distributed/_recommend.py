@@ -20,15 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from rankwise.base import unchanged_on_error
+from rankwise._core.arguments import shortened
+from rankwise._core.threads import Pool
+from rankwise._core.validation import unchanged_on_error
 from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
 from rankwise.distributed._waiting import release, results_of
-from rankwise.engine.arguments import shortened
-from rankwise.engine.pool import Pool
-from rankwise.engine.solvers.taste_fit import Work
-from rankwise.engine.solvers.taste_parts import Levels, Parts, Ratings, multiply_items
-from rankwise.engine.solvers.taste_rounds import (
+from rankwise.recommend import RatingTable, TasteModel
+from rankwise.recommend.taste_fit import Work
+from rankwise.recommend.taste_parts import Levels, Parts, Ratings, multiply_items
+from rankwise.recommend.taste_rounds import (
     FIRST,
     Group,
     Stage,
@@ -36,7 +37,6 @@ from rankwise.engine.solvers.taste_rounds import (
     weigh_scores,
     weigh_squares,
 )
-from rankwise.recommend import RatingTable, TasteModel
 
 Matrix = NDArray[np.float64]
 Value = TypeVar("Value")
@@ -198,7 +198,7 @@ class People:
         noise: float,
         pool: Pool,  # noqa: ARG002
     ) -> Stage:
-        """Return the kernel after a round; see `rankwise.engine.solvers.taste_rounds`."""
+        """Return the kernel after a round; see `rankwise.recommend.taste_rounds`."""
         counts = parts.ratings.counts
         K = self._send((stage.K, stage.first, stage.second))
         scores, squares = {}, []

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._kernel_ranker import check_ratings, check_size
+from rankwise._core.inputs import as_floats
+from rankwise._core.kernel_ranker import check_ratings, check_size
+from rankwise._core.kernels import Kernel
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
-from rankwise.engine.inputs import as_floats
-from rankwise.engine.kernels import Kernel
 
 # Rows that are made double at a time.
 _ROWS = 8192

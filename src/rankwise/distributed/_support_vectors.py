@@ -1,6 +1,6 @@
 """RankSVM and SVRank over parts: the rows stay, scores and slopes travel.
 
-The solver is that of one machine, `rankwise.engine.solvers.newton.minimise`, with its certificate.
+The solver is that of one machine, `rankwise._core.newton.minimise`, with its certificate.
 It asks for the scores of a direction, 8 bytes a row back, and for a gradient, 8 bytes a row out and
 8 a feature back, and sorts the scores itself. Targets, queries and weights come once. Queries may
 be cut over parts in any way.
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._support_vectors import SupportVectorRanker
-from rankwise.base import Ranked
+from rankwise._core.kernels import Anchored, anchor_rows, shift_rows
+from rankwise._core.newton import MATRIX, Draw, Sampled, minimise, sample_size
+from rankwise._core.pairs import Pairs
+from rankwise._core.queries import encode_queries
+from rankwise._core.support_vectors import SupportVectorRanker
+from rankwise._core.validation import Ranked
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
 from rankwise.distributed._shared import checked_ratings, fetch, set_features
-from rankwise.engine.kernels import Anchored, anchor_rows, shift_rows
-from rankwise.engine.pairs import Pairs
-from rankwise.engine.queries import encode_queries
-from rankwise.engine.solvers.newton import MATRIX, Draw, Sampled, minimise, sample_size
 
 Vector = NDArray[np.float64]
 Anchor = Vector | None
@@ -114,7 +114,7 @@ class PartRows:
     anchor : ndarray of shape (d,) or None
         What is taken off each row.
     draw : callable
-        See `rankwise.engine.solvers.newton.RowsInMemory`.
+        See `rankwise._core.newton.RowsInMemory`.
     """
 
     def __init__(self, parts: Parts, anchor: Anchor, draw: Draw) -> None:

@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 
-from rankwise._kernel_ranker import KernelRanker, check_learned, check_ratings, check_size
-from rankwise.base import Ranked, check_ranked, unchanged_on_error
-from rankwise.engine.solvers.ridge import check_trusted, moments_objective, solve_primal
-from rankwise.engine.solvers.statistics import Statistics
+from rankwise._core.kernel_ranker import KernelRanker, check_learned, check_ratings, check_size
+from rankwise._core.rounding import check_trusted
+from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
+from rankwise.magnitude.ridge import moments_objective, solve_primal
+from rankwise.magnitude.statistics import Statistics
 
 
 def chunk_statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:

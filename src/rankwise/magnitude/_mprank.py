@@ -11,37 +11,36 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._kernel_ranker import (
+from rankwise._core.kernel_ranker import (
     check_learned,
     check_ratings,
     check_rows_of_queries,
     check_size,
 )
-from rankwise.base import Ranked, check_ranked, unchanged_on_error
-from rankwise.engine._sklearn import Interval, StrOptions, num_samples
-from rankwise.engine.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
-from rankwise.engine.solvers.ascent import (
+from rankwise._core.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
+from rankwise._core.rounding import TRUSTED, check_trusted
+from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
+from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
+from rankwise._core.warn import warn_user
+from rankwise.magnitude._chunks import ChunkLearner, chunk_statistics
+from rankwise.magnitude._leave_pair_out import left_out
+from rankwise.magnitude.dual_ascent import (
     Pass,
     centre_gram,
     gram_passes,
     of_raw_rows,
     row_passes,
 )
-from rankwise.engine.solvers.left_out import left_out
-from rankwise.engine.solvers.ridge import (
-    TRUSTED,
+from rankwise.magnitude.ridge import (
     Gram,
     Sample,
-    check_trusted,
     moments,
     rounding,
     solve_dual,
     solve_primal,
     solve_rows,
 )
-from rankwise.engine.solvers.statistics import Statistics
-from rankwise.engine.warn import warn_user
-from rankwise.magnitude._chunks import ChunkLearner, chunk_statistics
+from rankwise.magnitude.statistics import Statistics
 
 # How far above the smallest objective, as a share of it, the online solver may end unsaid.
 _FAR = 0.1

@@ -25,10 +25,10 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankwise.engine.arguments import check_level, check_word
-from rankwise.engine.pairs import Pairs, count_placements, row_counts
+from rankwise._core.arguments import check_level, check_word
+from rankwise._core.pairs import Pairs, count_placements, row_counts
 from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
-from rankwise.metrics._validation import Floats, check_numbers
+from rankwise.metrics.validation import Floats, check_numbers
 
 _METHODS = ("score", "newcombe", "delong")
 _ROUNDING = 1e-24

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
-from rankwise.engine.arguments import check_level
-from rankwise.engine.inputs import as_floats
-from rankwise.metrics._validation import exponent_of, scaled
+from rankwise._core.arguments import check_level
+from rankwise._core.inputs import as_floats
+from rankwise.metrics.validation import exponent_of, scaled
 
 
 def mean_interval(

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.loops.pairs import lists
-from rankwise.engine.pairs import Pairs, sorted_rows
-from rankwise.metrics._validation import Floats, check_numbers
+from rankwise._core.pairs import Pairs, sorted_rows
+from rankwise.metrics import _loops as lists
+from rankwise.metrics.validation import Floats, check_numbers
 
 # 2^y can be summed below the one, and is 1 + log(2) y to all digits below the other.
 _HIGH, _LOW, _SHIFT = 1000.0, 2.0**-200, 250

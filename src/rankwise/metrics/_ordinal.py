@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
-from rankwise.engine.inputs import refuse_masked
-from rankwise.engine.labels import (
+from rankwise._core.inputs import refuse_masked
+from rankwise._core.labels import (
     found_labels,
     known_labels,
     to_ranks,

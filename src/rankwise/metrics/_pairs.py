@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.engine.arguments import check_power, check_word
-from rankwise.engine.pairs import (
+from rankwise._core.arguments import check_power, check_word
+from rankwise._core.pairs import (
     EpsilonInsensitiveLoss,
     MagnitudeLoss,
     Pairs,
@@ -33,7 +33,7 @@ from rankwise.metrics._scale import (
     shrunk,
     two_sided,
 )
-from rankwise.metrics._validation import Floats, check_numbers, scaled
+from rankwise.metrics.validation import Floats, check_numbers, scaled
 
 _TIES = {"wrong": 1.0, "half": 0.5, "right": 0.0}
 _MOST = float(np.finfo(np.float64).max)

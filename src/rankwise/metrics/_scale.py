@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.pairs import Pairs
-from rankwise.engine.queries import encode_queries
-from rankwise.metrics._validation import Floats, check_numbers, check_weights, exponent_of, scaled
+from rankwise._core.pairs import Pairs
+from rankwise._core.queries import encode_queries
+from rankwise.metrics.validation import Floats, check_numbers, check_weights, exponent_of, scaled
 
 # Powers of 2. Squares of numbers in this range can be summed over all pairs as they are.
 _WIDE = 300

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import check_level
-from rankwise.engine.queries import encode_queries
+from rankwise._core.arguments import check_level
+from rankwise._core.queries import encode_queries
 from rankwise.metrics._auc import score_interval
 from rankwise.metrics._pairs import check_two_classes
-from rankwise.metrics._validation import Floats, check_numbers
+from rankwise.metrics.validation import Floats, check_numbers
 
 
 def precision_at_top_score(

@@ -17,12 +17,12 @@ from sklearn.utils import (
     indexable,
 )
 
-from rankwise.engine._sklearn import safe_indexing
-from rankwise.engine.inputs import ratings_of, refuse_masked
-from rankwise.engine.loops.ridge.left_out import errors_of
-from rankwise.engine.queries import encode_queries, group_rows
-from rankwise.metrics._validation import check_numbers, check_weights, exponent_of, scaled
-from rankwise.model_selection._routing import fit_arguments
+from rankwise._core.inputs import ratings_of, refuse_masked
+from rankwise._core.queries import encode_queries, group_rows
+from rankwise._core.sklearn_private import safe_indexing
+from rankwise.metrics.validation import check_numbers, check_weights, exponent_of, scaled
+from rankwise.model_selection._loops import errors_of
+from rankwise.model_selection.routing import fit_arguments
 
 Pairs = NDArray[np.int64]
 

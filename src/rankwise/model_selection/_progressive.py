@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
-from rankwise.engine.inputs import refuse_masked
-from rankwise.engine.labels import found_labels, known_labels, warn_alphabetical
+from rankwise._core.inputs import refuse_masked
+from rankwise._core.labels import found_labels, known_labels, warn_alphabetical
 from rankwise.metrics import rank_losses
 
 

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import TOO_LARGE, check_rows
-from rankwise.engine.inputs import dense
-from rankwise.engine.solvers.landmarks import Matrix, Vector, fit_landmarks, landmark_kernel
+from rankwise._core.inputs import dense
+from rankwise._core.validation import TOO_LARGE, check_rows
+from rankwise.ordinal._landmark_solver import Matrix, Vector, fit_landmarks, landmark_kernel
 
 N_LANDMARKS = 300
 CS = 10.0 ** (np.arange(-2, 13) / 2)
@@ -25,7 +25,7 @@ _BLOCK = 1 << 22
 class LandmarkRidge(RegressorMixin, BaseEstimator):
     """Kernel ridge on 300 landmarks whose C is chosen by exact leave-one-out.
 
-    See `rankwise.engine.solvers.landmarks` for kernel, objective and cost. A column x becomes
+    See `rankwise.ordinal._landmark_solver` for kernel, objective and cost. A column x becomes
     asinh((x - median) / scale), scale the distance of its quartiles in standard deviations of a
     normal one, and is then standardised: next to a line in the middle, a logarithm in the tails. If
     the quartiles are equal, scale is its standard deviation. The landmarks are a random sample of

@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from rankwise.base import State
-from rankwise.engine._sklearn import StrOptions
-from rankwise.engine.loops.online.multiclass import (
+from rankwise._core._loops.shapes import as_floats, check_shape
+from rankwise._core._loops.stream import Stream
+from rankwise._core.online import State
+from rankwise._core.sklearn_private import StrOptions
+from rankwise.ordinal._loops.multiclass import (
     MAX,
     PROPORTIONAL,
     UNIFORM,
     Prototypes,
     multiclass,
 )
-from rankwise.engine.loops.online.stream import Stream
-from rankwise.engine.loops.shapes import as_floats, check_shape
-from rankwise.ordinal._kernel import KernelMixin
 from rankwise.ordinal._prank import averaged
+from rankwise.ordinal.online_kernel import KernelMixin
 
 _UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
 

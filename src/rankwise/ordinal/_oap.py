@@ -13,16 +13,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import State, check_rows
-from rankwise.engine._sklearn import Interval, StrOptions
-from rankwise.engine.loops.online.margin import PERCEPTRON, UPDATES
-from rankwise.engine.loops.online.oap import ONE, Coins, Members, member_ranks, oap
-from rankwise.engine.loops.online.oap_steps import oap_steps
-from rankwise.engine.loops.online.stream import NO_GUESSES, Stream
-from rankwise.engine.loops.shapes import check_shape, has_kernel_values
-from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
-from rankwise.ordinal._kernel import KernelMixin
+from rankwise._core._loops.shapes import check_shape, has_kernel_values
+from rankwise._core._loops.stream import NO_GUESSES, Stream
+from rankwise._core.online import State
+from rankwise._core.sklearn_private import Interval, StrOptions
+from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
+from rankwise._core.validation import check_rows
+from rankwise.ordinal._loops.large_margin import PERCEPTRON, UPDATES
+from rankwise.ordinal._loops.oap import ONE, Coins, Members, member_ranks, oap
+from rankwise.ordinal._loops.oap_steps import oap_steps
 from rankwise.ordinal._prank import warn_unusual_scale
+from rankwise.ordinal.online_kernel import KernelMixin
 
 # Members that stay in cache together, a multiple of the four that share a hash.
 _BLOCK = 52

@@ -11,16 +11,17 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base import State, bad_row, check_rows
-from rankwise.engine._sklearn import Interval, StrOptions
-from rankwise.engine.loops.online.margin import PERCEPTRON, UPDATES, margin
-from rankwise.engine.loops.online.prank import average, prank
-from rankwise.engine.loops.online.stream import Stream
-from rankwise.engine.loops.online.voted import Voters, elect, voted
-from rankwise.engine.loops.rows import CSR
-from rankwise.engine.loops.shapes import has_kernel_values
-from rankwise.engine.warn import warn_user
-from rankwise.ordinal._kernel import KernelMixin
+from rankwise._core._loops.rows import CSR
+from rankwise._core._loops.shapes import has_kernel_values
+from rankwise._core._loops.stream import Stream
+from rankwise._core.online import State
+from rankwise._core.sklearn_private import Interval, StrOptions
+from rankwise._core.validation import bad_row, check_rows
+from rankwise._core.warn import warn_user
+from rankwise.ordinal._loops.large_margin import PERCEPTRON, UPDATES, margin
+from rankwise.ordinal._loops.prank import average, prank
+from rankwise.ordinal._loops.voted import Voters, elect, voted
+from rankwise.ordinal.online_kernel import KernelMixin
 
 # Lengths of rows that steps of 1 can match, looked at in so many rows.
 _USUAL_NORMS = (0.05, 50.0)

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.base import State
-from rankwise.engine._sklearn import Interval, StrOptions
-from rankwise.engine.loops.online.stream import Stream
-from rankwise.engine.loops.online.widrow_hoff import Step, widrow_hoff
-from rankwise.engine.warn import warn_user
-from rankwise.ordinal._kernel import KernelMixin
+from rankwise._core._loops.stream import Stream
+from rankwise._core.online import State
+from rankwise._core.sklearn_private import Interval, StrOptions
+from rankwise._core.warn import warn_user
+from rankwise.ordinal._loops.widrow_hoff import Step, widrow_hoff
+from rankwise.ordinal.online_kernel import KernelMixin
 
 # A score this many times the highest rank tells that the steps diverge.
 _FAR = 1e3

@@ -1,16 +1,12 @@
 """Ranking from grades, pairs and queries by a score."""
 
 from rankwise.pairwise._clicks import pairs_from_clicks
-from rankwise.pairwise._ensemble import FeatureScore
 from rankwise.pairwise._pair_kernel import pair_kernel
-from rankwise.pairwise._rankboost import RankBoost
 from rankwise.pairwise._ranksvm import RankSVM
 from rankwise.pairwise._top import AccuracyAtTop, TopPush
 
 __all__ = [
     "AccuracyAtTop",
-    "FeatureScore",
-    "RankBoost",
     "RankSVM",
     "TopPush",
     "pair_kernel",

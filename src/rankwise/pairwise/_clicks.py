@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import as_array, check_word
-from rankwise.engine.inputs import as_floats, as_times, check_floats, refuse_masked
-from rankwise.engine.queries import encode_queries
+from rankwise._core.arguments import as_array, check_word
+from rankwise._core.inputs import as_floats, as_times, check_floats, refuse_masked
+from rankwise._core.queries import encode_queries
 
 Indices = NDArray[np.int64]
 

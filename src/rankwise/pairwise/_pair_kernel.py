@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from rankwise.engine.inputs import rows_of
-from rankwise.engine.kernels import Anchored, checked_kernel
-from rankwise.engine.listed import check_pairs
+from rankwise._core.explicit_pairs import check_pairs
+from rankwise._core.inputs import rows_of
+from rankwise._core.kernels import Anchored, checked_kernel
 
 
 def pair_kernel(

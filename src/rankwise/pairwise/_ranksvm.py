@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise._kernel_ranker import check_size
-from rankwise._support_vectors import SupportVectorRanker
-from rankwise.base import Ranked, check_rows, unchanged_on_error
-from rankwise.engine._sklearn import StrOptions
-from rankwise.engine.listed import check_weighted_pairs
-from rankwise.engine.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
+from rankwise._core.explicit_pairs import check_weighted_pairs
+from rankwise._core.kernel_ranker import check_size
+from rankwise._core.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
+from rankwise._core.sklearn_private import StrOptions
+from rankwise._core.support_vectors import SupportVectorRanker
+from rankwise._core.validation import Ranked, check_rows, unchanged_on_error
 
 
 class RankSVM(SupportVectorRanker):

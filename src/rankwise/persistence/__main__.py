@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankwise.engine.terminal import degrade_output, sentence
+from rankwise._core.terminal import degrade_output, sentence
 from rankwise.persistence._models import read_facts
 
 _WIDTH = 100

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 
-from rankwise.engine.archive import Archive, is_portable
+from rankwise.persistence._archive import Archive, is_portable
 from rankwise.persistence._kinds import BITS, ROUTED, SPARSE, TYPES
 from rankwise.persistence._registry import (
     check_attributes,

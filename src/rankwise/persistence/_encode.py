@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from rankwise.engine.archive import MAX_NAME, is_portable, portable
+from rankwise.persistence._archive import MAX_NAME, is_portable, portable
 from rankwise.persistence._kinds import BITS, DEEPEST, LONG, ROUTED, SPARSE, TYPES
 from rankwise.persistence._registry import (
     check_attributes,

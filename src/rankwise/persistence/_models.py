@@ -16,10 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import rankwise
-from rankwise.engine.archive import Archive, write_archive
-from rankwise.engine.arguments import check_whole, shortened
-from rankwise.engine.files import replacing
-from rankwise.engine.warn import warn_user
+from rankwise._core.arguments import check_whole, shortened
+from rankwise._core.files import replacing
+from rankwise._core.warn import warn_user
+from rankwise.persistence._archive import Archive, write_archive
 from rankwise.persistence._decode import Decoder
 from rankwise.persistence._encode import Encoder
 from rankwise.persistence._registry import name_of

@@ -2,12 +2,12 @@
 
 A class is named in a file as ``module.Class``, and only these names are ever imported:
 
-- every estimator that a room of evidence or an application exports (`_ROOMS`), without further ado;
+- every estimator that a package of algorithms exports (`_PACKAGES`);
 - the steps and classifiers of scikit-learn in `_SKLEARN`;
 - the small records in `_RECORDS` that models keep: NamedTuples, dataclasses and other classes.
 
-**To make a class savable**, export it from its room if it is an estimator, or else add its name to
-the records. What it holds must be of the kinds that `rankwise.persistence._kinds` lists: the fields
+**To make a class savable**, export it from its package if it is an estimator, or else add its name
+to the records. What it holds must be of the kinds that `rankwise.persistence._kinds` lists: the fields
 of a NamedTuple or dataclass, what ``__getstate__`` returns if the class has that and
 ``__setstate__``, or else all attributes. A ``functools.cached_property`` is left out, and so are
 the names in a class attribute ``_not_saved``: what is made again when it is asked for.
@@ -32,8 +32,16 @@ from rankwise.persistence._steps import (
     check_pipeline,
 )
 
-# Rooms whose exported estimators can be saved.
-_ROOMS = ("ordinal", "magnitude", "pairwise", "preference", "recommend")
+# Packages whose exported estimators can be saved.
+_PACKAGES = (
+    "ordinal",
+    "magnitude",
+    "pairwise",
+    "boosting",
+    "preference",
+    "contests",
+    "recommend",
+)
 
 # Classes of scikit-learn: the steps before a model, the default classifier of pairs, a score of
 # thresholds, and what these make for themselves when they are fitted.
@@ -54,24 +62,45 @@ _SKLEARN = {
 
 _RECORDS = (
     "rankwise.base.Ranking",
-    "rankwise.engine.kernels.Anchored",
-    "rankwise.engine.kernels.Kernel",
-    "rankwise.engine.loops.contests.likelihood.Cells",
-    "rankwise.engine.solvers.statistics.Query",
-    "rankwise.engine.solvers.statistics.Scatter",
-    "rankwise.engine.solvers.statistics.Statistics",
-    "rankwise.engine.solvers.taste.DenseKernel",
-    "rankwise.engine.solvers.taste.FactorKernel",
-    "rankwise.engine.solvers.taste.Taste",
-    "rankwise.engine.solvers.taste_fit.OwnRows",
-    "rankwise.engine.votes.Votes",
+    "rankwise._core.kernels.Anchored",
+    "rankwise._core.kernels.Kernel",
+    "rankwise.contests._loops.likelihood.Cells",
+    "rankwise.magnitude.statistics.Query",
+    "rankwise.magnitude.statistics.Scatter",
+    "rankwise.magnitude.statistics.Statistics",
+    "rankwise.recommend.taste.DenseKernel",
+    "rankwise.recommend.taste.FactorKernel",
+    "rankwise.recommend.taste.Taste",
+    "rankwise.recommend.taste_fit.OwnRows",
+    "rankwise._core.votes.Votes",
     "rankwise.ordinal._landmarks.LandmarkRidge",
-    "rankwise.preference._goodness.Met",
+    "rankwise.contests._goodness_of_fit.Met",
     "rankwise.recommend.RatingTable",
-    "rankwise.recommend._catalogue.Catalogue",
+    "rankwise.recommend.catalogue.Catalogue",
     "rankwise.recommend._choice.ChoiceModel",
     "rankwise.recommend._ids.Ids",
 )
+
+# Names in files that version 0.2 wrote, and what they are now.
+_RENAMED = {
+    "rankwise.engine.kernels.Anchored": "rankwise._core.kernels.Anchored",
+    "rankwise.engine.kernels.Kernel": "rankwise._core.kernels.Kernel",
+    "rankwise.engine.loops.contests.likelihood.Cells": "rankwise.contests._loops.likelihood.Cells",
+    "rankwise.engine.solvers.statistics.Query": "rankwise.magnitude.statistics.Query",
+    "rankwise.engine.solvers.statistics.Scatter": "rankwise.magnitude.statistics.Scatter",
+    "rankwise.engine.solvers.statistics.Statistics": "rankwise.magnitude.statistics.Statistics",
+    "rankwise.engine.solvers.taste.DenseKernel": "rankwise.recommend.taste.DenseKernel",
+    "rankwise.engine.solvers.taste.FactorKernel": "rankwise.recommend.taste.FactorKernel",
+    "rankwise.engine.solvers.taste.Taste": "rankwise.recommend.taste.Taste",
+    "rankwise.engine.solvers.taste_fit.OwnRows": "rankwise.recommend.taste_fit.OwnRows",
+    "rankwise.engine.votes.Votes": "rankwise._core.votes.Votes",
+    "rankwise.pairwise.RankBoost": "rankwise.boosting.RankBoost",
+    "rankwise.preference.BradleyTerry": "rankwise.contests.BradleyTerry",
+    "rankwise.preference.EloRating": "rankwise.contests.EloRating",
+    "rankwise.preference.PlackettLuce": "rankwise.contests.PlackettLuce",
+    "rankwise.preference._goodness.Met": "rankwise.contests._goodness_of_fit.Met",
+    "rankwise.recommend._catalogue.Catalogue": "rankwise.recommend.catalogue.Catalogue",
+}
 
 _LOOKS = {
     "ColumnTransformer": check_columns,
@@ -87,7 +116,7 @@ def name_of(cls: type) -> str | None:
     """Return the name of a class in files, None if it can't be in one."""
     parts = cls.__module__.split(".")
     known = [*_SKLEARN, *_RECORDS]
-    if parts[0] == "rankwise" and len(parts) > 1 and parts[1] in _ROOMS:
+    if parts[0] == "rankwise" and len(parts) > 1 and parts[1] in _PACKAGES:
         known.append(f"rankwise.{parts[1]}.{cls.__name__}")
     for name in known:
         if name.rpartition(".")[2] == cls.__name__ and name.startswith(f"{parts[0]}."):
@@ -107,12 +136,13 @@ def class_of(name: str) -> type:
     ValueError
         If the name is not one of those that may be. Nothing is imported then.
     """
+    name = _RENAMED.get(name, name)
     module, _, short = name.rpartition(".")
-    rooms = [f"rankwise.{room}" for room in _ROOMS]
+    packages = [f"rankwise.{package}" for package in _PACKAGES]
     found = None
     if name in _SKLEARN or name in _RECORDS:
         found = getattr(_module(module), short, None)
-    elif module in rooms and short.isidentifier():
+    elif module in packages and short.isidentifier():
         found = _exported(module, short)
     if not isclass(found):
         raise ValueError(
@@ -186,9 +216,9 @@ def check_loaded(value: Any) -> None:
 
 
 def _exported(module: str, name: str) -> Any:
-    """Return an estimator that a room exports, None if there is no such."""
-    room = _module(module)
-    found = getattr(room, name, None) if name in getattr(room, "__all__", ()) else None
+    """Return an estimator that a package exports, or None."""
+    package = _module(module)
+    found = getattr(package, name, None) if name in getattr(package, "__all__", ()) else None
     return found if isclass(found) and issubclass(found, BaseEstimator) else None
 
 

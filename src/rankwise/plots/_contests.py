@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.arguments import check_flag, check_text, check_whole
-from rankwise.engine.inputs import as_floats, check_floats
+from rankwise._core.arguments import check_flag, check_text, check_whole
+from rankwise._core.inputs import as_floats, check_floats
 from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class StrengthDisplay:
     Examples
     --------
     >>> from rankwise.plots import StrengthDisplay
-    >>> from rankwise.preference import BradleyTerry
+    >>> from rankwise.contests import BradleyTerry
     >>> outcome = [1, 1, 0, 0, 1, 0] * 4 + [1] * 3
     >>> model = BradleyTerry().fit(["a", "b", "c"] * 9, ["b", "c", "a"] * 9, outcome)
     >>> display = StrengthDisplay.from_estimator(model, places=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import as_array, check_whole, shortened
-from rankwise.engine.inputs import refuse_masked
-from rankwise.pairwise import FeatureScore
+from rankwise._core.arguments import as_array, check_whole, shortened
+from rankwise._core.inputs import refuse_masked
+from rankwise.boosting import FeatureScore
 from rankwise.plots._axes import check_drawable, new_grid
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class FeatureScoreDisplay:
     Parameters
     ----------
     scores : mapping of str to FeatureScore
-        What each feature adds, by name; see `rankwise.pairwise.RankBoost.feature_score`.
+        What each feature adds, by name; see `rankwise.boosting.RankBoost.feature_score`.
     missing : collection of str, default=()
         Features whose missing values are drawn.
 
@@ -38,7 +38,7 @@ class FeatureScoreDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from rankwise.pairwise import RankBoost
+    >>> from rankwise.boosting import RankBoost
     >>> from rankwise.plots import FeatureScoreDisplay
     >>> X = np.random.default_rng(0).normal(size=(500, 5))
     >>> model = RankBoost(30).fit(X, np.sin(X[:, 2]) + X[:, 4] > 0)

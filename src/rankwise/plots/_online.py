@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import as_array, check_level
-from rankwise.engine.inputs import as_floats
+from rankwise._core.arguments import as_array, check_level
+from rankwise._core.inputs import as_floats
 from rankwise.metrics import mean_interval, rank_losses
 from rankwise.model_selection import progressive_validation
 from rankwise.plots._axes import LARGEST, axes_or_new

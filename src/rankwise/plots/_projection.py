@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, check_random_state
 
-from rankwise.engine.inputs import as_floats
-from rankwise.engine.labels import as_labels, named_labels, to_ranks
+from rankwise._core.inputs import as_floats
+from rankwise._core.labels import as_labels, named_labels, to_ranks
 from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable, rank_colors
 
 if TYPE_CHECKING:

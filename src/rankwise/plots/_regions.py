@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from rankwise.engine.arguments import as_array, check_whole
-from rankwise.engine.inputs import check_floats, refuse_masked
-from rankwise.engine.labels import as_labels, named_labels, to_ranks
+from rankwise._core.arguments import as_array, check_whole
+from rankwise._core.inputs import check_floats, refuse_masked
+from rankwise._core.labels import as_labels, named_labels, to_ranks
 from rankwise.plots._axes import LARGEST, axes_or_new, check_drawable, rank_colors
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.base import Ranking
-from rankwise.preference._asking import Asker, Floats, Indices, Sort
-from rankwise.preference._sorts import Progress, as_ranking, ask_all, make_asker
+from rankwise._core.comparator import Asker, Floats, Indices, Progress, Sort, as_ranking, make_asker
+from rankwise._core.ranking import Ranking
+from rankwise.preference._sorts import ask_all
 
 
 def greedy_order(

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from rankwise.base import Ranking
-from rankwise.engine.arguments import check_whole
-from rankwise.engine.loops.ordering.detours import first_detour
-from rankwise.engine.loops.pairs.inversions import count_inversions
-from rankwise.preference._asking import is_number, plain_number
+from rankwise._core._loops.inversions import count_inversions
+from rankwise._core.arguments import check_whole
+from rankwise._core.comparator import is_number, plain_number
+from rankwise._core.ranking import Ranking
+from rankwise.preference._loops import first_detour
 
 Floats = NDArray[np.float64]
 Weight = str | tuple[str, Any] | Callable[[int, int], float]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.base import TOO_LARGE
+from rankwise._core.validation import TOO_LARGE
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]

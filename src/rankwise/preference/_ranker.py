@@ -13,13 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import RegressorTags, Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rankwise.base import TOO_LARGE, Ranking, explained, unchanged_on_error, warn_without_qid
-from rankwise.engine._sklearn import HasMethods, Interval, StrOptions
-from rankwise.engine.arguments import as_array, check_word
-from rankwise.engine.inputs import ratings_of, refuse_masked, rows_of
-from rankwise.engine.listed import check_weighted_pairs
-from rankwise.engine.queries import encode_queries, group_rows, positions_in_queries
-from rankwise.engine.sorting import QuickSort
+from rankwise._core.arguments import as_array, check_word
+from rankwise._core.explicit_pairs import check_weighted_pairs
+from rankwise._core.inputs import ratings_of, refuse_masked, rows_of
+from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
+from rankwise._core.ranker import warn_without_qid
+from rankwise._core.ranking import Ranking
+from rankwise._core.sklearn_messages import explained
+from rankwise._core.sklearn_private import HasMethods, Interval, StrOptions
+from rankwise._core.validation import TOO_LARGE, unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.metrics._scale import check_scored
 from rankwise.preference._pairs import (
@@ -31,6 +33,7 @@ from rankwise.preference._pairs import (
     sample_pairs,
 )
 from rankwise.preference._sorts import decide, quicksort, sort_by_degree
+from rankwise.preference.sorting import QuickSort
 
 
 class PreferenceRanker(BaseEstimator):

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.base import Ranking
-from rankwise.engine.arguments import check_word
-from rankwise.engine.solvers.ordering import solve
-from rankwise.engine.warn import warn_user
+from rankwise._core.arguments import check_word
+from rankwise._core.linear_ordering import solve
+from rankwise._core.ranking import Ranking
+from rankwise._core.warn import warn_user
 from rankwise.preference._losses import (
     Floats,
     Weight,

@@ -20,14 +20,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rankwise.base import Ranking, positions_of
-from rankwise.engine.arguments import check_whole
-from rankwise.engine.loops.ordering.quicksort import pair_draws
-from rankwise.engine.sorting import QuickSort, expected_calls
-from rankwise.engine.warn import warn_user
-from rankwise.preference._asking import Asker, Floats, Indices, Sort, check_flags
-
-Progress = Callable[[int, float], object]
+from rankwise._core._loops.quicksort import pair_draws
+from rankwise._core.arguments import check_whole
+from rankwise._core.comparator import (
+    Asker,
+    Floats,
+    Indices,
+    Progress,
+    Sort,
+    as_ranking,
+    check_flags,
+    make_asker,
+)
+from rankwise._core.ranking import Ranking
+from rankwise._core.warn import warn_user
+from rankwise.preference.sorting import QuickSort, expected_calls
 
 # Pairs that sorting by degree asks in one batch, about.
 _BATCH = 1 << 20
@@ -258,23 +265,6 @@ async def asort_by_degree(
     return await asker.arun(_by_degree(asker), max_concurrency)
 
 
-def make_asker(
-    items: Any,
-    prefer: Callable[..., Any],
-    batch: bool,
-    repeats: int,
-    symmetrise: bool,
-    max_calls: int | None,
-    log: list[Any] | None,
-    progress: Progress | None,
-) -> Asker:
-    """Return what asks a comparator for a sort."""
-    return Asker(
-        items, prefer, batch=batch, repeats=repeats, symmetrise=symmetrise, max_calls=max_calls,
-        log=log, progress=progress,
-    )  # fmt: skip
-
-
 def _quicksort(
     asker: Asker, k: int | None, randomise: bool, random_state: int | np.random.RandomState | None
 ) -> Sort[Ranking]:
@@ -384,17 +374,3 @@ def decide(
         chance = found[open_]
         before[open_] = np.where(i < j, drawn < chance, drawn >= 1 - chance)
     return before
-
-
-def as_ranking(
-    asker: Asker, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]
-) -> Ranking:
-    """Return an order of the items of an asker as a `Ranking`."""
-    return Ranking(
-        order=asker.take(order),
-        positions=positions_of(order),
-        n_calls=asker.n_calls,
-        n_batches=asker.n_batches,
-        log=asker.log,
-        certain=certain,
-    )

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.base import Ranking
-from rankwise.engine.solvers.fold_in import Fold
+from rankwise._core.ranking import Ranking
+from rankwise.recommend.fold_in import Fold
 
 Vector = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.datasets._files import need
-from rankwise.engine.arguments import is_finite_number, shortened
-from rankwise.engine.inputs import as_floats, ratings_of
-from rankwise.engine.loops.keys import counting_sort
+from rankwise._core._loops.keys import counting_sort
+from rankwise._core.arguments import is_finite_number, shortened
+from rankwise._core.inputs import as_floats, ratings_of
+from rankwise.datasets.files import need
 from rankwise.recommend._ids import Ids, Places
 
 Vector = NDArray[np.float64]

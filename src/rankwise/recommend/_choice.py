@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from rankwise.engine.solvers.choices import (
+from rankwise.recommend._choices import (
     count_together,
     invert,
     item_weights,
@@ -69,7 +69,7 @@ def learn(
 ) -> ChoiceModel:
     """Learn from who took what: the entries of a matrix of people by items, whatever they are.
 
-    See `rankwise.engine.solvers.choices` for the objective. A person who took many items says less
+    See `rankwise.recommend._choices` for the objective. A person who took many items says less
     by each, so people count by the root of one over their number.
 
     Parameters

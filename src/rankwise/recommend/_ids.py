@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.arguments import as_array, shortened
-from rankwise.engine.ids import objects, sorted_objects
-from rankwise.engine.inputs import refuse_masked
-from rankwise.engine.labels import any_missing, sorted_labels, to_ranks
+from rankwise._core.arguments import as_array, shortened
+from rankwise._core.ids import objects, sorted_objects
+from rankwise._core.inputs import refuse_masked
+from rankwise._core.labels import any_missing, sorted_labels, to_ranks
 
 Places = NDArray[np.int64]
 

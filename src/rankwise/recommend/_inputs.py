@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise.engine.arguments import shortened
-from rankwise.engine.inputs import as_floats
+from rankwise._core.arguments import shortened
+from rankwise._core.inputs import as_floats
 from rankwise.recommend._table import RatingTable
 
 # A feature that varies by less, in units of its largest value, is constant.

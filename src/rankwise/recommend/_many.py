@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
-from rankwise.engine._sklearn import validate_parameter_constraints
-from rankwise.engine.arguments import shortened
-from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
+from rankwise._core.arguments import shortened
+from rankwise._core.sklearn_private import validate_parameter_constraints
+from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise.recommend._ids import Places
 from rankwise.recommend._inputs import check_features, check_table
 from rankwise.recommend._summary import varied_rows

@@ -13,22 +13,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rankwise.base._checks import unchanged_on_error
-from rankwise.engine._sklearn import Interval
-from rankwise.engine.pool import JOBS_CONSTRAINTS, Pool
-from rankwise.engine.solvers.fold_in import Evidence, fold_in
-from rankwise.engine.solvers.taste import Taste
-from rankwise.engine.solvers.taste_fit import HERE, Say, Work, learn_exact, memory_of_exact
-from rankwise.engine.solvers.taste_head import head_for, learn_factors
-from rankwise.engine.solvers.taste_parts import Ratings
+from rankwise._core.sklearn_private import Interval
+from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
+from rankwise._core.validation import unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
-from rankwise.recommend._catalogue import Catalogue
 from rankwise.recommend._inputs import check_table, standardise
 from rankwise.recommend._merge import add_ratings
-from rankwise.recommend._person import TasteRanker, person_of
 from rankwise.recommend._summary import standardised
 from rankwise.recommend._table import RatingTable
+from rankwise.recommend._taste_head import head_for, learn_factors
+from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.fold_in import Evidence, fold_in
+from rankwise.recommend.person import TasteRanker, person_of
+from rankwise.recommend.taste import Taste
+from rankwise.recommend.taste_fit import HERE, Say, Work, learn_exact, memory_of_exact
+from rankwise.recommend.taste_parts import Ratings
 
 Vector = NDArray[np.float64]
 

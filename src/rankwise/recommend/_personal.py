@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.base import OrdinalMixin
-from rankwise.engine.arguments import shortened
+from rankwise._core.arguments import shortened
+from rankwise._core.ordinal import OrdinalMixin
 from rankwise.recommend._table import RatingTable
 
 Vector = NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.engine.arguments import check_word, shortened
+from rankwise._core.arguments import check_word, shortened
 from rankwise.recommend._ids import Ids, Places
 
 Vector = NDArray[np.float64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from rankwise.engine.arguments import check_whole, check_word, is_finite_number, shortened
+from rankwise._core.arguments import check_whole, check_word, is_finite_number, shortened
 
 
 def tested_entries(

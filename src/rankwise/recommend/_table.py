@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from rankwise.engine.arguments import check_whole, check_word
-from rankwise.engine.inputs import as_times
+from rankwise._core.arguments import check_whole, check_word
+from rankwise._core.inputs import as_times
 from rankwise.recommend._build import (
     Vector,
     as_ratings,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rankwise.engine.files import replacing
+from rankwise._core.files import replacing
 from rankwise.reports._formats import FORMATS, png, results_csv
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 ``parametrize_with_contract([MyRanker()])`` runs over an estimator what scikit-learn's
 ``parametrize_with_checks`` can't know: streams, chunks, ordered labels. The strategies are in
 `rankwise.testing.strategies` (which needs hypothesis), the literal algorithms in
-`rankwise.testing.oracles`.
+`tests.reference`.
 """
 
 from rankwise.testing._contract import contract_checks, parametrize_with_contract

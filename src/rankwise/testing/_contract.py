@@ -14,7 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise.base import OnlineMixin, OrdinalMixin, RankerMixin
+from rankwise._core.online import OnlineMixin
+from rankwise._core.ordinal import OrdinalMixin
+from rankwise._core.ranker import RankerMixin
 from rankwise.testing._discovery import EXEMPTIONS
 from rankwise.testing._helpers import (
     K,

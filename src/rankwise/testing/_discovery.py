@@ -2,12 +2,9 @@
 
 from importlib import import_module
 from inspect import getmembers, isclass
-from pkgutil import iter_modules
 from typing import Any
 
 from sklearn.base import BaseEstimator
-
-import rankwise
 
 # Estimator name -> {check name: reason}, for scikit-learn's checks and the contract alike.
 _BOTH_COPIES = "leaving out a row of weight 2 leaves out both copies of it, so errors differ"
@@ -36,7 +33,7 @@ NOT_OF_ROWS: dict[str, str] = {
     "PlackettLuce": "rankings: lists of items, best first",
 }
 
-_ROOMS = {"ordinal", "magnitude", "pairwise", "preference"}
+_PACKAGES = ("ordinal", "magnitude", "pairwise", "boosting", "preference", "contests")
 
 
 def all_estimators() -> dict[str, Any]:
@@ -48,10 +45,9 @@ def all_estimators() -> dict[str, Any]:
     >>> [name for name in sorted(all_estimators()) if name.startswith("Rank")]
     ['RankBoost', 'RankSVM']
     """
-    rooms = [m.name for m in iter_modules(rankwise.__path__) if m.name in _ROOMS]
     return {
         name: member
-        for room in rooms
-        for name, member in getmembers(import_module(f"rankwise.{room}"), isclass)
+        for package in _PACKAGES
+        for name, member in getmembers(import_module(f"rankwise.{package}"), isclass)
         if issubclass(member, BaseEstimator) and name not in NOT_OF_ROWS
     }

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.base import OrdinalMixin
+from rankwise._core.ordinal import OrdinalMixin
 from rankwise.testing._helpers import stream
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise.base import OrdinalMixin, RankerMixin
+from rankwise._core.ordinal import OrdinalMixin
+from rankwise._core.ranker import RankerMixin
 from rankwise.testing._helpers import (
     assert_refused,
     assert_same_preferences,

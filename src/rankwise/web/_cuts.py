@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankwise.engine.cuts import Vector, best_places
+from rankwise.ordinal.cuts import Vector, best_places
 
 # How much of a gap between two scores is left beside a threshold that would lie outside of it.
 _BESIDE = 0.1

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise import __version__
-from rankwise.engine.solvers.taste import (
+from rankwise.recommend import RatingTable, TasteModel
+from rankwise.recommend.taste import (
     DenseKernel,
     FactorKernel,
     Index,
@@ -20,7 +21,6 @@ from rankwise.engine.solvers.taste import (
     Taste,
     Vector,
 )
-from rankwise.recommend import RatingTable, TasteModel
 
 _ROWS = 16
 _NUMBERS = (

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank, PRank
-from rankwise.pairwise import RankBoost
 from rankwise.recommend import RatingTable
 from rankwise.web._cuts import fit_cuts
 from rankwise.web._items import Scale

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engine.solvers.fold_in import Evidence, Fold, fold_in
 from rankwise.magnitude import cut_at_gap
 from rankwise.recommend import TasteRanker
-from rankwise.recommend._catalogue import Catalogue
-from rankwise.recommend._person import smallest
+from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.fold_in import Evidence, Fold, fold_in
+from rankwise.recommend.person import smallest
 from rankwise.web._items import Items
 from rankwise.web._methods import METHODS, CannotLearnError, Line, learn_line, line_of_ratings
 from rankwise.web._store import ForgottenError, Said, Store, Visitor

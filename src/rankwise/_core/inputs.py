@@ -1,0 +1,280 @@
+"""What a caller's array means before it is read as numbers: masks, categoricals, sparse rows.
+
+The one place for these, for estimators, metrics and validation alike. Nothing here writes to what
+it was given.
+"""
+
+from datetime import date, datetime
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise._core.arguments import as_array, only_column
+from rankwise._core.labels import any_missing, ordered_categories, to_ranks
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse a masked array with a masked entry: what lies under the mask is no data.
+
+    Parameters
+    ----------
+    values : object
+        What the caller passed in. A masked array without a masked entry is an array like any other.
+    name : str
+        The argument's name, for the message.
+
+    Raises
+    ------
+    ValueError
+        If an entry is masked. The message names the first one.
+    """
+    # arrays of pandas have a mask, too, for values that they call missing
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        where = f"row {place[0]}" if len(place) == 1 else f"place {place}"
+        raise ValueError(
+            f"{name} has a masked entry ({where}), which has no value: drop the row, or fill it "
+            f"with {name}.filled(...)"
+        )
+
+
+def as_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Return an array of floats, of any shape; what no float can hold becomes infinite.
+
+    Raises
+    ------
+    ValueError
+        If something is no real number.
+    """
+    refuse_masked(values, name)
+    array = values if hasattr(values, "dtype") else as_array(values, name)
+    kind = getattr(array.dtype, "kind", "")
+    mixed = kind == "O" and any(isinstance(value, complex) for value in np.ravel(array))
+    if mixed or kind in {"c", "m", "M"}:
+        raise ValueError(f"{name} must be numbers on a line, but its type is {array.dtype}")
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from error
+
+
+def check_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Return a 1-D array of finite floats, which may be empty.
+
+    Raises
+    ------
+    ValueError
+        If it is not 1-D, or an entry is no finite number. The message names the first.
+    """
+    array = as_floats(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, a list of numbers, but its shape is {array.shape}")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(
+            f"{name} must be finite numbers, but contains {array[bad[0]]} (row {bad[0]}): drop it "
+            "or correct it"
+        )
+    return array
+
+
+def as_weights(values: Any, name: str, n: int, unit: str = "row") -> NDArray[np.float64]:
+    """Return the weights of n rows, or other units; a single number is the weight of each.
+
+    Raises
+    ------
+    ValueError
+        If they are not n finite numbers of at least 0. The message names the first.
+    """
+    weight = as_floats(ratings_of(values, name), name)
+    if weight.ndim == 0:
+        weight = np.full(n, weight)
+    elif weight.shape == (n, 1):
+        weight = weight[:, 0]
+    if weight.shape != (n,):
+        raise ValueError(
+            f"{name} has the shape {weight.shape} for {n} {unit}s: give one number per {unit}"
+        )
+    if not (weight.min(initial=0.0) >= 0 and weight.max(initial=0.0) < np.inf):
+        bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0]
+        raise ValueError(
+            f"{name}[{bad}] is {weight[bad]}: expected a finite number of at least 0; drop the "
+            f"{unit} or give it weight 0"
+        )
+    return np.ascontiguousarray(weight)
+
+
+def check_weights(values: Any, name: str, n: int, unit: str = "row") -> NDArray[np.float64]:
+    """Return weights as `as_weights` does, of which at least one is positive."""
+    weight = as_weights(values, name, n, unit)
+    if not weight.any():
+        raise ValueError(f"{name} is zero for every {unit}: give at least one a positive weight")
+    return weight
+
+
+def as_times(times: Any, name: str, rows: Any = None) -> NDArray[Any]:
+    """Return times that compare exactly: integers, floats or NumPy's dates.
+
+    Integers and dates keep their resolution; as floats, those of the same microsecond or past 2^53
+    would be equal. Dates with a zone are in UTC.
+
+    Parameters
+    ----------
+    times : array-like of shape (n,)
+    name : str
+        The argument's name, for the message.
+    rows : array-like of shape (n,), default=None
+        What the message calls the rows; by default 0 to n - 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not 1-D, or something is neither a finite number nor a date. The message names the
+        first.
+    """
+    refuse_masked(times, name)
+    values = as_array(times, name)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, one a row, but its shape is {values.shape}")
+    rows = range(len(values)) if rows is None else rows
+    if any_missing(values):
+        at = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
+        raise ValueError(f"{name} is missing in row {rows[at]}: drop the row, or leave {name} out")
+    if values.dtype.kind == "O" and len(values):
+        listed = values.tolist()
+        if all(isinstance(value, date | np.datetime64) for value in listed):
+            values = np.array([_in_utc(value) for value in listed])
+        elif all(isinstance(value, Integral) for value in listed):
+            values = as_array(listed, name)
+    if values.dtype.kind in "iuM":
+        return values
+    try:
+        numbers = as_floats(values, name)
+    except ValueError as error:
+        raise ValueError(f"{error}; give numbers or dates, such as datetime or M8[ns]") from error
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise ValueError(f"{name} holds {numbers[bad[0]]} (row {rows[bad[0]]}): drop the row")
+    return numbers
+
+
+def _in_utc(value: Any) -> np.datetime64:
+    """Return a date without a zone, in its own resolution."""
+    if isinstance(value, datetime) and (offset := value.utcoffset()) is not None:
+        value = value.replace(tzinfo=None) - offset
+    # pandas has nanoseconds, which the conversion of a datetime leaves out
+    return value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)
+
+
+def rows_of(X: Any, name: str = "X") -> Any:
+    """Return sparse rows as a CSR matrix that is safe to read, and anything else unchanged.
+
+    Its indices lie inside its shape and rise within a row; entries that were given twice are added.
+    It shares the arrays of X where these are so already.
+
+    Parameters
+    ----------
+    X : object
+        Any sparse matrix, or anything.
+    name : str
+        The argument's name, for the message.
+
+    Raises
+    ------
+    ValueError
+        If X is masked, or a sparse matrix whose arrays contradict each other.
+    """
+    refuse_masked(X, name)
+    if not sparse.issparse(X):
+        return X
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got a sparse array of shape {X.shape} instead: {name} has a row "
+            f"for each sample; reshape it, for example with {name}.reshape(1, -1)"
+        )
+    try:
+        rows = _checked(_checked(X).tocsr())
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is a sparse matrix whose arrays contradict each other ({error}): build it "
+            f"anew, for example with scipy.sparse.coo_array"
+        ) from error
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def dense(rows: Any) -> Any:
+    """Return rows as an array, those of a sparse matrix filled up."""
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def _checked(X: Any) -> Any:
+    """Return a matrix of the same arrays as X, after a look at all its indices."""
+    if X.format == "coo":
+        return sparse.coo_array((X.data, (X.row, X.col)), shape=X.shape)
+    kinds = {"csr": sparse.csr_array, "csc": sparse.csc_array, "bsr": sparse.bsr_array}
+    if X.format not in kinds:
+        return X
+    same = kinds[X.format]((X.data, X.indices, X.indptr), shape=X.shape)
+    # SciPy looks no further if the last number is negative.
+    if (np.diff(same.indptr) < 0).any():
+        raise ValueError("indptr must not fall")
+    same.check_format(full_check=True)
+    return same
+
+
+def ratings_of(y: Any, name: str) -> Any:
+    """Return the numbers that a categorical means, and anything else unchanged.
+
+    An ordered categorical means its order: the places of its categories 0..k-1, lowest first,
+    categories that do not occur included. One without an order means its categories if they are
+    numbers, and nothing otherwise.
+
+    Parameters
+    ----------
+    y : object
+        A pandas or polars categorical, as an array, a column or a table of one column, or anything.
+    name : str
+        The argument's name, for the message.
+
+    Returns
+    -------
+    ndarray of shape (n,) or y itself
+
+    Raises
+    ------
+    ValueError
+        If a categorical has a missing value, or neither an order nor numbers.
+    """
+    column = only_column(y)
+    if not _is_categorical(column):
+        return y
+    values = np.asarray(column)
+    if any_missing(values):
+        row = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
+        raise ValueError(f"{name} has a missing value (row {row}): drop the row or correct it")
+    categories = ordered_categories(column)
+    if categories is not None:
+        return to_ranks(values, categories, name)
+    labels = values.tolist()
+    for label in labels:
+        if not isinstance(label, Real):
+            raise ValueError(
+                f"{name} is a categorical without an order that holds {label!r}, which is no "
+                f"number: order its categories (pandas: {name}.cat.set_categories([...], "
+                "ordered=True), polars: cast it to pl.Enum([...])), lowest first"
+            )
+    return np.array(labels)
+
+
+def _is_categorical(y: Any) -> bool:
+    """Whether y is a categorical of pandas or polars, neither of which need be installed."""
+    dtype = getattr(y, "dtype", None)
+    name = getattr(dtype, "__name__", type(dtype).__name__)
+    return name in {"CategoricalDtype", "Categorical", "Enum"}

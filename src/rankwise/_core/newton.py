@@ -1,0 +1,383 @@
+r"""Newton's method for :math:`F(w) = \|w\|^2 + C L(Xw)`, L a mean cost over pairs.
+
+The slopes u of a smoothed loss are feasible for the dual, so every step comes with a certificate:
+
+.. math:: F(w) - \min F \le \tfrac14 \|2 w + C X^\top u\|^2 + C \cdot \mathrm{slack},
+
+the second term being what smoothing costs, 0 for power 2. See `rankwise._core.pairs` for u and
+the slack. For power 1 the width of the kinks is narrowed whenever the slack is the larger term.
+
+The Hessian :math:`2I + C X^\top L'' X` comes from all rows if they are few. If they are many, from
+a sample of them, which also gives the start. It is kept while steps gain much, and corrected by
+what the gradients of all pairs tell (BFGS). Where a sample brings too little, or where features are
+too many for a matrix, the Newton equation is solved by conjugate gradients, with the sample's
+Hessian or the diagonal as a preconditioner.
+
+The rows may lie anywhere: the method asks them for scores of a direction, for gradients, and for a
+sample, see `Rows`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from rankwise._core.inputs import dense
+from rankwise._core.pairs import Curve, Evaluation, PairCosts
+
+Vector = NDArray[np.float64]
+Solve = Callable[[Vector], Vector]
+
+# Rows of a sample, and how many of them each feature asks for.
+_SAMPLE, _PER_FEATURE = 2_000, 20
+MATRIX = 2_000
+"""More features than these have no Hessian matrix."""
+# Steps without a lower objective or a smaller gap that rounding is taken for.
+_PATIENCE = 30
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Solution(NamedTuple):
+    """Where the method stopped.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+        The best point.
+    objective, gap : float
+        F there, and how far above its minimum that is at most.
+    n_iter : int
+        Steps over all rows.
+    h : float
+        The last width of the kinks.
+    """
+
+    w: Vector
+    objective: float
+    gap: float
+    n_iter: int
+    h: float
+
+
+class Sampled(NamedTuple):
+    """Some of the rows, dense and centred, and the costs of their pairs; None: it is all rows."""
+
+    X: Vector
+    costs: PairCosts | None
+
+
+class Rows(Protocol):
+    """The rows x_i of a sample, wherever they are."""
+
+    n_features: int
+
+    def scores(self, w: Vector) -> Vector:
+        """Return the inner product of each row with w."""
+
+    def gradient(self, weights: Vector) -> Vector:
+        """Return the sum of the rows, each times its weight."""
+
+    def squares(self, weights: Vector) -> Vector:
+        """Return the sum of the squared entries of the rows, each times its weight."""
+
+    def sample(self) -> Sampled | None:
+        """Return rows to take the Hessian from; None if it is too large for a matrix."""
+
+
+Draw = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
+
+
+class RowsInMemory:
+    """Rows in a matrix.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, d)
+        The rows.
+    draw : callable, default=None
+        Given a number, return about as many rows and the costs of their pairs, or None if these
+        rows have no pair. None: the Hessian is taken from all rows.
+    """
+
+    def __init__(self, X: Any, draw: Draw | None = None) -> None:
+        self._X, self._draw = X, draw
+        self.n_features = int(X.shape[1])
+
+    def scores(self, w: Vector) -> Vector:
+        """Return X w."""
+        return self._X @ w
+
+    def gradient(self, weights: Vector) -> Vector:
+        """Return X' weights."""
+        return self._X.T @ weights
+
+    def squares(self, weights: Vector) -> Vector:
+        """Return the same with the squares of the entries."""
+        squares = self._X.multiply(self._X) if sparse.issparse(self._X) else self._X * self._X
+        return squares.T @ weights
+
+    def sample(self) -> Sampled | None:
+        """Return some rows, or all if they are few or can't be drawn."""
+        m, d = self._X.shape
+        if d > MATRIX:
+            return None
+        size = sample_size(m, d)
+        drawn = self._draw(size) if self._draw is not None and size < m else None
+        rows, costs = (self._X, None) if drawn is None else (self._X[drawn[0]], drawn[1])
+        X = dense(rows)
+        # pairs can't see the mean, and Hessians lose digits by it
+        return Sampled(X - X.mean(axis=0), costs)
+
+
+class WholeRows(RowsInMemory):
+    """Rows in a matrix, for costs whose curve centres a dense or CSR matrix by itself."""
+
+    def sample(self) -> Sampled | None:
+        """Return all rows as they are."""
+        return None if self.n_features > MATRIX else Sampled(self._X, None)
+
+
+def sample_size(m: int, d: int) -> int:
+    """Return how many rows a sample of m should have; m if sampling isn't worth it."""
+    size = max(_SAMPLE, _PER_FEATURE * d)
+    return size if 2 * size < m and d <= MATRIX else m
+
+
+def sample_rows(
+    codes: NDArray[np.int64] | None, m: int, size: int
+) -> tuple[NDArray[np.int64], Vector | None]:
+    """Draw some rows, always the same, so that pairs inside queries are left.
+
+    Without queries any rows; otherwise queries, and of a large one some rows, each of which then
+    stands for several.
+
+    Returns
+    -------
+    rows : ndarray of shape (n,)
+        In order.
+    times : ndarray of shape (n,) or None
+        For how many rows each stands; None: alike.
+    """
+    random = np.random.default_rng(0)
+    if codes is None:
+        return np.sort(random.choice(m, size, replace=False, shuffle=False)), None
+    sizes = np.bincount(codes)
+    most = max(50, size // 20)
+    drawn = random.permutation(len(sizes))
+    enough = np.searchsorted(np.cumsum(np.minimum(sizes[drawn], most)), size) + 1
+    taken = np.zeros(len(sizes), dtype=bool)
+    taken[drawn[:enough]] = True
+    rows = random.permutation(np.flatnonzero(taken[codes]))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    places = np.arange(len(rows)) - np.searchsorted(codes[rows], codes[rows])
+    rows = np.sort(rows[places < most])
+    return rows, np.maximum(1.0, sizes[codes[rows]] / most)
+
+
+def minimise(
+    rows: Rows,
+    costs: PairCosts,
+    C: float,
+    *,
+    tol: float,
+    max_iter: int,
+    w: Vector | None = None,
+    h: float | None = None,
+) -> Solution:
+    """Minimise F until the gap is at most ``tol`` times F.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    costs : PairCosts
+        The loss over their pairs.
+    C : float
+        The weight of the loss.
+    tol, max_iter
+        When to stop.
+    w : ndarray of shape (d,), default=None
+        Where to start; None: at the solution of the sample, else at 0.
+    h : float, default=None
+        The first width of the kinks.
+    """
+    sample = rows.sample()
+    few = sample is not None and sample.costs is None
+    if sample is not None and sample.costs is not None and w is None:
+        drawn = RowsInMemory(sample.X)
+        start = minimise(drawn, sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
+        w, h = start.w, start.h
+    w = np.zeros(rows.n_features) if w is None else w.copy()
+    s = rows.scores(w)
+    h = costs.scale if h is None else h
+    point = costs.evaluate(s, h)
+    best, bound, before = Solution(w, np.inf, np.inf, 0, h), -np.inf, np.inf
+    reached, since = np.inf, 0
+    guess: _Guess | None = None
+    for n_iter in range(max_iter + 1):
+        gradient = 2.0 * w + C * rows.gradient(point.slopes)
+        square, slack = float(gradient @ gradient) / 4.0, C * point.slack
+        objective = float(w @ w) + C * point.cost
+        bound = max(bound, objective - square - slack)
+        lower = objective < best.objective - 1e-10 * abs(objective)
+        if objective < best.objective:
+            best = best._replace(w=w.copy(), objective=objective)
+        best = best._replace(gap=max(0.0, best.objective - bound), n_iter=n_iter, h=h)
+        if best.gap <= tol * best.objective or n_iter == max_iter:
+            break
+        since = 0 if lower or best.gap < 0.99 * reached else since + 1
+        reached = min(reached, best.gap)
+        if since == _PATIENCE:
+            break
+        rounding = square <= 1e-15 * objective
+        if costs.power == 1 and (square <= 0.3 * slack or rounding):
+            if h <= 1e-13 * costs.scale:
+                break
+            wanted = np.sqrt(0.3 * tol * objective / slack) if slack > 0 else 0.0
+            h *= float(np.clip(wanted, 0.1, 0.5))
+            point, before = costs.evaluate(s, h), np.inf
+            guess = None
+            continue
+        if rounding:
+            break
+        slow = square > (0.05 if few else 0.25) * before
+        if sample is not None and (guess is None or (slow and few)):
+            width = h if few else max(h, 0.02 * costs.scale)
+            guess = _Guess(sample.X, sample.costs or costs, C, w, width)
+        if guess is not None:
+            guess.learn(w, gradient)
+        if guess is not None and (few or not slow):
+            step = guess.step(gradient)
+        else:
+            step = _newton_step(rows, costs.curve(s, h), C, gradient, guess)
+        before = square
+        t = rows.scores(step)
+        length, point = _search(costs, C, w, s, step, t, h, point)
+        w += length * step
+        s += length * t
+    return best
+
+
+class _Guess:
+    """The Hessian of a sample, corrected by the changes of the gradient that were seen."""
+
+    def __init__(self, X: Vector, costs: PairCosts, C: float, w: Vector, h: float) -> None:
+        self.solve = _solver(X, costs, C, X @ w, h)
+        self._seen: list[tuple[Vector, Vector, float]] = []
+        self._last: tuple[Vector, Vector] | None = None
+
+    def learn(self, w: Vector, gradient: Vector) -> None:
+        """Take in the gradient at w."""
+        if self._last is not None:
+            moved, changed = w - self._last[0], gradient - self._last[1]
+            if (product := float(moved @ changed)) > 0:
+                self._seen.append((moved, changed, product))
+        self._last = w.copy(), gradient
+
+    def step(self, gradient: Vector) -> Vector:
+        """Return where the minimum is supposed to be."""
+        v, shares = -gradient, []
+        for moved, changed, product in reversed(self._seen):
+            shares.append(float(moved @ v) / product)
+            v = v - shares[-1] * changed
+        v = self.solve(v)
+        for (moved, changed, product), share in zip(self._seen, reversed(shares), strict=True):
+            v = v + (share - float(changed @ v) / product) * moved
+        return v
+
+
+def _newton_step(
+    rows: Rows, curve: Curve, C: float, gradient: Vector, guess: _Guess | None
+) -> Vector:
+    """Return the step of all rows by conjugate gradients."""
+    if guess is None:
+        scale = 1.0 / (2.0 + C * rows.squares(curve.diagonal))
+    return _conjugate_gradients(
+        lambda v: 2.0 * v + C * rows.gradient(curve.product(rows.scores(v))),
+        -gradient,
+        guess.solve if guess else lambda v: scale * v,
+    )
+
+
+def _solver(X: Vector, costs: PairCosts, C: float, s: Vector, h: float) -> Solve:
+    """Return what divides by the Hessian of the rows."""
+    hessian = C * costs.curve(s, h).gram(X)
+    hessian[np.diag_indices_from(hessian)] += 2.0
+    # features of any scale: a unit diagonal costs nothing and spares digits
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(hessian), 2.0))
+    hessian *= scale
+    hessian *= scale[:, None]
+    try:
+        factor = cho_factor(hessian, lower=True, check_finite=False)
+    except LinAlgError:
+        values, U = eigh(hessian, check_finite=False)
+        values = np.maximum(values, len(values) * _EPS * values[-1])
+        return lambda v: scale * (U @ ((U.T @ (scale * v)) / values))
+    return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
+
+
+def _conjugate_gradients(
+    multiply: Callable[[Vector], Vector], target: Vector, solve: Solve, *, most: int = 100
+) -> Vector:
+    """Solve the Newton equation to a tenth, or as far as ``most`` products lead."""
+    x, residual = np.zeros(len(target)), target.copy()
+    z = solve(residual)
+    p, rho = z.copy(), float(residual @ z)
+    goal = 0.01 * rho
+    for _ in range(most):
+        product = multiply(p)
+        alpha = rho / float(p @ product)
+        x += alpha * p
+        residual -= alpha * product
+        z = solve(residual)
+        rho, previous = float(residual @ z), rho
+        if rho <= goal:
+            break
+        p = z + (rho / previous) * p
+    return x
+
+
+def _search(
+    costs: PairCosts,
+    C: float,
+    w: Vector,
+    s: Vector,
+    step: Vector,
+    t: Vector,
+    h: float,
+    point: Evaluation,
+) -> tuple[float, Evaluation]:
+    """Return how far to go along a step, and the loss there; the slope along it falls tenfold.
+
+    A full step is taken if it halves the slope. Only scores are needed, not rows.
+    """
+    across, along = 2.0 * float(w @ step), 2.0 * float(step @ step)
+
+    def at(length: float) -> tuple[float, Evaluation]:
+        there = costs.evaluate(s + length * t, h)
+        return across + length * along + C * float(there.slopes @ t), there
+
+    first = across + C * float(point.slopes @ t)
+    if first >= 0:
+        return 0.0, point
+    low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
+    length, (slope, there) = 1.0, at(1.0)
+    if abs(slope) <= 0.5 * abs(first):
+        return length, there
+    for _ in range(40):
+        if slope < 0:
+            low, low_slope = length, slope
+        else:
+            high, high_slope = length, slope
+        if high == np.inf:
+            length *= 2.0
+        else:
+            share = low_slope / (low_slope - high_slope)
+            length = low + float(np.clip(share, 0.05, 0.95)) * (high - low)
+        slope, there = at(length)
+        if abs(slope) <= 0.1 * abs(first):
+            break
+    return length, there

@@ -1,0 +1,308 @@
+"""What support vector rankers share: a convex loss over pairs, and Newton's method."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from rankwise._core.kernel_ranker import (
+    KernelRanker,
+    Vector,
+    check_learned,
+    check_ratings,
+    check_size,
+)
+from rankwise._core.kernels import (
+    KERNEL_CONSTRAINTS,
+    Anchored,
+    Factor,
+    centre,
+    factorise,
+    shift_rows,
+)
+from rankwise._core.newton import (
+    Draw,
+    RowsInMemory,
+    Solution,
+    minimise,
+    sample_rows,
+)
+from rankwise._core.pairs import PairCosts, PairLoss, Pairs
+from rankwise._core.rounding import ERRORS, TRUSTED, check_trusted
+from rankwise._core.sklearn_private import Interval, Options, num_samples
+from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
+from rankwise._core.warn import warn_user
+
+# With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
+_FEW_ROWS = 2_000
+_TINY = 1e-300
+
+
+class SupportVectorRanker(KernelRanker, BaseEstimator):
+    """A ranker that minimises ||h||^2 + C (mean cost over pairs), the pairs never formed.
+
+    A subclass has the parameters C, power, kernel, gamma, degree, coef0, tol, max_iter and
+    warm_start, and supplies ``_loss(pairs)``. ``_keeps_scale`` says whether scores are on the scale
+    of the ratings, so that residuals average 0; pairs can't see the intercept.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "power": [Options(Integral, {1, 2})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+    }
+    _keeps_scale: ClassVar[bool] = False
+
+    C: float
+    power: int
+    tol: float
+    max_iter: int
+    warm_start: bool
+    _ended: tuple[float, float]
+
+    @unchanged_on_error
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from rated rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; for a precomputed kernel its values, of shape (n_samples, n_samples).
+        y : array-like of shape (n_samples,)
+            Their ratings, grades or real numbers.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row, integers or strings in any order: only rows of one query are
+            compared. None: all rows are one query.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights, at least 0. A pair weighs their product.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        data = check_ranked(self, X, y, qid, sample_weight)
+        n, n_queries = num_samples(y), data.n_queries
+        rows = self._check_kernel(data.X, n, data.kept)
+        check_ratings(data.y)
+        check_size(rows, self._kernel(), data.kept)
+        self._prepare(data)
+        # what nobody gave is not kept beside a million rows
+        weight = None if sample_weight is None else data.weight / data.weight.max()
+        codes = None if qid is None else data.codes
+        left = None if len(data.kept) == n else data.kept
+        ratings = data.y
+        del data
+        pairs = Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self._weighing())
+        costs = self._loss(pairs).costs()
+
+        draw = self._draw_from(ratings, codes, weight)
+        predicted = self._learn(rows, costs, left, n, draw)
+        if self._keeps_scale:
+            self._shift(float(np.average(ratings - predicted, weights=weight)))
+        self.n_queries_ = n_queries
+        return self
+
+    def _draw_from(
+        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
+    ) -> Draw:
+        """Return what draws some rows and the costs of their pairs, see `RowsInMemory`."""
+
+        def draw(size: int) -> tuple[NDArray[np.int64], PairCosts] | None:
+            some, times = sample_rows(codes, len(ratings), size)
+            mass = None if weight is None else weight[some]
+            if times is not None:
+                mass = times if mass is None else mass * times
+            few = Pairs(
+                ratings[some],
+                qid=None if codes is None else codes[some],
+                sample_weight=mass,
+                pair_weight=self._weighing(),
+            )
+            comparable = few.one_sided_weight > 0
+            return (some, self._loss(few).swept()) if comparable else None
+
+        return draw
+
+    def _weighing(self) -> str:
+        """Return how a pair weighs besides its rows."""
+        return getattr(self, "pair_weight", "uniform")
+
+    def _loss(self, pairs: Pairs) -> PairLoss:
+        raise NotImplementedError
+
+    def _prepare(self, data: Ranked) -> None:
+        """Refuse rows that have no pair to learn from, if the loss does not."""
+
+    def _learn(
+        self,
+        X: Any,
+        costs: PairCosts,
+        kept: NDArray[np.int64] | None,
+        n: int,
+        draw: Draw | None = None,
+    ) -> Vector:
+        """Solve, take over what was learned, and return the scores of the rows.
+
+        ``kept`` are the rows out of n that X holds; None: all. ``draw`` draws some of
+        them, see `RowsInMemory`.
+        """
+        m, d = X.shape
+        linear = self._is_linear()
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            anchored = Anchored.of(self._kernel(), X)
+            rows = shift_rows(X, anchored.anchor) if linear else X
+            solution = None
+            if not linear or (m < d and m <= _FEW_ROWS):
+                solution, alpha, predicted, error = self._solve_gram(anchored, X, rows, costs, kept)
+                if not linear:
+                    check_trusted(error, "the scores", spread="the scores")
+                elif not error <= TRUSTED:
+                    solution = None
+                else:
+                    coef = rows.T @ alpha
+            if solution is None:
+                solution = self._solve_rows(rows, costs, draw)
+                coef = solution.w
+            if linear:
+                predicted = rows @ coef
+                shift = 0.0 if anchored.anchor is None else float(anchored.anchor @ coef)
+        learned = {"coef_": coef, "_moved": shift} if linear else {"dual_coef_": alpha}
+        self._take_over(solution, learned)
+        if not linear:
+            self._anchored, self._constant = anchored, 0.0
+            self._moved = anchored.constant(X, alpha)
+            if self._is_precomputed():
+                self.dual_coef_ = np.zeros(n)
+                self.dual_coef_[slice(None) if kept is None else kept] = alpha
+            else:
+                self.X_fit_ = X.copy()
+        return predicted
+
+    def _take_over(self, solution: Solution, learned: dict[str, Any]) -> None:
+        """Set what was learned, in place of what an earlier fit has learned; the intercept is 0."""
+        learned = {
+            "objective_": solution.objective,
+            "duality_gap_": solution.gap,
+            **learned,
+        }
+        check_learned(learned, self.C)
+        if solution.gap > self.tol * solution.objective:
+            self._warn(solution.objective, solution.gap, solution.n_iter)
+        for name in ("coef_", "dual_coef_", "X_fit_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learned)
+        self.intercept_ = 0.0
+        self.n_iter_, self._ended = solution.n_iter + 1, (solution.h, self.C)
+
+    def _shift(self, by: float) -> None:
+        """Add a constant to the scores that `_learn` has returned, and let that be all of it."""
+        self._constant, self.intercept_ = by, by - self._moved
+
+    def _solve_rows(self, rows: Any, costs: PairCosts, draw: Draw | None) -> Solution:
+        """Solve in the coordinates of the rows."""
+        start = getattr(self, "coef_", None) if self.warm_start else None
+        if start is not None and len(start) != rows.shape[1]:
+            start = None
+        return self._minimise(rows, costs, start, draw)
+
+    def _minimise(
+        self, rows: Any, costs: PairCosts, start: Vector | None, draw: Draw | None = None
+    ) -> Solution:
+        """Minimise the objective over the coordinates of some rows."""
+        return minimise(
+            RowsInMemory(rows, draw),
+            costs,
+            self.C,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            w=start,
+            h=self._first_width(start, costs.scale),
+        )
+
+    def _solve_gram(
+        self,
+        anchored: Anchored,
+        X: Any,
+        rows: Any,
+        costs: PairCosts,
+        kept: NDArray[np.int64] | None,
+    ) -> tuple[Solution, Vector, Vector, float]:
+        """Solve in the coordinates of a factor of the Gram matrix, whose rows are centred.
+
+        The optimum is a combination of differences of rows, so that centring costs nothing, and
+        the coefficients add to 0. Return also these, the scores of the rows, and how far they
+        may be off as a share of their spread.
+        """
+        K, sizes = self._gram(anchored, X)
+        means = centre(K)
+        factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
+        start = self._start(rows, factor, kept) if self.warm_start else None
+        solution = self._minimise(factor.Z, costs, start)
+        alpha = factor.coefficients(solution.w)
+        alpha -= alpha.mean()
+        predicted = factor.Z @ solution.w
+        sizes = np.sqrt(sizes)
+        spread = float(np.linalg.norm(predicted - predicted.mean()))
+        noise = ERRORS * float(np.linalg.norm(sizes) * np.linalg.norm(sizes * alpha))
+        error = noise / spread if spread > 0 else 0.0
+        # what the dual of the same slopes would be with other roundings of K
+        slopes = 0.5 * self.C * costs.evaluate(predicted, solution.h).slopes
+        missed = ERRORS * float(np.square(sizes * slopes).sum())
+        missed += float(np.square(np.abs(slopes) @ np.sqrt(factor.left)))
+        if solution.objective > 0:
+            error = max(error, missed / solution.objective)
+        return solution, alpha, predicted + float(means @ alpha), error
+
+    def _start(self, rows: Any, factor: Factor, kept: NDArray[np.int64] | None) -> Vector | None:
+        """Return what was learned before in the coordinates of a factor, if it fits."""
+        if self._is_linear():
+            coef = getattr(self, "coef_", None)
+            if coef is None or len(coef) != rows.shape[1]:
+                return None
+            predicted = rows @ coef
+            return factor.coordinates(predicted - predicted.mean())
+        alpha = getattr(self, "dual_coef_", None)
+        if alpha is None:
+            return None
+        if self._is_precomputed() and kept is not None and kept[-1] < len(alpha):
+            alpha = alpha[kept]
+        return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None
+
+    def _first_width(self, start: Vector | None, scale: float) -> float | None:
+        """Return how wide kinks should be at first: as in the last fit, wider for another C."""
+        if start is None:
+            return None
+        h, C = self._ended
+        return min(scale, h * max(self.C / C, C / self.C))
+
+    def _warn(self, objective: float, gap: float, n_iter: int) -> None:
+        reason = (
+            f"stopped after max_iter={self.max_iter} steps"
+            if n_iter >= self.max_iter
+            else "came to where rounding hides what is left"
+        )
+        advice = (
+            "allow more steps, a larger tol or a smaller C"
+            if n_iter >= self.max_iter
+            else "allow a larger tol or a smaller C"
+        )
+        warn_user(
+            f"{type(self).__name__} {reason}, with an objective of {objective:.6g} that is up to "
+            f"{gap:.2g} above the smallest, more than tol={self.tol} of it: {advice}, or scale "
+            "the features, for example with sklearn.preprocessing.StandardScaler",
+            ConvergenceWarning,
+        )

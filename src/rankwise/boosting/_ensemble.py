@@ -1,0 +1,152 @@
+"""What boosting has learned: stumps or trees as arrays, and the scores that they give."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.boosting._loops.trees import add_trees
+from rankwise.boosting.pair_weights import Tree
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Values of rows that are read at a time.
+CHUNK = 1 << 22
+
+
+class FeatureScore(NamedTuple):
+    """What one feature adds to the score: a step function of its value.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (n,)
+        Where it steps, rising.
+    scores : ndarray of shape (n + 1,)
+        Its value up to and including each cut, and above the last.
+    missing : float
+        Its value where the feature is missing.
+    """
+
+    cuts: Floats
+    scores: Floats
+    missing: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return the scores of values of the feature."""
+        return np.where(np.isnan(x), self.missing, self.scores[np.searchsorted(self.cuts, x)])
+
+
+class Forest(NamedTuple):
+    """Trees one after the other, as in `rankwise.boosting.pair_weights.Tree`.
+
+    ``features``, ``cutpoints``, ``missing_above`` and ``children`` are of the nodes of all trees,
+    ``values`` of all leaves. Tree t begins with node ``starts[t]`` and leaf ``starts[t] + t``.
+    """
+
+    features: Indices
+    cutpoints: Floats
+    missing_above: NDArray[np.bool_]
+    children: Indices
+    values: Floats
+    starts: Indices
+
+    @classmethod
+    def of(cls, trees: list[Tree], edges: list[Floats]) -> "Forest":
+        """Return trees whose cuts are bins of the given edges."""
+        empty = np.empty(0, dtype=np.int64)
+        features = np.concatenate([empty, *(tree.features for tree in trees)])
+        bins = np.concatenate([empty, *(tree.cuts for tree in trees)])
+        cuts = [edges[f][b - 1] if b else -np.inf for f, b in zip(features, bins, strict=True)]
+        sides = [np.empty(0, dtype=np.bool_), *(tree.missing_above for tree in trees)]
+        return cls(
+            features,
+            np.array(cuts, dtype=np.float64),
+            np.concatenate(sides),
+            np.concatenate([empty.reshape(0, 2), *(tree.children for tree in trees)]),
+            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
+            np.append(0, np.cumsum([len(tree.features) for tree in trees], dtype=np.int64)),
+        )
+
+    def scores(self, X: Any) -> Floats:
+        """Return the scores of the rows of an array or sparse matrix."""
+        used, columns = np.unique(self.features, return_inverse=True)
+        out = np.zeros(X.shape[0])
+        n = max(1, CHUNK // max(1, len(used)))
+        for first in range(0, X.shape[0], n):
+            rows = slice(first, first + n)
+            self._add(_columns(X[rows], used), columns, 0, len(self.starts) - 1, out[rows])
+        return out
+
+    def stages(self, X: Any) -> Iterator[Floats]:
+        """Yield the scores of the rows after each tree."""
+        used, columns = np.unique(self.features, return_inverse=True)
+        rows, out = _columns(X, used), np.zeros(X.shape[0])
+        for t in range(len(self.starts) - 1):
+            out = out.copy()
+            self._add(rows, columns, t, t + 1, out)
+            yield out
+
+    def _add(self, X: Floats, columns: Indices, first: int, last: int, out: Floats) -> None:
+        """Add the trees first to last to ``out``; node k asks for ``X[:, columns[k]]``."""
+        trees = np.arange(first, last)
+        starts = np.stack([self.starts[trees], self.starts[trees] + trees], axis=1)
+        add_trees(
+            X, columns, self.cutpoints, self.missing_above, self.children, self.values, starts, out
+        )
+
+
+def _columns(X: Any, used: Indices) -> Floats:
+    """Return some columns as an array."""
+    some = X[:, used]
+    some = some if isinstance(some, np.ndarray) else some.toarray()
+    return np.ascontiguousarray(some, dtype=np.float64)
+
+
+class Stumps(NamedTuple):
+    """Base rankers: ``alphas`` is added above ``cutpoints`` of ``features``, see `RankBoost`."""
+
+    features: Indices
+    cutpoints: Floats
+    missing_above: NDArray[np.bool_]
+    alphas: Floats
+
+    def of_feature(self, feature: int) -> FeatureScore:
+        """Return what a feature adds to the score."""
+        mine = self.features == feature
+        cuts, place = np.unique(self.cutpoints[mine], return_inverse=True)
+        alphas = self.alphas[mine]
+        steps = np.bincount(place, weights=alphas, minlength=len(cuts))
+        scores = np.append(0.0, np.cumsum(steps))
+        if len(cuts) and cuts[0] == -np.inf:
+            cuts, scores = cuts[1:], scores[1:]
+        return FeatureScore(cuts, scores, float(alphas[self.missing_above[mine]].sum()))
+
+    def scores(self, X: Any) -> Floats:
+        """Return the scores of the rows of an array or sparse matrix."""
+        rows = X if isinstance(X, np.ndarray) else X.tocsc()
+        scores = np.zeros(rows.shape[0])
+        for feature in np.unique(self.features):
+            add = self.of_feature(feature)
+            if isinstance(rows, np.ndarray):
+                scores += add(rows[:, feature])
+            else:
+                entries = slice(rows.indptr[feature], rows.indptr[feature + 1])
+                zero = float(add(np.zeros(1))[0])
+                scores += zero
+                np.add.at(scores, rows.indices[entries], add(rows.data[entries]) - zero)
+        return scores
+
+    def stages(self, X: Any) -> Iterator[Floats]:
+        """Yield the scores of the rows after each base ranker."""
+        rows = X if isinstance(X, np.ndarray) else X.tocsc()
+        scores = np.zeros(rows.shape[0])
+        for feature, cut, above, alpha in zip(*self, strict=True):
+            x = (
+                rows[:, feature]
+                if isinstance(rows, np.ndarray)
+                else _columns(rows, np.array([feature]))[:, 0]
+            )
+            scores = scores + alpha * np.where(np.isnan(x), above, x > cut)
+            yield scores

@@ -1,0 +1,236 @@
+"""The methods that are compared: ours, and what they have to beat.
+
+To add one, add a line to `METHODS`. ``build`` gets the problem and returns an unfitted estimator
+whose ``predict`` gives scores, or grades if it has ``classes_``; each of ``settings`` is tried
+inside the folds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
+from typing import Any
+
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+
+from rankwise.boosting import RankBoost
+from rankwise.comparison._baselines import BestColumn, Constant, GradeProbabilities, LightGBMRanker
+from rankwise.comparison.problem import Problem
+from rankwise.magnitude import MPRank, MPRankCV, SVRank
+from rankwise.ordinal import OAPRank, PRank, ThresholdRanker
+from rankwise.pairwise import RankSVM
+
+# What a problem is, in a word.
+GRADES, LISTS, SIZES, SIZED_LISTS = "grades", "lists", "sizes", "sized lists"
+_ALL = (GRADES, LISTS, SIZES, SIZED_LISTS)
+_KERNEL_ROWS = 3000
+_CS = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 1000.0})
+
+# What methods lost as a multiple of the best, the mean logarithm over 17 tables of grades with 100
+# to 500 rows to learn from (``python -m benchmarks priors``). With a method that has no number here
+# the folds alone decide.
+_USUAL = {
+    "constant": 0.96,
+    "best column": 0.62,
+    "logistic regression": 0.19,
+    "ridge": 0.30,
+    "HistGradientBoosting": 0.25,
+    "PRank, averaged": 0.16,
+    "PRank, polynomial kernel": 0.07,
+    "OAPRank": 0.23,
+    "PRank, Gaussian kernel": 0.12,
+    "thresholds, landmarks": 0.09,
+    "thresholds, Gaussian kernel": 0.16,
+    "thresholds, trees": 0.19,
+    "MPRank": 0.31,
+    "MPRank, Gaussian kernel": 0.18,
+}
+
+_TREES: dict[str, Any] = {"max_leaf_nodes": 31, "learning_rate": 0.1}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method.
+
+    Attributes
+    ----------
+    name, about : str
+        What it is called, and what it does.
+    build : callable
+        From the problem to an unfitted estimator; a seed is set if it takes one.
+    forms : tuple of str
+        The forms of problems that it is for.
+    settings : tuple of dict
+        Parameters to choose from, the plainest first.
+    baseline : bool
+        Whether it is not one of ours.
+    most_rows : int or None
+        The rows that it can learn from in good time; half as many if it has to be quick.
+    needs : str
+        A package that must be there.
+    on_scale : bool
+        Whether scores are on the scale of the target, so that their differences mean something.
+    """
+
+    name: str
+    about: str
+    build: Callable[[Problem], Any]
+    forms: tuple[str, ...] = _ALL
+    settings: tuple[dict[str, Any], ...] = ({},)
+    baseline: bool = False
+    most_rows: int | None = None
+    needs: str = ""
+    on_scale: bool = True
+
+    @property
+    def usual(self) -> float | None:
+        """What it loses on tables of grades as a multiple of the best, in logarithms, if known."""
+        return _USUAL.get(self.name)
+
+
+def form_of(problem: Problem) -> str:
+    """Return what a problem is, in a word."""
+    if problem.kind == "grades":
+        return GRADES if problem.qid is None else LISTS
+    return SIZES if problem.qid is None else SIZED_LISTS
+
+
+def _grid(**values: tuple[Any, ...]) -> tuple[dict[str, Any], ...]:
+    return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+METHODS = (
+    Method("constant", "the median for everyone", lambda _: Constant(), baseline=True),
+    Method("best column", "one column, up or down", lambda _: BestColumn(), baseline=True),
+    Method(
+        "logistic regression",
+        "multinomial, the median of the probable grades",
+        lambda _: GradeProbabilities(),
+        (GRADES,),
+        _grid(C=(0.1, 1.0, 10.0)),
+        baseline=True,
+    ),
+    Method(
+        "ridge",
+        "a linear regression of the target",
+        lambda _: Ridge(),
+        settings=_grid(alpha=(1.0, 10.0, 100.0)),
+        baseline=True,
+    ),
+    Method(
+        "HistGradientBoosting",
+        "scikit-learn's trees, for the target",
+        lambda _: HistGradientBoostingRegressor(),
+        settings=({"learning_rate": 0.05, "max_leaf_nodes": 7}, {}),
+        baseline=True,
+    ),
+    Method(
+        "LightGBM",
+        "its lambdarank, by lists",
+        lambda _: LightGBMRanker(),
+        (LISTS,),
+        _grid(num_leaves=(15, 31)),
+        baseline=True,
+        needs="lightgbm",
+    ),
+    Method(
+        "PRank, averaged",
+        "online; the mean of all rankers on the way",
+        lambda _: PRank(vote="averaged", epochs=10, shuffle=True),
+        (GRADES,),
+    ),
+    Method(
+        "PRank, polynomial kernel",
+        "as PRank, with products of two columns",
+        lambda _: PRank(vote="averaged", epochs=10, shuffle=True, kernel="poly", degree=2),
+        (GRADES,),
+        most_rows=10_000,
+    ),
+    Method(
+        "OAPRank",
+        "online; the average of 100 PRanks",
+        lambda _: OAPRank(epochs=10, shuffle=True),
+        (GRADES,),
+    ),
+    Method(
+        "PRank, Gaussian kernel",
+        "online, in passive-aggressive steps; smooth",
+        lambda _: PRank(update="pa", kernel="rbf"),
+        (GRADES,),
+        most_rows=10_000,
+    ),
+    Method(
+        "thresholds, landmarks",
+        "a smooth score of landmarks, cut into grades where it costs least",
+        lambda _: ThresholdRanker(),
+        (GRADES,),
+    ),
+    Method(
+        "thresholds, Gaussian kernel",
+        "MPRank's smooth score, cut into grades where it costs least",
+        lambda _: ThresholdRanker(MPRank(kernel="rbf"), cv=3),
+        (GRADES,),
+        _grid(estimator__C=(30.0, 300.0, 3000.0)),
+        most_rows=_KERNEL_ROWS,
+    ),
+    Method(
+        "thresholds, trees",
+        "RankBoost's trees, cut into grades where it costs least",
+        lambda _: ThresholdRanker(RankBoost(**_TREES), cv=3),
+        (GRADES,),
+    ),
+    Method("MPRank", "keeps the size of differences, linear", lambda _: MPRankCV()),
+    Method(
+        "MPRank, Gaussian kernel",
+        "keeps the size of differences, smooth",
+        lambda p: MPRankCV(kernel="rbf", gammas=[0.1 / n_inputs(p), 1.0 / n_inputs(p)]),
+        most_rows=_KERNEL_ROWS,
+    ),
+    Method("SVRank", "as MPRank, robust to outliers", lambda _: SVRank(), (SIZES,), _CS),
+    Method(
+        "RankSVM", "puts pairs in order, linear", lambda _: RankSVM(), _ALL[1:], _CS, on_scale=False
+    ),
+    Method(
+        "RankBoost",
+        "puts pairs in order, by cuts of columns",
+        lambda _: RankBoost(),
+        _ALL[1:],
+        _grid(n_estimators=(100, 300)),
+        on_scale=False,
+    ),
+    Method(
+        "RankBoost, trees",
+        "puts pairs in order, by trees",
+        lambda p: RankBoost(**_TREES, pair_weight="ndcg" if p.kind == "grades" else "uniform"),
+        _ALL[1:],
+        on_scale=False,
+    ),
+)
+
+
+def n_inputs(problem: Problem) -> int:
+    """Return about how many columns methods see: categories count as their values."""
+    return len(problem.rows.columns) + sum(
+        problem.rows[name].nunique() - 1 for name in problem.columns.categories
+    )
+
+
+def method_named(name: str) -> Method:
+    """Return a method by its name."""
+    return next(method for method in METHODS if method.name == name)
+
+
+def methods_for(problem: Problem, *, quick: bool = False) -> list[Method]:
+    """Return the methods that fit a problem and this installation."""
+    n = len(problem.y)
+    chosen = []
+    for method in METHODS:
+        most = method.most_rows
+        if quick and most is not None:
+            most //= 2
+        fits = form_of(problem) in method.forms and (most is None or n <= most)
+        if fits and (not method.needs or find_spec(method.needs) is not None):
+            chosen.append(method)
+    return chosen

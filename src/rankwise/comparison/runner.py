@@ -1,0 +1,467 @@
+"""Compare methods on a table, and keep the best."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from queue import SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from rankwise._core.arguments import check_whole
+from rankwise._core.child_process import Child, ChildError
+from rankwise.comparison._columns import as_frame
+from rankwise.comparison._describe import describe
+from rankwise.comparison._prefer import preferred
+from rankwise.comparison._recognise import Task, recognise
+from rankwise.comparison._significance import (
+    SURE,
+    adjust_for_best,
+    corrected_interval,
+    corrected_test,
+)
+from rankwise.comparison.measures import Measure, measures_of
+from rankwise.comparison.methods import (
+    GRADES,
+    METHODS,
+    Method,
+    form_of,
+    method_named,
+    methods_for,
+)
+from rankwise.comparison.problem import Problem, make_folds, make_problem
+from rankwise.comparison.trials import Trials, choose, fit, run
+from rankwise.distributed.jobs import on_cluster
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method in the table of a comparison.
+
+    Attributes
+    ----------
+    name, about : str
+        The method.
+    baseline : bool
+        Whether it is not one of ours.
+    means, halves : ndarray of shape (n_measures,)
+        Its measures, and the half-widths of their 95 % intervals.
+    pvalue : float
+        Of the test that it is as good as the one with the best mean of the first measure, corrected
+        for the number of tests; nan for that one.
+    fit_seconds, predict_seconds : float
+        Medians over the folds.
+    failure : str
+        Why there are no numbers, else empty.
+    """
+
+    name: str
+    about: str
+    baseline: bool
+    means: Any
+    halves: Any
+    pvalue: float
+    fit_seconds: float
+    predict_seconds: float
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out of a comparison.
+
+    Attributes
+    ----------
+    task : Task
+        What the table was taken for, and why.
+    measures : list of Measure
+        What was measured; the first decides.
+    rows : list of Row
+        The methods, those with the best mean first, failed ones last.
+    trials : dict of str to Trials
+        What became of each method on each fold.
+    warnings : list of str
+        What is odd about the data.
+    facts : dict of str to str
+        The data in numbers.
+    best, kept : str
+        The method that is advised, and that of those that can be saved. On grades it is not always
+        that of the best mean: of methods that may be as good, one that loses less on other tables
+        is preferred.
+    model : estimator
+        ``kept``, fitted to all rows; takes what `prepare` or `prepare_like` gives.
+    problem : Problem or RatingTable
+        What was learned from.
+    setting : str
+        How it was measured.
+    chosen : dict
+        The parameters of ``model`` that were chosen.
+    seed : int
+        Seed of folds and methods.
+    ignored : list of str
+        Columns that were left out.
+    source : str
+        Where the table came from, for ``code``.
+    """
+
+    task: Task
+    measures: list[Measure]
+    rows: list[Row]
+    trials: dict[str, Trials]
+    warnings: list[str]
+    facts: dict[str, str]
+    best: str
+    kept: str
+    model: Any
+    problem: Any
+    setting: str
+    chosen: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    ignored: list[str] = field(default_factory=list)
+    source: str = "table.csv"
+
+    def row(self, name: str) -> Row:
+        """Return the row of a method."""
+        return next(row for row in self.rows if row.name == name)
+
+    @property
+    def advice(self) -> list[str]:
+        """What to use, and how sure that is: two or three sentences."""
+        from rankwise.comparison._advice import advise  # noqa: PLC0415
+
+        return advise(self)
+
+    @property
+    def code(self) -> str:
+        """The lines of Python that fit ``model``."""
+        from rankwise.comparison._code import lines_of  # noqa: PLC0415
+
+        return lines_of(self, self.source)
+
+    def from_source(self, path: str) -> "Comparison":
+        """Return the same, with the file that the lines of ``code`` read."""
+        return replace(self, source=path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as what JSON can hold."""
+        names = [measure.name for measure in self.measures]
+        return {
+            "kind": self.task.kind,
+            "why": self.task.why,
+            "roles": self.task.roles,
+            "setting": self.setting,
+            "best": self.best,
+            "kept": self.kept,
+            "advice": self.advice,
+            "warnings": self.warnings,
+            "methods": [
+                {
+                    "name": row.name,
+                    "baseline": row.baseline,
+                    "failure": row.failure,
+                    "measures": {
+                        name: {"mean": float(mean), "half_width": float(half)}
+                        for name, mean, half in zip(names, row.means, row.halves, strict=False)
+                        if np.isfinite(mean)
+                    },
+                    "pvalue": None if np.isnan(row.pvalue) else row.pvalue,
+                    "fit_seconds": None if row.failure else row.fit_seconds,
+                    "predict_seconds": None if row.failure else row.predict_seconds,
+                }
+                for row in self.rows
+            ],
+        }
+
+    def table(self) -> Any:
+        """Return the rows as a `rankwise.reports.Table`."""
+        from rankwise.comparison._report import table_of  # noqa: PLC0415
+
+        return table_of(self)
+
+    def report(self, title: str = "", *, progress: Progress | None = None) -> Any:
+        """Return a `rankwise.reports.Report` with figures; this fits the best method some more.
+
+        Parameters
+        ----------
+        title : str, default=""
+            What the report is of.
+        progress : callable, default=None
+            Called with what is under way.
+        """
+        from rankwise.comparison._report import report_of  # noqa: PLC0415
+
+        return report_of(self, title, progress or (lambda _: None))
+
+
+def compare(
+    frame: "DataFrame",
+    *,
+    target: str | None = None,
+    query: str | None = None,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    tie: str | None = None,
+    ignore: Sequence[str] = (),
+    order: Sequence[Any] | None = None,
+    text: str = "refuse",
+    name: str | None = None,
+    methods: Sequence[str] | None = None,
+    quick: bool = False,
+    max_rows: int | None = None,
+    timeout: float | None = None,
+    n_jobs: int = 1,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Cross-validate the methods that fit a table, beside honest baselines.
+
+    Folds keep lists whole; missing values, scaling and settings are learned inside the folds only.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    target, query, user, item, rating, winner, loser, tie, ignore, order, text
+        As in `recognise`.
+    name : str, default=None
+        The column that names the rows in figures; it is not learned from.
+    methods : sequence of str, default=None
+        Only these; by default all that fit.
+    quick : bool, default=False
+        Five folds once, fewer rows, and kernels on small tables only. Else folds are dealt out
+        twice. On few rows they are dealt out up to ten times, or three if quick: there chance in
+        the folds would decide otherwise.
+    max_rows : int, default=None
+        Of more rows a sample is compared; by default 50,000, or 10,000 if quick. The model that is
+        kept learns from the same sample.
+    timeout : float, default=None
+        Seconds that a method may take in all. Methods then run in a process of their own.
+    n_jobs : int, default=1
+        Methods that run at the same time, each in a process of its own if there are several.
+    random_state : int, default=0
+        Seed of folds and methods.
+    progress : callable, default=None
+        Called with the name of the method under way.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        As in `recognise`; also for contests and rankings, which have commands of their own.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from rankwise.comparison import compare
+    >>> random = np.random.default_rng(0)
+    >>> frame = pd.DataFrame(random.normal(size=(90, 2)), columns=["a", "b"])
+    >>> frame["grade"] = np.digitize(frame["a"] - frame["b"], [-1, 1])
+    >>> found = compare(frame, methods=["constant", "best column", "PRank, averaged"], quick=True)
+    >>> [row.name for row in found.rows]
+    ['PRank, averaged', 'best column', 'constant']
+    """
+    frame = as_frame(frame)
+    said = progress or (lambda _: None)
+    dropped = [*([ignore] if isinstance(ignore, str) else ignore), *([name] if name else [])]
+    task = recognise(
+        frame, target=target, query=query, user=user, item=item, rating=rating, winner=winner,
+        loser=loser, tie=tie, ignore=dropped, order=order, text=text,
+    )  # fmt: skip
+    if max_rows is not None:
+        check_whole(max_rows, "max_rows")
+    check_whole(n_jobs, "n_jobs")
+    if task.kind == "ratings":
+        from rankwise.comparison._ratings import compare_ratings  # noqa: PLC0415
+
+        return compare_ratings(frame, task, quick, max_rows, timeout, n_jobs, random_state, said)
+    if task.kind == "contests":
+        raise ValueError(
+            f"these {len(frame):,} rows are contests ({task.why}), which one model explains: fit "
+            "rankwise.contests.BradleyTerry to what contests_of gives; to rank rows by a number, "
+            "name the column as target"
+        )
+    whole = make_problem(frame, task, name=name)
+    problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
+    facts, odd = describe(frame, task, whole, problem)
+    n_repeats = _repeats(len(problem.y), quick=quick)
+    folds = make_folds(problem, 5, n_repeats, random_state)
+    chosen = _chosen(methods_for(problem, quick=quick), methods)
+    jobs = {
+        method.name: partial(run, method.name, problem, folds, random_state) for method in chosen
+    }
+    trials = run_jobs(jobs, timeout, n_jobs, said)
+    measures = measures_of(problem.kind, lists=problem.qid is not None)
+    share = float(np.mean([len(test) / len(train) for train, test in folds]))
+    rows = rank_rows(trials, {method.name: method for method in chosen}, measures[0], share)
+    advised = _advised(rows, trials, share) if form_of(problem) == GRADES else rows
+    best, kept = advised[0].name, next((row.name for row in advised if can_be_kept(row)), "")
+    model, setting = None, {}
+    if kept:
+        said(f"{kept}, on all rows")
+        method = method_named(kept)
+        setting = choose(method, problem, measures[0], random_state)
+        model = fit_final(method, problem, setting, random_state)
+    unit = "rows" if problem.qid is None else "lists"
+    times = f"{n_repeats} times " if n_repeats > 1 else ""
+    how = f"{times}{len(folds) // n_repeats} folds of {unit}; seed {random_state}"
+    return Comparison(
+        task, measures, rows, trials, odd, facts, best, kept, model, problem, how, setting,
+        random_state, dropped,
+    )  # fmt: skip
+
+
+def _repeats(n_rows: int, *, quick: bool) -> int:
+    """Return how often folds are dealt out, until enough rows were tested."""
+    least, most, tested = (1, 3, 600) if quick else (2, 10, 4000)
+    return min(max(tested // n_rows, least), most)
+
+
+def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:
+    if names is None:
+        return fitting
+    known = [method.name for method in fitting]
+    for name in names:
+        if name not in known:
+            why = "does not fit this table" if name in [m.name for m in METHODS] else "is not known"
+            raise ValueError(f"the method {name!r} {why}; these do: {', '.join(known)}")
+    return [method for method in fitting if method.name in names]
+
+
+def run_jobs(
+    jobs: Mapping[str, Callable[[], Trials]], timeout: float | None, n_jobs: int, progress: Progress
+) -> dict[str, Trials]:
+    """Run jobs; in processes that can be ended if there is a timeout, or several at a time."""
+    if timeout is None and n_jobs == 1 and not on_cluster():
+        found = {}
+        for number, (name, job) in enumerate(jobs.items(), 1):
+            progress(f"{name} ({number} of {len(jobs)})")
+            found[name] = job()
+        return found
+    if on_cluster():
+        progress(f"{len(jobs)} methods on the cluster")
+        calls = (joblib.delayed(_run_alone)(name, job, timeout) for name, job in jobs.items())
+        return dict(zip(jobs, joblib.Parallel(n_jobs=-1, batch_size=1)(calls), strict=True))
+    idle: SimpleQueue[Child] = SimpleQueue()
+    under_way: list[str] = []
+
+    def one(name: str) -> Trials:
+        child = idle.get()
+        under_way.append(name)
+        progress(f"{', '.join(under_way)} ({len(jobs)} in all)")
+        try:
+            return _run_in(child, name, jobs[name], timeout)
+        finally:
+            under_way.remove(name)
+            idle.put(child)
+
+    with ExitStack() as stack:
+        for _ in range(n_jobs):
+            idle.put(stack.enter_context(Child()))
+        pool = stack.enter_context(ThreadPoolExecutor(n_jobs))
+        return dict(zip(jobs, pool.map(one, jobs), strict=True))
+
+
+def _run_in(child: Child, name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
+    """Run a job in a process, and say so if it does not come to its end."""
+    try:
+        return child.call(job, np.inf if timeout is None else monotonic() + timeout)
+    except TimeoutError:
+        return Trials(name, failure=f"not done after {timeout:g} seconds")
+    except ChildError as error:
+        return Trials(name, failure=str(error))
+
+
+def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
+    """Run a job in a process of its own, on whichever machine this is."""
+    with Child() as child:
+        return _run_in(child, name, job, timeout)
+
+
+def rank_rows(
+    trials: dict[str, Trials], methods: dict[str, Method], measure: Measure, share: float
+) -> list[Row]:
+    """Return the methods best first, with intervals and tests against the best.
+
+    Raises
+    ------
+    ValueError
+        If all have failed.
+    """
+    done = [name for name in trials if not trials[name].failure]
+    if not done:
+        name, tried = next(iter(trials.items()))
+        raise ValueError(f"no method could be fitted; {name}: {tried.failure}")
+    signed = {
+        name: np.array([measure.signed(v) for v in trials[name].values[:, 0]]) for name in done
+    }
+    done.sort(key=lambda name: -signed[name].mean())
+    raw = [corrected_test(signed[done[0]] - signed[name], share) for name in done[1:]]
+    pvalues = [np.nan, *adjust_for_best(np.array(raw))]
+    rows = []
+    for name, pvalue in zip(done, pvalues, strict=False):
+        tried = trials[name]
+        both = [corrected_interval(column, share) for column in tried.values.T]
+        rows.append(
+            Row(
+                name,
+                methods[name].about,
+                methods[name].baseline,
+                np.array([mean for mean, _ in both]),
+                np.array([half for _, half in both]),
+                float(pvalue),
+                float(np.median(tried.fit_seconds)),
+                float(np.median(tried.predict_seconds)),
+            )
+        )
+    for name in (name for name in trials if trials[name].failure):
+        method, none, why = methods[name], np.empty(0), trials[name].failure
+        row = Row(name, method.about, method.baseline, none, none, np.nan, np.nan, np.nan, why)
+        rows.append(row)
+    return rows
+
+
+def _advised(rows: list[Row], trials: dict[str, Trials], share: float) -> list[Row]:
+    """Return rows in the order in which they are advised.
+
+    Where the same answer to all has the best mean, nothing else is advised.
+    """
+    if rows[0].name == "constant":
+        return rows
+    equal = [row.name for row in rows if np.isnan(row.pvalue) or row.pvalue > SURE]
+    losses = {row.name: trials[row.name].values[:, 0] for row in rows if not row.failure}
+    usual = {name: method_named(name).usual for name in losses}
+    equal = preferred([name for name in equal if name in losses], losses, usual, share)
+    first = {name: place for place, name in enumerate(equal)}
+    return sorted(rows, key=lambda row: first.get(row.name, len(first)))
+
+
+def can_be_kept(row: Row) -> bool:
+    """Whether a method is one of ours and has not failed: then it can be saved."""
+    return not row.baseline and not row.failure
+
+
+def fit_final(method: Method, problem: Problem, setting: dict[str, Any], seed: int) -> Pipeline:
+    """Fit a method to all rows; a model of grades gives them as the table has them."""
+    labels, graded = problem.labels, hasattr(method.build(problem), "label_order")
+    texts = labels is not None and isinstance(labels[0], str)
+    if labels is None or not problem.graded or (texts and not graded):
+        return fit(method, problem, setting, seed)
+    if graded and (texts or any(label != int(label) for label in labels)):
+        setting = {**setting, "label_order": labels}
+    return fit(method, problem, setting, seed, np.array(labels)[problem.y.astype(int) - 1])

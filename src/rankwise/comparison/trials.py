@@ -1,0 +1,173 @@
+"""One method through all folds: its setting is chosen inside each, then it is fitted and timed."""
+
+import warnings
+from dataclasses import dataclass, field
+from inspect import signature
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from rankwise._core.terminal import sentence
+from rankwise.comparison._columns import make_transformer
+from rankwise.comparison.measures import DIFFERENCE, Answers, Measure, measures_of
+from rankwise.comparison.methods import Method, method_named
+from rankwise.comparison.problem import Fold, Problem, make_folds
+
+_WARM_ROWS = 60
+# Up to so many rows a setting is chosen by three folds, beyond by one split.
+_FEW_ROWS = 1000
+
+
+@dataclass
+class Trials:
+    """What became of a method.
+
+    Attributes
+    ----------
+    name : str
+        The method.
+    values : ndarray of shape (n_folds, n_measures)
+        Its measures on each fold.
+    fit_seconds, predict_seconds : ndarray of shape (n_folds,)
+        Wall time, once everything is compiled.
+    settings : list of dict
+        What was chosen in each fold.
+    scores, ranks : ndarray of shape (n,)
+        Answers out of fold, of the first pass over the rows; ranks nan without grades.
+    failure : str
+        Why there are no values, else empty.
+    """
+
+    name: str
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    fit_seconds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    predict_seconds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    settings: list[dict[str, Any]] = field(default_factory=list)
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    ranks: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    failure: str = ""
+
+
+def run(name: str, problem: Problem, folds: list[Fold], seed: int) -> Trials:
+    """Return the trials of a method, which is called by its name; if it fails, why."""
+    try:
+        # one thread each: seconds can be compared, and small fits do not wait for each other
+        with warnings.catch_warnings(), threadpool_limits(1):
+            # a method that warns on one fold of many has its say in its measures
+            warnings.simplefilter("ignore")
+            return _run(method_named(name), problem, folds, seed)
+    # whatever a method stumbles over is a row of the table, not the end of the comparison
+    except Exception as error:
+        return Trials(name, failure=f"{type(error).__name__}: {sentence(error)[:200]}")
+
+
+def _run(method: Method, problem: Problem, folds: list[Fold], seed: int) -> Trials:
+    measures = measures_of(problem.kind, lists=problem.qid is not None)
+    _warm_up(method, problem, seed)
+    values, fitting, predicting, settings = [], [], [], []
+    scores, ranks = np.full((2, len(problem.y)), np.nan)
+    for train, test in folds:
+        learned, held = problem.take(train), problem.take(test)
+        chosen = choose(method, learned, measures[0], seed)
+        begun = perf_counter()
+        model = fit(method, learned, chosen, seed)
+        fitted = perf_counter()
+        answers = answer(model, held)
+        predicting.append(perf_counter() - fitted)
+        fitting.append(fitted - begun)
+        settings.append(chosen)
+        values.append(
+            [
+                measure.of(held.y, answers, held.qid)
+                if method.on_scale or measure is not DIFFERENCE
+                else np.nan
+                for measure in measures
+            ]
+        )
+        if np.isnan(scores[test]).all():
+            scores[test] = answers.scores
+            ranks[test] = np.nan if answers.ranks is None else answers.ranks
+    return Trials(
+        method.name,
+        np.array(values),
+        np.array(fitting),
+        np.array(predicting),
+        settings,
+        scores,
+        ranks,
+    )
+
+
+def _warm_up(method: Method, problem: Problem, seed: int) -> None:
+    """Fit a few rows, so that compiling is not counted as fitting."""
+    few = problem.sample(_WARM_ROWS, seed)
+    if len(np.unique(few.y)) > 1:
+        answer(fit(method, few, method.settings[0], seed), few)
+
+
+def choose(method: Method, problem: Problem, measure: Measure, seed: int) -> dict[str, Any]:
+    """Return the setting that does best on rows that are left out of the given ones."""
+    if len(method.settings) == 1:
+        return method.settings[0]
+    folds = make_folds(problem, 3, 1, seed)
+    folds = folds if len(problem.y) <= _FEW_ROWS else folds[:1]
+
+    def worth(setting: dict[str, Any]) -> float:
+        values = []
+        for train, test in folds:
+            held = problem.take(test)
+            answers = answer(fit(method, problem.take(train), setting, seed), held)
+            values.append(measure.of(held.y, answers, held.qid))
+        return measure.signed(float(np.mean(values)))
+
+    return max(method.settings, key=worth)
+
+
+def fit(
+    method: Method, problem: Problem, setting: dict[str, Any], seed: int, target: Any = None
+) -> Pipeline:
+    """Return a pipeline that is fitted to a problem: its columns, then the model.
+
+    The target is that of the problem, if no other is given.
+    """
+    model = method.build(problem).set_params(**setting)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed)
+    pipeline = Pipeline([("columns", make_transformer(problem.columns)), ("model", model)])
+    arguments = {}
+    if problem.qid is not None and "qid" in signature(model.fit).parameters:
+        arguments["model__qid"] = problem.qid
+    return pipeline.fit(problem.rows, problem.y if target is None else target, **arguments)
+
+
+def answer(model: Pipeline, problem: Problem) -> Answers:
+    """Return what a fitted pipeline says of the rows of a problem.
+
+    A model of grades says which; the score of any other is rounded to a rank.
+    """
+    said = np.asarray(model.predict(problem.rows), float)
+    if not problem.graded:
+        return Answers(said, None)
+    if not hasattr(model[-1], "classes_"):
+        return Answers(said, np.clip(np.rint(said), 1, len(problem.labels or ())))
+    projections = project(model, problem.rows)
+    return Answers(said if projections is None else projections, said)
+
+
+def project(model: Any, rows: Any) -> NDArray[np.float64] | None:
+    """Return the projections of rows by a model or a pipeline, a number for each row.
+
+    None if the model has no such line: no ``project``, or a score for each grade.
+    """
+    if isinstance(model, Pipeline):
+        if len(model) > 1 and hasattr(model[-1], "project"):
+            rows = model[:-1].transform(rows)
+        model = model[-1]
+    if not hasattr(model, "project"):
+        return None
+    found = np.asarray(model.project(rows), np.float64)
+    return found if found.ndim == 1 else None

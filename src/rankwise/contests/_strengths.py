@@ -1,0 +1,300 @@
+"""What models of strengths share: intervals, places, and the order."""
+
+import csv
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._core.arguments import check_level, check_word, shortened
+from rankwise._core.files import replacing
+from rankwise._core.ids import find_ids, listed_ids
+from rankwise._core.ranking import Ranking
+from rankwise._core.sklearn_private import Interval
+from rankwise._core.warn import warn_user
+from rankwise.contests._counts import Groups
+from rankwise.contests._newton import Likelihood
+from rankwise.contests._posterior import draw_posterior
+from rankwise.contests._rank_intervals import centred, draw_errors, draw_gaps, rank_bounds
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+KINDS = ("sandwich", "model")
+PRIOR = 5.0
+"""Standard deviation of the default prior: strengths are hardly ever further than 15 from 0."""
+
+
+MOST_ITEMS = 20_000
+"""A table of all pairs of these takes 3.2 GB, and a fit holds some."""
+
+
+class StrengthsMixin:
+    """Items on a line, each with its strength, and how sure that is.
+
+    A model sets ``items_``, ``strengths_`` and, for all its parameters with the strengths first,
+    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_sandwich`` (that, the
+    sum of squared slopes, and that again).
+    """
+
+    _strength_constraints: ClassVar[dict[str, Any]] = {
+        "prior": [Interval(Real, 1e-6, 1e6, closed="both"), None],
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "n_draws": [Interval(Integral, 100, None, closed="left")],
+        "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
+    }
+
+    items_: NDArray[Any]
+    strengths_: Floats
+    level: float
+    prior: float | None
+    n_draws: int
+    random_state: int
+    _inverse: Floats
+    _sandwich: Floats
+
+    def covariance(self, kind: str = "sandwich") -> Floats:
+        """Return the covariance of the strengths, of shape (n, n); its rows add to 0.
+
+        Parameters
+        ----------
+        kind : {"sandwich", "model"}, default="sandwich"
+            "model" is the inverse of the information, right if the model is. "sandwich" also holds
+            if contests vary more or less than the model says; each is counted as if it had been
+            left out of the fit (HC3), and all of them, on average, at least as the model expects.
+        """
+        check_is_fitted(self)
+        n = len(self.items_)
+        return self._covariance(kind)[:n, :n]
+
+    def _covariance(self, kind: str) -> Floats:
+        check_word(kind, "kind", KINDS)
+        chosen = self._sandwich if kind == "sandwich" else self._inverse
+        return centred(chosen, len(self.items_))
+
+    def interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
+        """Return the ends of each strength's interval, of shape (n, 2).
+
+        Each holds its strength with the probability ``level``; strengths add to 0, so that an
+        interval is about the distance from the mean item.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level; None: the model's.
+        kind : {"sandwich", "model"}, default="sandwich"
+            See `covariance`.
+        """
+        check_is_fitted(self)
+        return ends_of(self.strengths_, self.covariance(kind), self._level(level))
+
+    def rank_interval(self, level: float | None = None, *, kind: str = "sandwich") -> Indices:
+        """Return the best and the worst place of each item, of shape (n, 2), from 1.
+
+        All of them hold at once with the probability ``level``. The differences of all pairs are
+        tested together, by the largest one in ``n_draws`` draws of the joint normal; an item's best
+        place is behind those that are surely better, its worst before those that are surely worse.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level; None: the model's.
+        kind : {"sandwich", "model"}, default="sandwich"
+            See `covariance`.
+        """
+        check_is_fitted(self)
+        return self._ranks(self.covariance(kind), self._level(level))
+
+    def _ranks(self, covariance: Floats, level: float) -> Indices:
+        errors = draw_errors(covariance, self.n_draws, self.random_state)
+        gaps = draw_gaps(errors, covariance)
+        return rank_bounds(self.strengths_, covariance, gaps, level)
+
+    @property
+    def p_best_(self) -> Floats:
+        """The posterior probability that each item is the strongest: its share of ``n_draws``.
+
+        It is that of the model and its prior, which may be a flat one, and not of the sandwich.
+        """
+        check_is_fitted(self)
+        n, evidence = len(self.items_), self._likelihood()
+        covariance = self._covariance("model")
+        if evidence is None:
+            drawn = self.strengths_ + draw_errors(covariance, self.n_draws, self.random_state)
+            return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
+        of, params = evidence
+        precision = self._precision(len(params))
+
+        def log_posterior(at: Floats) -> float:
+            return of.value(at) - 0.5 * float(precision @ at**2) if of.allows(at) else -np.inf
+
+        drawn = draw_posterior(
+            log_posterior, params, covariance, n, self.n_draws, self.random_state
+        )
+        return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
+
+    def _likelihood(self) -> tuple[Likelihood, Floats] | None:
+        """Return what was learned from, and the parameters that fit it best.
+
+        None if the evidence was not kept: draws are then from the normal approximation.
+        """
+        raise NotImplementedError
+
+    def ranking(self) -> Ranking:
+        """Return the items, strongest first; equal ones as in ``items_``."""
+        check_is_fitted(self)
+        found = Ranking.from_scores(self.strengths_)
+        return Ranking(order=self.items_[found.order], positions=found.positions)
+
+    def prefer(self, u: Any, v: Any) -> Any:
+        """Return the probability that u goes before v, half of a tie's included.
+
+        Parameters
+        ----------
+        u, v : ids, or lists or arrays of ids
+            Two items, or as many on each side. It serves as the comparator of `quicksort`.
+
+        Returns
+        -------
+        float, or ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        many = [isinstance(ids, list | np.ndarray) or hasattr(ids, "__array__") for ids in (u, v)]
+        if many[0] != many[1]:
+            raise ValueError(
+                f"u={shortened(u)} and v={shortened(v)} must be two items or two lists"
+            )
+        pairs = [
+            find_ids(ids if many[0] else [ids], self.items_, name)
+            for ids, name in ((u, "u"), (v, "v"))
+        ]
+        if len(pairs[0]) != len(pairs[1]):
+            raise ValueError(f"u has {len(pairs[0])} items and v {len(pairs[1])}: give as many")
+        found = self._prefer(*pairs)
+        return found if many[0] else float(found[0])
+
+    def _prefer(self, first: Indices, second: Indices) -> Floats:
+        raise NotImplementedError
+
+    def table(self, level: float | None = None) -> dict[str, Any]:
+        """Return what is known of each item as columns, strongest first.
+
+        They are ``item``, ``strength``, ``low``, ``high``, ``rank``, ``best_rank``, ``worst_rank``
+        and ``p_best``.
+        """
+        check_is_fitted(self)
+        chosen, covariance = self._level(level), self.covariance()
+        order = np.argsort(-self.strengths_, kind="stable")
+        low, high = ends_of(self.strengths_, covariance, chosen).T
+        best, worst = self._ranks(covariance, chosen).T
+        columns = {
+            "item": self.items_,
+            "strength": self.strengths_,
+            "low": low,
+            "high": high,
+            "rank": self.ranking().positions,
+            "best_rank": best,
+            "worst_rank": worst,
+            "p_best": self.p_best_,
+        }
+        return {name: column[order] for name, column in columns.items()}
+
+    def to_csv(self, path: str | Path, level: float | None = None) -> None:
+        """Write `table` as csv; the file is complete or absent."""
+        columns = self.table(level)
+        with (
+            replacing(Path(path)) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def _precision(self, n_params: int) -> Floats:
+        """Return one over the variance of each parameter's prior: the strengths have one."""
+        precision = np.zeros(n_params)
+        precision[: len(self.items_)] = 0.0 if self.prior is None else self.prior**-2.0
+        return precision
+
+    def _check_solved(self, decrement: float) -> None:
+        """Raise if a fit that has a maximum came to none."""
+        if not np.isfinite(decrement):
+            raise ValueError(
+                "the fit can't be computed: weights or covariates differ by too many orders of "
+                "magnitude; drop the contests of the smallest weights, or rescale the covariates"
+            )
+
+    def _level(self, level: float | None) -> float:
+        return self.level if level is None else check_level(level)
+
+    def _answer_groups(self, groups: Groups, n_alone: int) -> None:
+        """Warn of items whose strength rests on the prior, or refuse them if there is none.
+
+        ``n_alone`` of the items are in no contest at all.
+        """
+        said = _said(groups, self.items_, n_alone)
+        if not said:
+            return
+        if self.prior is None:
+            raise ValueError(
+                f"{said}: without a prior their strengths have no finite best; set prior={PRIOR}, "
+                "leave these items out or add contests"
+            )
+        warn_user(
+            f"{said}: how far they are from the others rests on the prior, a normal with the "
+            f"standard deviation prior={self.prior}; add contests, or leave these items out"
+        )
+
+    def _check_loaded(self) -> None:
+        """Refuse what does not belong together, when a model was read from a file."""
+        if not hasattr(self, "strengths_"):
+            return
+        n, p = len(self.items_), len(self._inverse)
+        shapes = self.strengths_.shape, self._inverse.shape, self._sandwich.shape
+        if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
+            raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
+
+
+def check_size(n: int) -> None:
+    """Refuse items whose covariances don't fit into memory."""
+    if n > MOST_ITEMS:
+        raise ValueError(
+            f"there are {n:,} items, and a table of all pairs of them would take "
+            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
+            "of them by EloRating"
+        )
+
+
+def ends_of(values: Floats, covariance: Floats, level: float) -> Floats:
+    """Return the ends of normal intervals of values, of shape (n, 2)."""
+    half = ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return np.column_stack([values - half, values + half])
+
+
+def _said(groups: Groups, items: NDArray[Any], n_alone: int) -> str:
+    """Say which items the contests alone can't place; nothing if there are none."""
+    if groups.is_one:
+        return ""
+    said = []
+    sizes = np.bincount(groups.connected)
+    if len(sizes) > 1:
+        apart = np.flatnonzero(groups.connected != sizes.argmax())
+        said.append(
+            f"the contests fall into {len(sizes)} unconnected groups"
+            + (f", {n_alone} of them items without a contest" if n_alone else "")
+            + f", apart from the largest: {listed_ids(items[apart].tolist())}"
+        )
+    for found, words in ((groups.never_lost, "never lost"), (groups.never_won, "never won")):
+        if len(found):
+            said.append(f"{listed_ids(items[found].tolist())} {words}")
+    if not said:
+        sizes = np.bincount(groups.strong)
+        apart = np.flatnonzero(groups.strong != sizes.argmax())
+        said.append(
+            f"{listed_ids(items[apart].tolist())} won or lost every contest with the others"
+        )
+    return "; ".join(said)

@@ -1,0 +1,289 @@
+"""Files as the readers want them: bytes with a label, out of folders, zip and gzip too."""
+
+import gzip
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+from typing import Any, NamedTuple, TypeVar
+
+from rankwise._core.arguments import check_word
+from rankwise._core.warn import warn_user
+
+T = TypeVar("T")
+PathLike = str | os.PathLike[str]
+
+ON_BAD_ROWS = ("raise", "skip")
+# An archive may unpack to so many bytes, or to so many times its size if that is more.
+UNPACKED_BYTES, UNPACKED_RATIO = 2**26, 100
+
+_BLOCK, _SMALL_BLOCK = 2**18, 2**12
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Source(NamedTuple):
+    """The bytes of a file, what messages call it, and whether its last line has no end."""
+
+    label: str
+    raw: bytes
+    cut: bool = False
+
+
+class BadRows:
+    """What becomes of the rows of one file that can't be read.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    on_bad_rows : {"raise", "skip"}
+        Whether the first one is an error, or all are counted.
+    """
+
+    def __init__(self, source: Source, on_bad_rows: str) -> None:
+        check_word(on_bad_rows, "on_bad_rows", ON_BAD_ROWS)
+        self.label = source.label
+        self.cut = source.cut
+        self.stop = on_bad_rows == "raise"
+        self.count = 0
+        self.first = ""
+
+    def refuse(self, line: int, reason: str, count: int = 1) -> None:
+        """Raise, or count ``count`` rows of which the first is at ``line``."""
+        message = f"{self.label}:{line}: {reason}"
+        if self.stop:
+            raise ValueError(message)
+        self.first = self.first or message
+        self.count += count
+
+    def finish(self, n_rows: int, what: str = "rows") -> None:
+        """Raise if no row is left; warn if some were skipped, or the last may have been cut."""
+        if n_rows == 0:
+            raise ValueError(self.first or f"{self.label}:1: no {what} in this file")
+        if self.count:
+            warn_user(
+                f"{self.label}: skipped {self.count} bad {what} and kept {n_rows}; "
+                f"the first: {self.first}"
+            )
+        if self.cut:
+            warn_user(f"{self.label}: no newline at the end; the last row may have been cut")
+
+
+def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
+    """Read a file, or the one file of a folder or zip archive whose name fits ``names``.
+
+    Without names a folder is refused, and an archive must hold one file.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _from_folder(path, names)
+    raw = read_regular(path)
+    if raw.startswith(b"PK") and path.suffix.lower() != ".xlsx":
+        return _guard(str(path), lambda: _from_zip(path, names))
+    if raw.startswith(_GZIP):
+        raw = _guard(str(path), lambda: _gunzip(str(path), raw))
+    return Source(str(path), raw)
+
+
+def find_files(path: PathLike, pattern: str) -> list[Source]:
+    """Read all files of a folder or zip archive whose name fits a pattern, sorted by name."""
+    path = Path(path)
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, [pattern]))
+        return [Source(str(p), read_regular(p)) for p in found]
+    check_regular(path)
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path}:1: neither a folder nor a zip archive")
+    return _guard(str(path), lambda: _members(path, [pattern]))
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what can't be opened, or would not end: pipes, devices, sockets, folders."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
+        kind = kinds.get(stat.S_IFMT(mode), "a device")
+        raise ValueError(f"{path}:1: {kind}, where a file is wanted")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a regular file."""
+    check_regular(path)
+    return path.read_bytes()
+
+
+def read_start(path: Path, n_bytes: int) -> bytes:
+    """Return the first bytes of a regular file, unpacked if it is within gzip."""
+    check_regular(path)
+    with path.open("rb") as file:
+        start = file.read(n_bytes)
+        if not start.startswith(_GZIP):
+            return start
+        file.seek(0)
+        return _guard(str(path), lambda: gzip.GzipFile(fileobj=file).read(n_bytes))
+
+
+def _from_folder(path: Path, names: Sequence[str]) -> Source:
+    found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, names))
+    if len(found) == 1:
+        return Source(str(found[0]), read_regular(found[0]))
+    archives = [] if found or not names else sorted(path.rglob("*.zip"))
+    if len(archives) == 1:
+        check_regular(archives[0])
+        return _guard(str(archives[0]), lambda: _from_zip(archives[0], names))
+    raise ValueError(f"{path}: {_choice([str(p.relative_to(path)) for p in found], names)}")
+
+
+def _from_zip(path: Path, names: Sequence[str]) -> Source:
+    names = names or ["*"]
+    with zipfile.ZipFile(path) as archive:
+        found = [info.filename for info in _chosen(archive, names)]
+    if len(found) != 1:
+        raise ValueError(f"{path}: {_choice(found, names)}")
+    return _members(path, names)[0]
+
+
+def _members(path: Path, names: Sequence[str]) -> list[Source]:
+    found = []
+    room = unpacked_limit(path.stat().st_size)
+    with zipfile.ZipFile(path) as archive:
+        for info in _chosen(archive, names):
+            label = f"{path}/{info.filename}"
+            with archive.open(info) as file:
+                # zipfile unpacks what is packed by bzip2 and LZMA block by block, without a limit
+                small = info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+                raw = _unpack(label, file, room, _SMALL_BLOCK if small else _BLOCK)
+            room -= len(raw)
+            found.append(Source(label, raw))
+    return found
+
+
+def _chosen(archive: zipfile.ZipFile, names: Sequence[str]) -> list[zipfile.ZipInfo]:
+    found = [
+        info
+        for info in archive.infolist()
+        if not info.is_dir() and _fits(PurePosixPath(info.filename).name, names)
+    ]
+    return sorted(found, key=lambda info: info.filename)
+
+
+def unpacked_limit(packed: int) -> int:
+    """Return how many bytes an archive of so many may unpack to."""
+    return max(UNPACKED_BYTES, UNPACKED_RATIO * packed)
+
+
+def check_unpacked(source: Source) -> None:
+    """Refuse a spreadsheet, which is an archive, that unpacks to too much."""
+    limit = unpacked_limit(len(source.raw))
+    with zipfile.ZipFile(BytesIO(source.raw)) as archive:
+        members = archive.infolist()
+    if {info.compress_type for info in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise ValueError(f"{source.label}:1: a spreadsheet that is not packed by deflate")
+    # zipfile gives no more bytes of a member than its entry states
+    if sum(info.file_size for info in members) > limit:
+        raise ValueError(f"{source.label}:1: {_too_much(limit)}")
+
+
+def _gunzip(label: str, raw: bytes) -> bytes:
+    return _unpack(label, gzip.GzipFile(fileobj=BytesIO(raw)), unpacked_limit(len(raw)), _BLOCK)
+
+
+def _unpack(label: str, file: Any, limit: int, block: int) -> bytes:
+    """Read to the end in blocks, and stop at the first byte past the limit."""
+    out = BytesIO()
+    while piece := file.read(block):
+        out.write(piece)
+        if out.tell() > limit:
+            raise ValueError(f"{label}:1: {_too_much(limit)}")
+    return out.getvalue()
+
+
+def _too_much(limit: int) -> str:
+    return (
+        f"unpacks to more than {limit:,} bytes, far more than data does; if it is right, unpack it "
+        "and read the file"
+    )
+
+
+def _fits(name: str, names: Sequence[str]) -> bool:
+    return not name.startswith("._") and any(fnmatch(name.lower(), n.lower()) for n in names)
+
+
+def _choice(found: Sequence[str], names: Sequence[str]) -> str:
+    if not names:
+        return "a folder, where a file is wanted: name one of its files"
+    if not found:
+        return f"no file in it is called {' or '.join(names)}"
+    return f"several files could be meant, name one of them: {', '.join(found[:5])}"
+
+
+def _guard(label: str, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    # A damaged archive ends in any of a dozen exceptions, from zlib's to NotImplementedError.
+    except Exception as error:
+        known = isinstance(error, ValueError) and str(error).startswith(label)
+        if known or isinstance(error, MemoryError):
+            raise
+        raise ValueError(
+            f"{label}:1: a damaged archive: {error or type(error).__name__}"
+        ) from error
+
+
+def clean(source: Source) -> Source:
+    """Drop a byte order mark, and add the newline at the end if it is missing."""
+    label, raw, _ = source
+    if raw.startswith(_WIDE):
+        raise ValueError(f"{label}:1: UTF-16 text; save it as UTF-8")
+    raw = raw.removeprefix(_BOM)
+    if not raw.strip():
+        raise ValueError(f"{label}:1: the file is empty")
+    if b"\n" not in raw and b"\r" in raw.rstrip(b"\r"):
+        raise ValueError(f"{label}:1: lines end in a lone carriage return; save it with newlines")
+    cut = not raw.endswith(b"\n")
+    return Source(label, raw + b"\n" if cut else raw, cut)
+
+
+def first_line(source: Source) -> bytes:
+    """Return the first line that is not blank."""
+    return source.raw.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r")
+
+
+def decode(source: Source) -> str:
+    """Decode as UTF-8 or else Latin-1, with newlines as the only ends of lines."""
+    try:
+        text = source.raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = source.raw.decode("latin-1")
+    text = text.replace("\r\n", "\n")
+    control = re.search(r"[\x00-\x08\x0b-\x1f]", text)
+    if control:
+        line = 1 + text.count("\n", 0, control.start())
+        raise ValueError(f"{source.label}:{line}: a control character: is this a text file?")
+    return text
+
+
+def need(module: str) -> Any:
+    """Import a module of the extra ``data``, or say how to install it."""
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != module.partition(".")[0]:
+            raise
+        raise ImportError(
+            f"this data needs {module}: pip install 'rankwise[data]'", name=module
+        ) from error
+
+
+def pandas() -> ModuleType:
+    """Import pandas, or say how to install it."""
+    return need("pandas")

@@ -1,0 +1,167 @@
+"""Tables of contests: two items and who won, as evalica, FastChat and others write them."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from sklearn.utils import Bunch
+
+from rankwise._core.arguments import check_text
+from rankwise.datasets._loops import DOUBLED, TEXT
+from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
+from rankwise.datasets.files import BadRows, PathLike, clean, first_line, read_source
+
+# Names of the columns that are known: of evalica, of FastChat, of a sort's answers, and our own.
+LAYOUTS = (
+    ("left", "right", "winner"),
+    ("model_a", "model_b", "winner"),
+    ("first", "second", "outcome"),
+)
+_FIRST = ("first", "left", "model_a", "a", "x", "1", "1.0")
+_SECOND = ("second", "right", "model_b", "b", "y", "0", "0.0")
+_TIE = ("tie", "tie (bothbad)", "both_bad", "draw", "0.5", ".5")
+
+
+def read_contests(
+    path: PathLike,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    outcome: str | None = None,
+    on_bad_rows: str = "raise",
+) -> Bunch:
+    r"""Read a csv file of contests, one a row.
+
+    Parameters
+    ----------
+    path : path
+        A csv file with a header, also within gzip or alone in a zip archive.
+    first, second, outcome : str, default=None
+        The columns of the two items and of who won. By default ``left,right,winner`` (evalica),
+        ``model_a,model_b,winner`` (FastChat) or ``first,second,outcome``, whichever is there.
+        An outcome is ``first``, ``left``, ``model_a``, ``a`` or 1, the same of the second (0), a
+        tie (``tie``, ``tie (bothbad)``, ``draw`` or 0.5), the name of the winner, or the
+        probability that the first one wins. If items are called 0 or 1, the other outcomes of the
+        column tell whether these are names.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether a row that can't be read is an error, or is skipped; then a warning says how many,
+        and so does ``skipped_rows`` of the result.
+
+    Returns
+    -------
+    Bunch
+        ``first``, ``second`` (lists of str), ``outcome`` (list of float: what the first one got),
+        ``others`` (dict of the other columns, lists of str), ``skipped_rows``.
+
+    Raises
+    ------
+    ValueError
+        With file, line and reason: no such column, an outcome that is none of these, an item that
+        meets itself or has no name, too few or too many fields, an empty or binary file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankwise.datasets import read_contests
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "arena.csv"
+    ...     _ = path.write_text("model_a,model_b,winner\ncat,dog,model_b\ncat,eel,tie (bothbad)\n")
+    ...     contests = read_contests(path)
+    >>> contests.first, contests.second, contests.outcome
+    (['cat', 'cat'], ['dog', 'eel'], [0.0, 0.5])
+    """
+    wanted = [first, second, outcome]
+    for name, value in zip(("first", "second", "outcome"), wanted, strict=True):
+        if value is not None:
+            check_text(value, name)
+    source = clean(read_source(path))
+    bad = BadRows(source, on_bad_rows)
+    head = first_line(source)
+    encoding = text_encoding(source, None)
+    names = [name.strip('"') for name in head.decode(encoding).split(",")]
+    if not 3 <= len(names) <= MAX_COLUMNS or len(set(names)) < len(names):
+        raise ValueError(
+            f"{bad.label}:1: {str(names)[:60]} is no header of three or more names, of the two "
+            "items and who won; a table of winners and losers needs a third column that is 1"
+        )
+    chosen = _choose(names, wanted, bad.label)
+    layout = Layout([Column(name, TEXT) for name in names], b",", DOUBLED, head.replace(b'"', b""))
+    table, lines = read_table(source, layout, bad, encoding=encoding)
+    scores = contest_scores(*(table[name] for name in chosen))
+    kept = [i for i, score in enumerate(scores) if isinstance(score, float)]
+    if len(kept) < len(scores):
+        row = next(i for i, score in enumerate(scores) if isinstance(score, str))
+        bad.refuse(int(lines[row]), str(scores[row]), count=len(scores) - len(kept))
+    columns = {name: [values[i] for i in kept] for name, values in table.items()}
+    bad.finish(len(kept))
+    return Bunch(
+        first=columns.pop(chosen[0]),
+        second=columns.pop(chosen[1]),
+        outcome=[scores[i] for i in kept],
+        others={name: values for name, values in columns.items() if name != chosen[2]},
+        skipped_rows=bad.count,
+    )
+
+
+def _choose(names: Sequence[str], wanted: Sequence[str | None], label: str) -> list[str]:
+    """Return the names of the three columns."""
+    usual = next((layout for layout in LAYOUTS if set(layout) <= set(names)), (None, None, None))
+    found = [given or known for given, known in zip(wanted, usual, strict=True)]
+    for what, name in zip(("first", "second", "outcome"), found, strict=True):
+        if name is None or name not in names:
+            missing = "" if name is None else f", no {name!r}"
+            raise ValueError(
+                f"{label}:1: the columns are {', '.join(names)[:80]}{missing}: name that of the "
+                f"{what} with {what}="
+            )
+    if len(set(found)) < len(found):
+        raise ValueError(f"{label}:1: first, second and outcome must be three columns, not {found}")
+    return [str(name) for name in found]
+
+
+def contest_scores(
+    first: Iterable[str], second: Iterable[str], outcome: Iterable[str]
+) -> list[float | str]:
+    """Return what the first ones got, or why that can't be told.
+
+    An outcome may be both the name of an item and a word such as 1. It is a name, unless other
+    outcomes can only be words and none can only be a name.
+    """
+    rows = list(zip(first, second, outcome, strict=True))
+    only_words = only_names = False
+    for one, other, told in rows:
+        named, score = told.strip() in {one, other}, _score_of_word(told)
+        only_words |= not named and score not in {None, 0.5}
+        only_names |= named and score is None
+    words_first = only_words and not only_names
+    return [contest_score(*row, words_first=words_first) for row in rows]
+
+
+def contest_score(
+    first: str, second: str, outcome: str, *, words_first: bool = False
+) -> float | str:
+    """Return what the first one got, or why that can't be told."""
+    if not first or not second:
+        return "an item has no name"
+    if first == second:
+        return f"{first[:40]!r} meets itself"
+    word, score = outcome.strip(), _score_of_word(outcome)
+    if word in {first, second} and not (words_first and score is not None):
+        return float(word == first)
+    if score is not None:
+        return score
+    return f"the outcome is {outcome[:40]!r}, wanted first, second, tie or a name of the two"
+
+
+@lru_cache(1024)
+def _score_of_word(outcome: str) -> float | None:
+    """Return what the first one got by a word or a probability, None for other texts."""
+    word = outcome.strip()
+    for words, score in ((_FIRST, 1.0), (_SECOND, 0.0), (_TIE, 0.5)):
+        if word.lower() in words:
+            return score
+    try:
+        chance = float(word)
+    except ValueError:
+        return None
+    return chance if 0 <= chance <= 1 else None

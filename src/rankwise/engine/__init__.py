@@ -1,1 +1,0 @@
-"""Arrays in, arrays out: what several rooms share and what must be fast. Knows no estimator."""

@@ -1,1 +1,0 @@
-"""Loops of the online models, a file for each algorithm."""

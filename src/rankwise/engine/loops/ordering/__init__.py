@@ -1,1 +1,0 @@
-"""Loops of orders and votes: sorting, counting, local search, triangle inequalities."""

@@ -1,1 +1,0 @@
-"""Loops over all pairs of rows, and over ranked lists."""

@@ -1,1 +1,0 @@
-"""Loops of the ridge: left-out pairs, and ascent in the dual."""

@@ -1,1 +1,0 @@
-"""Raw instructions for compiled loops, each with a plain twin that serves in its place."""

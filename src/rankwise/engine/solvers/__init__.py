@@ -1,1 +1,0 @@
-"""Solvers: they know losses and samples, not estimators."""

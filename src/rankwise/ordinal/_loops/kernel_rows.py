@@ -1,0 +1,278 @@
+"""Kernels for the online loops: a row is its kernel values with the rows that were kept.
+
+A direction is then a coefficient for each kept row, its inner product with a row a sum over them,
+and a step along a row adds to that row's coefficient: with these versions of `dot` and `axpy` every
+loop that is written for plain rows learns with a kernel.
+
+A budget keeps B rows at most. When one more is needed, an old row is removed, and the others take
+over the part of it that they can express, by least squares. The row to remove is the one with the
+smallest loss: the squared length of the part that the others can't express, times how near the row
+was to the rows learned from lately. Without the first factor a removal would cost accuracy. Without
+the second, a stream that moves on would find all places taken.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwise._core._loops.rows import (
+    SUMS,
+    axpy,
+    direction_square,
+    dot,
+    dot4,
+    end_update,
+    record_step,
+    row_square,
+)
+from rankwise._core.compilation import compiled
+
+# Added to the diagonal of the kept rows' kernel matrix, in units of the newest entry: twins would
+# make it singular.
+RIDGE = 1e-4
+# How fast old cosines fade: over some ten times B rows learned from.
+FADING = 0.1
+
+
+class KernelRows(NamedTuple):
+    """Some rows of a stream, as their kernel values.
+
+    Attributes
+    ----------
+    values : (t, capacity)
+        Their values with the rows kept.
+    within : (t, t) or larger
+        Their values with each other.
+    slots : (t,) int64
+        Where a row is kept, or -1.
+    kept : (3,) int64
+        How many rows are kept, how many of them are part of ``inverse``, and how many are one too
+        many, B + 1; the last two are for a budget.
+    source : (capacity,) int64
+        What is kept in a slot: row ``source`` of these, or, if negative, what was kept in slot
+        ``-1 - source`` before.
+    length : (1,)
+        The squared length of the direction, for the steps that need it.
+    """
+
+    values: np.ndarray
+    within: np.ndarray
+    slots: np.ndarray
+    kept: np.ndarray
+    source: np.ndarray
+    length: np.ndarray
+
+
+class BudgetRows(NamedTuple):
+    """`KernelRows` of which a budget is kept.
+
+    A class of its own, so that without a budget its code is not compiled.
+
+    Attributes
+    ----------
+    inverse : (capacity, capacity)
+        Begins with the inverse of the kernel matrix of the rows kept.
+    recent : (2, capacity)
+        For each row kept, its mean squared cosine with the rows learned from lately, and its
+        squared length.
+    """
+
+    values: np.ndarray
+    within: np.ndarray
+    slots: np.ndarray
+    kept: np.ndarray
+    source: np.ndarray
+    length: np.ndarray
+    inverse: np.ndarray
+    recent: np.ndarray
+
+
+@dot.register(BudgetRows)
+@dot.register(KernelRows)
+def _dot(rows, i, w):
+    total = 0.0
+    for s in range(rows.kept[0]):
+        total += rows.values[i, s] * w[s]
+    return total
+
+
+@dot4.register(BudgetRows)
+@dot4.register(KernelRows)
+def _dot4(rows, i, W, a, b, c, d):
+    p, q, r, t = 0.0, 0.0, 0.0, 0.0
+    for s in range(rows.kept[0]):
+        x = rows.values[i, s]
+        p += x * W[a, s]
+        q += x * W[b, s]
+        r += x * W[c, s]
+        t += x * W[d, s]
+    return p, q, r, t
+
+
+@axpy.register(BudgetRows)
+@axpy.register(KernelRows)
+def _axpy(a, rows, i, w):
+    if a != 0.0:
+        if rows.slots[i] < 0:
+            _add_row(rows, i)
+        w[rows.slots[i]] += a
+
+
+@row_square.register(BudgetRows)
+@row_square.register(KernelRows)
+def _row_square(rows, i):
+    return rows.within[i, i]
+
+
+@direction_square.register(BudgetRows)
+@direction_square.register(KernelRows)
+def _direction_square(rows, w):
+    return rows.length[0]
+
+
+@record_step.register(BudgetRows)
+@record_step.register(KernelRows)
+def _record_step(rows, i, keep, score, step):
+    grown = step * (2.0 * keep * score + step * rows.within[i, i])
+    rows.length[0] = max(0.0, keep * keep * rows.length[0] + grown)
+
+
+@end_update.register(KernelRows)
+def _keep_all(rows, directions, others):
+    """No row is removed."""
+
+
+@end_update.register(BudgetRows)
+def _keep_budget(rows, directions, others):
+    n = rows.kept[0]
+    if rows.kept[1] < n:
+        newest = rows.values[rows.source[n - 1]]
+        _extend_inverse(rows.inverse, newest, n - 1)
+        _record_cosines(rows.recent, newest, n - 1, FADING / rows.kept[2])
+        if n == rows.kept[2]:
+            _remove_row(rows, directions, others)
+        rows.kept[1] = rows.kept[0]
+
+
+@compiled
+def _add_row(rows, i):
+    slot = rows.kept[0]
+    rows.kept[0] += 1
+    rows.slots[i] = slot
+    rows.source[slot] = i
+    for q in range(rows.values.shape[0]):
+        rows.values[q, slot] = rows.within[q, i]
+
+
+@compiled
+def _extend_inverse(inverse, row, n):
+    """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last."""
+    image = np.empty(n)
+    gap = row[n] * (1.0 + RIDGE)
+    for s in range(n):
+        image[s] = _inner(inverse[s], row, n)
+        gap -= image[s] * row[s]
+    # Rounding aside, the gap is at least the ridge.
+    gap = max(gap, row[n] * RIDGE)
+    if not gap > 0.0:
+        gap = RIDGE
+    for s in range(n):
+        part = image[s] / gap
+        for t in range(n):
+            inverse[s, t] += part * image[t]
+        inverse[s, n] = inverse[n, s] = -part
+    inverse[n, n] = 1.0 / gap
+
+
+@compiled
+def _record_cosines(recent, row, n, share):
+    """Record the newest row, number n, which begins as near as the others were on average."""
+    total = 0.0
+    for s in range(n):
+        total += recent[0, s]
+    recent[0, n] = total / n if n > 0 else 1.0
+    recent[1, n] = row[n]
+    for s in range(n):
+        product = recent[1, s] * row[n]
+        cosine = row[s] * row[s] / product if product > 0.0 else 0.0
+        recent[0, s] += share * (cosine - recent[0, s])
+
+
+@compiled
+def _remove_row(rows, directions, others):
+    """Remove the old row with the smallest loss, as far as ``directions`` tell."""
+    inverse, last = rows.inverse, rows.kept[0] - 1
+    weights = np.zeros(last + 1)
+    _sum_squares(directions, weights, last + 1)
+    found = 0
+    least = np.inf
+    for s in range(last):
+        loss = weights[s] / inverse[s, s] * rows.recent[0, s]
+        if loss < least:
+            found, least = s, loss
+    whole = inverse[found, found]
+    # The ridge is not part of the length, but of what the removal takes from it.
+    ridge = _inner(weights, rows.recent[1], last + 1)
+    rows.length[0] += RIDGE * ridge - weights[found] / whole
+    _take_over(directions, inverse, found, last)
+    _take_over(others, inverse, found, last)
+    _shrink_inverse(inverse, found, last)
+    for q in range(rows.values.shape[0]):
+        rows.values[q, found] = rows.values[q, last]
+        if rows.slots[q] == found:
+            rows.slots[q] = -1
+        elif rows.slots[q] == last:
+            rows.slots[q] = found
+    for k in range(2):
+        rows.recent[k, found] = rows.recent[k, last]
+    rows.source[found] = rows.source[last]
+    rows.kept[0] -= 1
+    _sum_squares(directions, weights, last)
+    rows.length[0] = max(0.0, rows.length[0] - RIDGE * _inner(weights, rows.recent[1], last))
+
+
+@compiled
+def _take_over(directions, inverse, found, last):
+    """Spread the part of a row on the others, and put the last row in its place."""
+    whole = inverse[found, found]
+    for m in range(directions.shape[0]):
+        part = directions[m, found] / whole
+        for s in range(last + 1):
+            directions[m, s] -= part * inverse[s, found]
+        directions[m, found] = directions[m, last]
+        directions[m, last] = 0.0
+
+
+@compiled
+def _shrink_inverse(inverse, found, last):
+    """Make the inverse of rows 0..last that without a row, whose place the last one takes."""
+    column = np.empty(last + 1)
+    for s in range(last + 1):
+        column[s] = inverse[found, s]
+    for s in range(last + 1):
+        part = column[s] / column[found]
+        for t in range(last + 1):
+            inverse[s, t] -= part * column[t]
+    for s in range(last + 1):
+        inverse[found, s] = inverse[last, s]
+    for s in range(last + 1):
+        inverse[s, found] = inverse[s, last]
+
+
+@compiled
+def _sum_squares(directions, out, n):
+    """Fill the first n of ``out`` with the sums of the squares of the coefficients."""
+    for s in range(n):
+        out[s] = 0.0
+    for m in range(directions.shape[0]):
+        for s in range(n):
+            out[s] += directions[m, s] * directions[m, s]
+
+
+@compiled(fastmath=SUMS)
+def _inner(first, second, n):
+    """Return the inner product of the first n numbers of two arrays."""
+    total = 0.0
+    for s in range(n):
+        total += first[s] * second[s]
+    return total

@@ -1,0 +1,236 @@
+"""Many PRank members over one stream. Twin: `tests.reference.oap`.
+
+Member m sees round t when lane m % 4 of a 64-bit hash of (seed, t, m // 4), 15 bits wide, is below
+tau: the same members for any chunking and any number of threads. Members are run in blocks that fit
+the cache; the scores of four members are taken together, since they share the loads of the row.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import uint64
+
+from rankwise._core._loops.rows import axpy, dot, dot4, end_update, rank_of
+from rankwise._core._loops.shapes import check_shape, row_count, row_width
+from rankwise._core._loops.stream import check_stream
+from rankwise._core.compilation import compiled
+
+# What a lane is compared with, for tau = 1, and the bit above each lane.
+ONE = 2**15
+GUARDS = 0x8000_8000_8000_8000
+
+# For each set of four members, as four bits: who is in it, and how many.
+WHO = np.array([[q for q in range(4) if s >> q & 1] + [0] * (4 - s.bit_count()) for s in range(16)])
+HOW_MANY = np.array([s.bit_count() for s in range(16)])
+
+
+@compiled
+def draw(seed, t, group):
+    """Return the splitmix64 hash of round t and of a group of four members, a lane for each."""
+    z = seed + uint64(0x9E3779B97F4A7C15) * (uint64(t) + uint64(1))
+    z += uint64(0xD1B54A32D192ED03) * (uint64(group) + uint64(1))
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))
+
+
+@compiled
+def chosen(seed, t, group, taus):
+    """Return which of the four members of a group see round t, as four bits.
+
+    The lanes are compared with tau all at once: with the bit above each lane set, a subtraction
+    leaves it set unless the lane is below. ``taus`` is tau in each of the lanes.
+    """
+    z = draw(seed, t, group) | uint64(GUARDS)
+    below = (~(z - taus) & uint64(GUARDS)) >> uint64(15)
+    return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
+
+
+class Coins(NamedTuple):
+    """Which members see which rounds.
+
+    Attributes
+    ----------
+    seed : uint64
+        The seed of the hash.
+    start : int
+        The rounds before the stream.
+    first : int
+        The number of the first member, a multiple of 4.
+    tau : int
+        The share of rounds that a member sees, in units of 1/ONE.
+    """
+
+    seed: Any
+    start: int
+    first: int
+    tau: int
+
+
+class Members(NamedTuple):
+    """What members have learned; updated in place.
+
+    Attributes
+    ----------
+    W, B : (n, d) and (n, k-1)
+        Their directions and thresholds.
+    correct : (n,) int64
+        The rounds that each was shown and ranked rightly.
+    """
+
+    W: np.ndarray
+    B: np.ndarray
+    correct: np.ndarray
+
+
+def oap(stream: Any, coins: Coins, members: Members, sums: Any, votes: Any) -> int:
+    """Run members over a stream, updating in place.
+
+    Parameters
+    ----------
+    stream : Stream
+        The rows and ranks. Its counts are summed over the members, of the rounds that they were
+        shown; it has no guesses.
+    coins : Coins
+        Who is shown what.
+    members : Members
+        What they have learned.
+    sums : (m, k), or empty
+        Filled with the members' sums of scores and of thresholds; empty: not wanted.
+    votes : (m, 3) int64, or empty
+        Filled with the sums over the members of rank, of rank times rounds ranked rightly, and of
+        these rounds; empty: not wanted.
+
+    Returns
+    -------
+    int
+        -1, or a row whose score is not finite.
+    """
+    check_members(stream, members, sums, votes)
+    with np.errstate(over="ignore"):  # in plain Python, too, the hash wraps around
+        return _oap(stream, coins, members, sums, votes)
+
+
+def check_members(stream: Any, members: Members, sums: Any, votes: Any) -> None:
+    """Refuse arrays that don't fit the stream or each other."""
+    rows, (W, B, correct) = stream.rows, members
+    check_shape("B", B, None, None)
+    n, (n_members, cuts) = row_count(rows), B.shape
+    check_shape("W", W, n_members, row_width(rows, learning=True))
+    check_shape("correct", correct, n_members, kind=np.int64)
+    check_shape("sums", sums, n if len(sums) else 0, cuts + 1)
+    check_shape("votes", votes, n if len(votes) else 0, 3, kind=np.int64)
+    check_stream(stream, cuts + 1)
+
+
+@compiled
+def _oap(stream, coins, members, sums, votes):
+    rows, ranks, order, counts, _ = stream
+    W, B, correct = members
+    n_members, cuts = B.shape
+    taus = uint64(coins.tau) * uint64(0x0001_0001_0001_0001)
+    seen = np.empty(n_members + 4, dtype=np.int64)
+    wrong = np.empty(n_members, dtype=np.int64)
+    scores = np.empty(n_members + 4)
+    W_sum = np.zeros((1, W.shape[1]))
+    b_sum = np.zeros(cuts)
+    w_sum = W_sum[0]
+    mistakes, loss = 0, 0
+    progressive = sums.shape[0] > 0
+    for m in range(n_members):
+        for j in range(W.shape[1]):
+            w_sum[j] += W[m, j]
+        for r in range(cuts):
+            b_sum[r] += B[m, r]
+    for n in range(ranks.shape[0]):
+        i = order[n] if order.shape[0] > 0 else n
+        rank = ranks[i]
+        if progressive:
+            sums[n, 0] = dot(rows, i, w_sum)
+            for r in range(cuts):
+                sums[n, r + 1] = b_sum[r]
+        if votes.shape[0] > 0:
+            count_votes(rows, i, members, votes[n])
+        shown = 0
+        for g in range(0, n_members, 4):
+            who = chosen(coins.seed, coins.start + n, (coins.first + g) // 4, taus)
+            if g + 4 > n_members:
+                who &= uint64((1 << (n_members - g)) - 1)
+            for q in range(4):
+                seen[shown + q] = g + WHO[who, q]
+            shown += HOW_MANY[who]
+        # Without a member that sees the row, the first one still looks whether it is finite.
+        for p in range(shown, max(shown + 3, 4)):
+            seen[p] = 0
+        for p in range(0, max(shown, 1), 4):
+            scores[p], scores[p + 1], scores[p + 2], scores[p + 3] = dot4(
+                rows, i, W, seen[p], seen[p + 1], seen[p + 2], seen[p + 3]
+            )
+            if not np.isfinite(scores[p] + scores[p + 1] + scores[p + 2] + scores[p + 3]):
+                return i
+        failed = 0
+        below, above = max(rank - 1, 0), min(rank, cuts - 1)
+        for p in range(shown):
+            m, score = seen[p], scores[p]
+            # Written without branches: whether a member errs can't be foreseen.
+            right = ((rank == 0) | (score >= B[m, below])) & (
+                (rank == cuts) | (score < B[m, above])
+            )
+            correct[m] += right
+            wrong[failed] = p
+            failed += not right
+        step_sum = 0.0
+        for q in range(failed):
+            m, score = seen[wrong[q]], scores[wrong[q]]
+            guess = 0
+            total = 0.0
+            for r in range(cuts):
+                guess += score >= B[m, r]
+                side = 1.0 if rank > r else -1.0
+                step = side if (score - B[m, r]) * side <= 0.0 else 0.0
+                total += step
+                B[m, r] -= step
+                b_sum[r] -= step
+            axpy(total, rows, i, W[m])
+            step_sum += total
+            loss += abs(guess - rank)
+        mistakes += failed
+        if progressive:
+            axpy(step_sum, rows, i, w_sum)
+        if failed > 0:
+            end_update(rows, W, W_sum)
+    counts[0] += ranks.shape[0]
+    counts[1] += mistakes
+    counts[2] += loss
+    return -1
+
+
+@compiled
+def count_votes(rows, i, members, vote):
+    """Fill ``vote``, (3,), with the sums over the members that `oap` names."""
+    W, B, correct = members
+    vote[0], vote[1], vote[2] = 0, 0, 0
+    for m in range(W.shape[0]):
+        rank = rank_of(dot(rows, i, W[m]), B[m])
+        vote[0] += rank
+        vote[1] += rank * correct[m]
+        vote[2] += correct[m]
+
+
+def member_ranks(rows: Any, W: Any, B: Any, out: Any) -> None:
+    """Fill ``out[i, m]`` with the rank that member m gives row i.
+
+    W is (n, d), B (n, k-1) and ``out`` (rows, n) int64.
+    """
+    check_shape("W", W, None, row_width(rows, learning=False))
+    check_shape("B", B, len(W), None)
+    check_shape("out", out, row_count(rows), len(W), kind=np.int64)
+    _member_ranks(rows, W, B, out)
+
+
+@compiled
+def _member_ranks(rows, W, B, out):
+    for i in range(out.shape[0]):
+        for m in range(out.shape[1]):
+            score = dot(rows, i, W[m])
+            out[i, m] = rank_of(score, B[m]) if np.isfinite(score) else -1

@@ -1,0 +1,236 @@
+r"""Push positives over the highest negative: a quadratic programme with few rows that matter.
+
+.. math:: F(w) = \|w\|^2 + C \sum_{i \in P} v_i \max(0, 1 + t - x_i^\top w)^2, \qquad
+    t = \max_{j \in N} x_j^\top w
+
+Given which positives cost and which negatives may be the highest, F is a quadratic in u = (w, t)
+under the constraints :math:`x_j^\top w \le t`:
+
+.. math:: \min_u \tfrac12 u^\top H u + g^\top u \;\; \text{with } B u \le 0, \qquad
+    u = -H^{-1}(g + B^\top \beta), \; \beta \ge 0 \text{ minimising }
+    \|L^{-1}(g + B^\top \beta)\|, \; L L^\top = H:
+
+least squares with weights that are not negative, in d + 1 equations. A round solves it, scores all
+rows, takes in negatives above t, and adds to H or takes from it the positives that have begun or
+ceased to cost. When neither changes, u is the minimum. Three to ten rounds are usual, each a pass
+over the rows; the first also forms the squares of the positives, O(|P| d^2).
+
+The weights beta and the slopes of the costs are feasible for the dual, so every round has a
+certificate, as in `rankwise._core.newton`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.optimize import nnls
+
+from rankwise._core.inputs import dense
+from rankwise._core.newton import Solution
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Moves = tuple[Vector, Vector]
+
+MOST_FEATURES = 3_000
+"""Features past which the squares of the positives take too long."""
+# Negatives that a round takes in, and how many may be in play before idle ones leave.
+_NEW, _PLAY = 100, 1_000
+# Rows whose squares are formed at once.
+_BLOCK = 20_000
+# Rounds without a smaller gap that rounding is taken for, and steps of a search.
+_PATIENCE, _HALVINGS = 30, 30
+# Exchanges of whole blocks without progress, and exchanges in all, before another way is tried.
+_TRIES, _PIVOTS = 3, 100
+# The share of its diagonal by which the Hessian is lifted, against rounding.
+_LIFT = 1e-14
+
+
+class _Costing:
+    """The positives that cost, and the quadratic that they make of F."""
+
+    def __init__(self, X: Any, rows: Indices, v: Vector, C: float) -> None:
+        self._X, self._rows, self._v, self._C = X, rows, v, C
+        self._on, self._most = np.zeros(len(rows), dtype=bool), 0
+        self.H, self.g = np.empty(0), np.empty(0)
+
+    def set(self, on: NDArray[np.bool_]) -> None:
+        """Say which positives cost."""
+        changed, count = np.flatnonzero(on != self._on), int(on.sum())
+        if 2 * len(changed) > count or 2 * count < self._most:
+            # anew: quicker, and what was subtracted leaves no rounding
+            d = self._X.shape[1]
+            self.H, self.g, self._most = np.zeros((d + 1, d + 1)), np.zeros(d + 1), count
+            self.H[np.arange(d), np.arange(d)] = 2.0
+            self._add(np.flatnonzero(on), 1.0)
+        else:
+            self._add(changed[on[changed]], 1.0)
+            self._add(changed[~on[changed]], -1.0)
+        self._on = on
+
+    def _add(self, places: Indices, sign: float) -> None:
+        for start in range(0, len(places), _BLOCK):
+            some = places[start : start + _BLOCK]
+            Z = np.hstack([-dense(self._X[self._rows[some]]), np.ones((len(some), 1))])
+            weighted = (2.0 * self._C * sign) * self._v[some]
+            self.H += (Z * weighted[:, None]).T @ Z
+            self.g += weighted @ Z
+
+
+def push(
+    X: Any, ups: Indices, v: Vector, downs: Indices, C: float, *, tol: float, max_iter: int
+) -> Solution:
+    """Minimise F until the gap is at most ``tol`` times F.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, d)
+        The rows.
+    ups, v : ndarrays of shape (n_positives,)
+        The positives, and their weights, which add to 1.
+    downs : ndarray of shape (n_negatives,)
+        The negatives.
+    C : float
+        The weight of the costs.
+    tol, max_iter
+        When to stop.
+    """
+    costing = _Costing(X, ups, v, C)
+    costing.set(np.ones(len(ups), dtype=bool))
+    # the first in play are those that the difference of the means puts highest
+    means = np.zeros(X.shape[0])
+    means[ups], means[downs] = v, -1.0 / len(downs)
+    play = _highest((X @ (X.T @ means))[downs], -np.inf)
+    w, s = np.zeros(X.shape[1]), np.zeros(X.shape[0])
+    bound, reached, since = 0.0, np.inf, 0
+    n_iter, done = 0, False
+    while not done:
+        n_iter += 1
+        step, t, beta = _solve(costing.H, costing.g, dense(X[downs[play]]))
+        moved = X @ step
+        bound = max(bound, _dual(X, step, moved, C, (ups, v, t), (downs[play], beta)))
+        kept = play[beta > 0] if len(play) > _PLAY else play
+        play = np.union1d(kept, _highest(moved[downs], t))
+        step -= w
+        moved -= s
+        length = _search(w, step, C, v, (s[ups], moved[ups]), (s[downs], moved[downs]))
+        w += length * step
+        s += length * moved
+        lacking = 1.0 + s[downs].max() - s[ups]
+        objective = float(w @ w) + C * float(v @ np.maximum(lacking, 0.0) ** 2)
+        gap = max(0.0, objective - bound)
+        since = 0 if gap < 0.99 * reached else since + 1
+        reached = min(reached, gap)
+        done = gap <= tol * objective or since == _PATIENCE or n_iter == max_iter
+        if not done:
+            costing.set(lacking > 0)
+    return Solution(w, objective, gap, n_iter, 1.0)
+
+
+def _search(w: Vector, step: Vector, C: float, v: Vector, ups: Moves, downs: Moves) -> float:
+    """Return how far to go along a step: all the way if F falls until there, else to its minimum.
+
+    ``ups`` and ``downs`` are scores, and what a whole step adds to them.
+    """
+
+    def slope(length: float) -> float:
+        high = downs[0] + length * downs[1]
+        top = high.max()
+        rise = downs[1][high == top].max()
+        costs = np.maximum(1.0 + top - ups[0] - length * ups[1], 0.0)
+        return 2.0 * float((w + length * step) @ step + C * ((v * costs) @ (rise - ups[1])))
+
+    first, end = slope(0.0), slope(1.0)
+    if first >= 0 or end <= 0:
+        return 0.0 if first >= 0 else 1.0
+    low, high, low_slope, high_slope = 0.0, 1.0, first, end
+    for _ in range(_HALVINGS):
+        share = float(np.clip(low_slope / (low_slope - high_slope), 0.1, 0.9))
+        length = low + share * (high - low)
+        here = slope(length)
+        if here <= 0:
+            low, low_slope = length, here
+        else:
+            high, high_slope = length, here
+        if 0.1 * first <= here <= 0:
+            break
+    return low
+
+
+def _solve(H: Vector, g: Vector, X: Vector) -> tuple[Vector, float, Vector]:
+    """Return w and t of the quadratic programme with the negatives X, and their weights."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    lifted = H * scale * scale[:, None]
+    lifted[np.diag_indices_from(lifted)] = 1.0 + _LIFT * len(H)
+    L = cholesky(lifted, lower=True, check_finite=False)
+    B = np.hstack([X, -np.ones((len(X), 1))]) * scale
+    A = solve_triangular(L, B.T, lower=True, check_finite=False)
+    target = -solve_triangular(L, g * scale, lower=True, check_finite=False)
+    beta = _nonnegative(A, target)
+    u = scale * solve_triangular(L, target - A @ beta, lower=True, trans=1, check_finite=False)
+    return u[:-1], float(u[-1]), beta
+
+
+def _nonnegative(A: Vector, target: Vector) -> Vector:
+    """Return the x >= 0 with the smallest ||A x - target||.
+
+    Block principal pivoting: all entries with a wrong sign change sides at once, and one at a time
+    if that does not help. Where columns depend on each other, by scipy, one at a time from 0.
+
+    References
+    ----------
+    J. Kim and H. Park, Fast nonnegative matrix factorization: an active-set-like method and
+    comparisons, SIAM Journal on Scientific Computing 33, 2011.
+    """
+    G, f = A.T @ A, A.T @ target
+    small = 1e-12 * float(np.abs(f).max())
+    free = f > 0
+    fewest, tries = len(f) + 1, _TRIES
+    for _ in range(_PIVOTS):
+        x = np.zeros(len(f))
+        places = np.flatnonzero(free)
+        try:
+            factor = cho_factor(G[np.ix_(places, places)], check_finite=False)
+        except LinAlgError:
+            break
+        x[places] = cho_solve(factor, f[places], check_finite=False)
+        wrong = np.where(free, x < 0, G @ x - f < -small)
+        count = int(wrong.sum())
+        if not count:
+            return x
+        tries = _TRIES if count < fewest else tries - 1
+        fewest = min(fewest, count)
+        free ^= wrong if tries >= 0 else np.arange(len(f)) == np.flatnonzero(wrong)[-1]
+    return nnls(A, target, maxiter=100 * len(f) + 1000)[0]
+
+
+def _dual(
+    X: Any,
+    w: Vector,
+    s: Vector,
+    C: float,
+    ups: tuple[Indices, Vector, float],
+    downs: tuple[Indices, Vector],
+) -> float:
+    """Return a lower bound of F: positives with weights below t, negatives with weights."""
+    rows, v, t = ups
+    slopes = 2.0 * np.maximum(1.0 + t - s[rows], 0.0)
+    total, beta = float(v @ slopes), downs[1]
+    if not (total > 0 and beta.any()):
+        return 0.0
+    by_row = np.zeros(len(s))
+    by_row[rows] = -v * slopes
+    by_row[downs[0]] = beta * (total / beta.sum())
+    off = 2.0 * w + C * (X.T @ by_row)
+    value = float(v @ (slopes - slopes**2 / 4)) + float(by_row @ s)
+    return float(w @ w) + C * value - float(off @ off) / 4
+
+
+def _highest(scores: Vector, t: float) -> Indices:
+    """Return the places of the highest scores above t."""
+    if len(scores) > _NEW:
+        places = np.argpartition(scores, -_NEW)[-_NEW:]
+    else:
+        places = np.arange(len(scores))
+    return places[scores[places] > t]

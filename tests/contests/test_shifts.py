@@ -1,0 +1,25 @@
+"""Ratings of contests: where they start and what a unit is makes no difference."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankwise.contests import EloRating
+
+random = np.random.default_rng(0)
+FIRST, SECOND = random.integers(0, 6, 60), random.integers(6, 12, 60)
+WON = random.integers(0, 3, 60) / 2
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8, 1e12])
+def test_start(offset):
+    expected = EloRating(start=0.0).fit(FIRST, SECOND, WON)
+    found = EloRating(start=offset).fit(FIRST, SECOND, WON)
+    assert_allclose(found.ratings_ - offset, expected.ratings_, atol=1e-14 * offset)
+
+
+@pytest.mark.parametrize("scale", [2.0**-498, 2.0**-27, 2.0**27, 2.0**498])
+def test_unit(scale):
+    expected = EloRating(32.0, scale=400.0, start=0.0).fit(FIRST, SECOND, WON)
+    found = EloRating(32.0 * scale, scale=400.0 * scale, start=0.0).fit(FIRST, SECOND, WON)
+    assert_allclose(found.ratings_, scale * expected.ratings_, rtol=1e-12)
