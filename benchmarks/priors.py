@@ -3,9 +3,9 @@
 ``python -m benchmarks priors [--seeds N]``. The tables come with installed packages or are drawn;
 none is of the folder that the advice is judged on (``python -m experiments advice``). From each,
 100 to 500 rows are learned from and up to 2,000 others are tested. Printed are, for each method,
-the mean logarithm of its loss as a multiple of the best (``_USUAL`` in ``comparison/methods.py``), and
-for several weights what the advice then costs against the method that is best in the mean of the
-seeds, each table judged by what is usual on the others. Takes seven minutes of a core a seed.
+the mean logarithm of its loss as a multiple of the best (``_USUAL`` in ``comparison/methods.py``),
+and for several weights what the advice then costs against the method that is best in the mean of
+the seeds, each table judged by what is usual on the others. Takes seven minutes of a core a seed.
 """
 
 from __future__ import annotations

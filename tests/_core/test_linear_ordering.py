@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankwise._core import child_process as child
+from rankwise._core import linear_ordering as local_search
 from rankwise._core import linear_ordering as ordering
-from rankwise._core import local_search
-from rankwise._core._loops.majority import common_divisor, order_cost
-from rankwise._core._loops.subsets import order_by_subsets
-from rankwise._core._loops.triangles import most_violated, pack, violated
+from rankwise._core._loops.linear_ordering import (
+    common_divisor,
+    most_violated,
+    order_by_subsets,
+    order_cost,
+    pack,
+    violated,
+)
 from rankwise._core.child_process import ChildError
-from rankwise._core.linear_ordering import components, solve
-from rankwise._core.local_search import improve
+from rankwise._core.linear_ordering import components, improve, solve
 
 
 def draw_margins(n, seed=0, largest=5):

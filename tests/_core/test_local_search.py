@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rankwise._core import local_search
-from rankwise._core._loops.majority import order_cost
-from rankwise._core.local_search import improve
+from rankwise._core import linear_ordering as local_search
+from rankwise._core._loops.linear_ordering import order_cost
+from rankwise._core.linear_ordering import improve
 
 
 def draw_margins(n, seed=0):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from rankwise.contests import BradleyTerry, PlackettLuce, next_pairs
-from tests.preference.tiny_contests import draw_contests, draw_rankings, quietly
+from tests.contests.tiny_contests import draw_contests, draw_rankings, quietly
 from tests.reference import contest_log_posterior
 
 READ = ("items_", "strengths_", "effects_", "raters_", "reliabilities_", "tie_strength_")

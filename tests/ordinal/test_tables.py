@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise._core import online as _online
+from rankwise._core import ordinal as _online
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from tests import reference as oracles
 

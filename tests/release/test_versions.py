@@ -10,7 +10,7 @@ import pytest
 from packaging.version import Version
 
 import rankwise
-from rankwise._core.warn import warn_deprecated
+from rankwise._core.arguments import warn_deprecated
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
-from rankwise._core.arguments import as_array, only_column
-from rankwise._core.warn import warn_user
+from rankwise._core.arguments import as_array, only_column, warn_user
 
 Labels = NDArray[np.generic]
 

@@ -1,34 +1,9 @@
-"""The linear ordering problem: the order of n things whose pairs are worth most, with a proof.
+"""Local search for the order of n things whose pairs are worth most.
 
-Given margins ``M[i, j] = -M[j, i]``, find the order that minimises the sum of the margins against
-it, that is of ``max(0, M[j, i])`` over i before j. This is Kemeny's problem, and the minimum
-feedback arc set of the graph with an arc i -> j of weight M[i, j] wherever that is positive.
-
-1. Strongly connected components of that graph are solved one by one: to follow each other in
-   their topological order costs nothing. Those of ten things at most go through all subsets
-   (`loops.ordering.subsets`), the others through 2 to 5.
-2. A local search finds an order (`solvers.local_search`). Renumber by it, and let ``y_pq``, p < q,
-   be 1 if q goes before p after all. An order is a 0/1 solution of all triangle inequalities
-   ``y_pr <= y_pq + y_qr`` and ``y_pq + y_qr <= 1 + y_pr``; the change in cost is ``sum M_pq y_pq``.
-3. Circles of three that share no margin give a first bound, in O(n^3)
-   (`loops.ordering.triangles.pack`).
-4. The linear relaxation is solved with the triangles that its last solution violates, time after
-   time: all of them if they are few, and otherwise the worst of each pair, or the worst of these.
-   (Of too many at the start, those of step 3.) Any multipliers ``u >= 0`` of the rows ``A y <= b``
-   give reduced costs ``r = M + A'u`` and the bound ``-b'u + sum min(0, r)``, computed here rather
-   than believed. A pair whose reduced cost is larger than the gap between bound and best order is
-   fixed.
-5. What is fractional in the end is left to branch and bound.
-
-Memory: some 70 n^2 bytes, and 1.5 kB for each triangle in the linear program, of which there are
-200,000 at most: 300 MB. Where that is not enough the search ends with what is proven.
-Time: compiled loops run in slices of some hundredths of a second, between which the clock is read
-and Ctrl-C is noticed. A solver that takes more than half a second goes on in a process of its own.
-
-If margins are whole numbers, so is the cost, and a gap below their common divisor is none.
-
-Reference: M. Grötschel, M. Jünger and G. Reinelt, *A cutting plane algorithm for the linear
-ordering problem*, Operations Research 32, 1984.
+Every item is inserted at its best place, O(n) for each, until none gains. Then the order is
+perturbed: a few items are inserted elsewhere at random, those that were passed find their best
+places again, and the new order is kept if it is not worse. The compiled loops run for some
+hundredths of a second at a time; in between, the deadline is checked and Ctrl-C is noticed.
 """
 
 from collections.abc import Iterator
@@ -42,14 +17,82 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse.csgraph import connected_components
 
-from rankwise._core._loops.majority import common_divisor, order_cost
-from rankwise._core._loops.subsets import order_by_subsets
-from rankwise._core._loops.triangles import most_violated, pack, violated
+from rankwise._core._loops.linear_ordering import (
+    Search,
+    common_divisor,
+    insert_waiting,
+    most_violated,
+    order_by_subsets,
+    order_cost,
+    pack,
+    perturb,
+    violated,
+)
 from rankwise._core.child_process import ChildError, call
-from rankwise._core.local_search import SLICE, improve
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+# Margins that a loop reads before the clock is read.
+SLICE = 1 << 24
+# How many items are inserted in a round of perturbation, by order of magnitude.
+_ITEMS = 500
+_SEED = 0x2545F4914F6CDD1D
+
+
+def improve(
+    margins: Floats, order: Indices, *, rounds: int, min_gain: float, deadline: float = np.inf
+) -> float:
+    """Improve an order in place; return the sum of margins that was gained.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n, n)
+        ``margins[i, j] = -margins[j, i]`` is what it is worth to have i before j.
+    order : ndarray of shape (n,)
+        Any order of 0..n-1. It is one at any time, also if the search is interrupted.
+    rounds : int
+        How often to perturb.
+    min_gain : float
+        An item stays where it is unless another place gains more than this.
+    deadline : float, default=inf
+        The value of ``time.monotonic()`` at which to stop. There is always a first slice of work,
+        so that orders of a few hundred items reach a local optimum whatever the deadline. Before
+        the deadline it has no influence on the result.
+    """
+    n = len(order)
+    if n < 2:
+        return 0.0
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    queue, ends = np.empty(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    search = Search(margins, order, place, queue, ends, np.zeros(n, dtype=np.bool_))
+    total = _to_local_optimum(search, min_gain, deadline)
+    state = np.array([_SEED], dtype=np.uint64)
+    step = max(SLICE // (n * _ITEMS), 1)
+    for done in range(0, rounds, step):
+        if monotonic() >= deadline:
+            return total
+        total += perturb(search, min_gain, state, min(step, rounds - done))
+    return total + _to_local_optimum(search, min_gain, deadline) if rounds else total
+
+
+def _to_local_optimum(search: Search, min_gain: float, deadline: float) -> float:
+    """Insert items until none has a better place; return the gain."""
+    n, ends = len(search.order), search.ends
+    max_items = max(SLICE // n, 1)
+    total, gain = 0.0, 1.0
+    while gain > 0:
+        search.queue[:], search.is_waiting[:] = search.order, True
+        ends[:] = 0, n
+        gain = insert_waiting(search, min_gain, max_items)
+        while ends[0] < ends[1] and monotonic() < deadline:
+            gain += insert_waiting(search, min_gain, max_items)
+        total += gain
+        if monotonic() >= deadline:
+            break
+    return total
+
 
 _TOLERANCE = 1e-6
 # The largest component that goes through all subsets.

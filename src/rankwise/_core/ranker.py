@@ -1,4 +1,4 @@
-"""Rankers: regressors of a score, by which things are put in order."""
+"""Rankers: regressors of a score that puts rows in order, with or without a kernel."""
 
 from typing import Any
 
@@ -6,9 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import check_is_fitted
 
+from rankwise._core._loops.rows import as_rows, scores
+from rankwise._core.arguments import warn_user
+from rankwise._core.inputs import dense
+from rankwise._core.kernels import Anchored, Kernel
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
-from rankwise._core.warn import warn_user
+from rankwise._core.validation import TOO_LARGE, bad_row, check_rows
 
 
 def warn_without_qid(model: Any, qid: ArrayLike | None) -> None:
@@ -83,3 +89,149 @@ class RankerMixin(RegressorMixin):
         return 1.0 - pairwise_misranking_loss(
             y, values, qid=qid, sample_weight=sample_weight, ties="half"
         )
+
+
+Vector = NDArray[np.float64]
+
+# Ratings and squares of rows past these would overflow in sums of squares.
+_LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
+# Rows that are predicted at a time, whose kernel values fit the cache.
+_PREDICTED = 1024
+
+
+def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
+    """Refuse a sample in which no query has two rows."""
+    if np.bincount(codes).max() < 2:
+        found = "y has one sample" if len(codes) == 1 else "qid gives each row a query of its own"
+        raise ValueError(
+            f"{found} (n_samples = {len(codes)}): ranking compares two or more rows of a query"
+        )
+
+
+def check_ratings(y: Vector) -> None:
+    """Refuse ratings whose squares a float can't hold."""
+    if np.abs(y).max(initial=0.0) > _LARGEST_RATING:
+        raise ValueError(
+            f"y holds {y[np.abs(y).argmax()]:.3g}, whose square is larger than a float can hold: "
+            "divide the ratings by a constant"
+        )
+
+
+def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
+    """Refuse rows whose squares, or values of the kernel, a float can't hold.
+
+    ``kept`` are their numbers in what was given. What a callable returns is looked at later.
+    """
+    if callable(kernel.kernel):
+        return
+    with np.errstate(over="ignore"):
+        if kernel.kernel == "precomputed":
+            squares = np.maximum(X.max(axis=1), -X.min(axis=1))
+        else:
+            squares = row_norms(X, squared=True)
+            if kernel.kernel == "poly":
+                squares = np.maximum(squares, kernel.diagonal(X))
+        bad = np.flatnonzero(~(squares * len(kept) <= _LARGEST_SQUARE))
+    if len(bad):
+        raise ValueError(f"the square of row {kept[bad[0]]} of X is {TOO_LARGE}")
+
+
+def check_learned(learned: dict[str, Any], C: float) -> None:
+    """Refuse what no float can hold."""
+    for name, value in learned.items():
+        if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
+            raise ValueError(
+                f"what was learned ({name}) with C={C:.3g} is larger than a float can hold: scale "
+                "the features, for example with sklearn.preprocessing.StandardScaler, and the "
+                "ratings, or use a smaller C"
+            )
+
+
+class KernelRanker(RankerMixin):
+    """A ranker with the parameters kernel, gamma, degree and coef0."""
+
+    kernel: Any
+    gamma: float | None
+    degree: int
+    coef0: float
+    coef_: Vector
+    dual_coef_: Vector
+    intercept_: float
+    _anchored: Anchored
+    _constant: float
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _gram(self, anchored: Anchored, X: Any) -> tuple[Vector, Vector]:
+        """Return the kernel's values between the rows of a fit, and their sizes."""
+        K = anchored.gram(X)
+        if callable(self.kernel) and not np.abs(K).max() * len(K) <= _LARGEST_SQUARE:
+            raise ValueError(
+                f"kernel={self.kernel!r} returned {K.flat[np.abs(K).argmax()]:.3g}: sums of such "
+                f"values are {TOO_LARGE}"
+            )
+        return K, anchored.sizes(X, K)
+
+    def predict(self, X: ArrayLike) -> Vector:
+        """Return the score of each row, higher is better.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        found = np.empty((rows.shape[0], 1))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if self._is_linear():
+                scores(as_rows(rows), np.atleast_2d(self._predicting("coef_")), found)
+                found += self.intercept_
+            else:
+                dual = self._predicting("dual_coef_")
+                known = None if self._is_precomputed() else self._predicting("X_fit_")
+                for start in range(0, rows.shape[0], _PREDICTED):
+                    block = slice(start, start + _PREDICTED)
+                    found[block, 0] = self._anchored.gram(rows[block], known) @ dual
+                found += self._constant
+        bad = np.flatnonzero(~np.isfinite(found[:, 0]))
+        if len(bad):
+            raise bad_row(rows, bad[0])
+        return found[:, 0]
+
+    def _predicting(self, name: str) -> Any:
+        """Return a learned attribute, which another kernel would not have."""
+        if not hasattr(self, name):
+            raise ValueError(
+                f"kernel={self.kernel!r} predicts by {name}, which {type(self).__name__} was not "
+                "fitted with: set the kernel back to what it was, or fit anew"
+            )
+        return getattr(self, name)
+
+    def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
+        """Return X, or of a precomputed kernel the values between the kept of n rows."""
+        if not self._is_precomputed():
+            return X
+        X = dense(X)
+        if X.shape[1] != n:
+            raise ValueError(
+                f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "
+                "matrix of the values between the rows"
+            )
+        return X if len(kept) == n else X[:, kept]

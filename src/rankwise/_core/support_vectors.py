@@ -8,13 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._core.kernel_ranker import (
-    KernelRanker,
-    Vector,
-    check_learned,
-    check_ratings,
-    check_size,
-)
+from rankwise._core.arguments import warn_user
 from rankwise._core.kernels import (
     KERNEL_CONSTRAINTS,
     Anchored,
@@ -31,10 +25,16 @@ from rankwise._core.newton import (
     sample_rows,
 )
 from rankwise._core.pairs import PairCosts, PairLoss, Pairs
+from rankwise._core.ranker import (
+    KernelRanker,
+    Vector,
+    check_learned,
+    check_ratings,
+    check_size,
+)
 from rankwise._core.rounding import ERRORS, TRUSTED, check_trusted
 from rankwise._core.sklearn_private import Interval, Options, num_samples
 from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
-from rankwise._core.warn import warn_user
 
 # With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
 _FEW_ROWS = 2_000

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise._core._loops.inversions import count_inversions
-from rankwise._core._loops.majority import count_wins
+from rankwise._core._loops.linear_ordering import count_wins
 from rankwise._core.arguments import check_word
 from rankwise._core.inputs import check_weights
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise._core._loops.majority import order_cost
+from rankwise._core._loops.linear_ordering import order_cost
 from rankwise._core.arguments import check_word
 from rankwise._core.linear_ordering import solve
 from rankwise._core.ranking import Ranking

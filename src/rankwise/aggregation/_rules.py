@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from rankwise._core._loops.majority import order_cost
+from rankwise._core._loops.linear_ordering import order_cost
 from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.ranking import Ranking
 from rankwise._core.votes import Floats, Indices, Votes, read_votes

@@ -5,8 +5,7 @@ any chunks, and `RankerMixin` a regressor of a score that puts rows in order. Al
 scikit-learn.
 """
 
-from rankwise._core.online import OnlineMixin
-from rankwise._core.ordinal import OrdinalMixin
+from rankwise._core.ordinal import OnlineMixin, OrdinalMixin
 from rankwise._core.ranker import RankerMixin
 from rankwise._core.ranking import Ranking
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from rankwise._core.arguments import warn_deprecated
 from rankwise._core.terminal import degrade_output, sentence
-from rankwise._core.warn import warn_deprecated
 
 # What a person wants, and the commands for it; one that is not named here stands in the last part.
 SECTIONS = {

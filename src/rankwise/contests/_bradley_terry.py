@@ -7,12 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._core.arguments import shortened
+from rankwise._core.arguments import shortened, warn_user
 from rankwise._core.comparator import check_log
 from rankwise._core.ids import as_column, encode_columns, encode_ids, listed_ids, objects
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.validation import unchanged_on_error
-from rankwise._core.warn import warn_user
 from rankwise.contests._columns import (
     check_contests,
     check_covariates,

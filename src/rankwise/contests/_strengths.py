@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core.arguments import check_level, check_word, shortened
+from rankwise._core.arguments import check_level, check_word, shortened, warn_user
 from rankwise._core.files import replacing
 from rankwise._core.ids import find_ids, listed_ids
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import Interval
-from rankwise._core.warn import warn_user
 from rankwise.contests._counts import Groups
 from rankwise.contests._newton import Likelihood
 from rankwise.contests._posterior import draw_posterior

@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from rankwise._core.arguments import check_word
-from rankwise._core.warn import warn_user
+from rankwise._core.arguments import check_word, warn_user
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]

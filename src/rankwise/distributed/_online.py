@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwise._core.labels import as_labels, sorted_labels
-from rankwise._core.online import MOST_EPOCHS, Falling, OnlineMixin
+from rankwise._core.ordinal import MOST_EPOCHS, Falling, OnlineMixin
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
 from rankwise.distributed._shared import in_part, set_features

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.inputs import as_floats
-from rankwise._core.kernel_ranker import check_ratings, check_size
 from rankwise._core.kernels import Kernel
+from rankwise._core.ranker import check_ratings, check_size
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 
-from rankwise._core.kernel_ranker import KernelRanker, check_learned, check_ratings, check_size
+from rankwise._core.ranker import KernelRanker, check_learned, check_ratings, check_size
 from rankwise._core.rounding import check_trusted
 from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
 from rankwise.magnitude.ridge import moments_objective, solve_primal

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.inputs import check_floats
-from rankwise._core.kernel_ranker import KernelRanker
 from rankwise._core.kernels import KERNEL_CONSTRAINTS
+from rankwise._core.ranker import KernelRanker
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.validation import check_rows, unchanged_on_error
 from rankwise.magnitude._leave_pair_out import left_out_errors

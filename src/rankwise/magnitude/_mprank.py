@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._core.kernel_ranker import (
+from rankwise._core.arguments import warn_user
+from rankwise._core.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
+from rankwise._core.ranker import (
     check_learned,
     check_ratings,
     check_rows_of_queries,
     check_size,
 )
-from rankwise._core.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
 from rankwise._core.rounding import TRUSTED, check_trusted
 from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
 from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
-from rankwise._core.warn import warn_user
 from rankwise.magnitude._chunks import ChunkLearner, chunk_statistics
 from rankwise.magnitude._leave_pair_out import left_out
 from rankwise.magnitude.dual_ascent import (

@@ -3,8 +3,8 @@
 from numbers import Real
 from typing import Any, ClassVar
 
-from rankwise._core.kernel_ranker import check_rows_of_queries
 from rankwise._core.pairs import EpsilonInsensitiveLoss, PairLoss, Pairs
+from rankwise._core.ranker import check_rows_of_queries
 from rankwise._core.sklearn_private import Interval
 from rankwise._core.support_vectors import SupportVectorRanker
 from rankwise._core.validation import Ranked

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from rankwise._core._loops.rows import Stream
 from rankwise._core._loops.shapes import as_floats, check_shape
-from rankwise._core._loops.stream import Stream
-from rankwise._core.online import State
+from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import StrOptions
 from rankwise.ordinal._loops.multiclass import (
     MAX,

@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._core._loops.rows import NO_GUESSES, Stream
 from rankwise._core._loops.shapes import check_shape, has_kernel_values
-from rankwise._core._loops.stream import NO_GUESSES, Stream
-from rankwise._core.online import State
+from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise._core.validation import check_rows

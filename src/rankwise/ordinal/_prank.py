@@ -11,13 +11,12 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core._loops.rows import CSR
+from rankwise._core._loops.rows import CSR, Stream
 from rankwise._core._loops.shapes import has_kernel_values
-from rankwise._core._loops.stream import Stream
-from rankwise._core.online import State
+from rankwise._core.arguments import warn_user
+from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.validation import bad_row, check_rows
-from rankwise._core.warn import warn_user
 from rankwise.ordinal._loops.large_margin import PERCEPTRON, UPDATES, margin
 from rankwise.ordinal._loops.prank import average, prank
 from rankwise.ordinal._loops.voted import Voters, elect, voted

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._core._loops.stream import Stream
-from rankwise._core.online import State
+from rankwise._core._loops.rows import Stream
+from rankwise._core.arguments import warn_user
+from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
-from rankwise._core.warn import warn_user
 from rankwise.ordinal._loops.widrow_hoff import Step, widrow_hoff
 from rankwise.ordinal.online_kernel import KernelMixin
 

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import Tags
 
-from rankwise._core._loops.rows import as_rows
+from rankwise._core._loops.rows import as_rows, as_stream
 from rankwise._core._loops.shapes import as_floats, check_shape
-from rankwise._core._loops.stream import as_stream
 from rankwise._core.inputs import dense
 from rankwise._core.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
-from rankwise._core.online import OnlineMixin, Pass, State
+from rankwise._core.ordinal import OnlineMixin, Pass, State
 from rankwise._core.sklearn_private import Interval
 from rankwise._core.validation import bad_row
 from rankwise.ordinal._supports import (

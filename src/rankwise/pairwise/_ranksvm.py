@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise._core.explicit_pairs import check_weighted_pairs
-from rankwise._core.kernel_ranker import check_size
 from rankwise._core.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
+from rankwise._core.ranker import check_size
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.support_vectors import SupportVectorRanker
 from rankwise._core.validation import Ranked, check_rows, unchanged_on_error

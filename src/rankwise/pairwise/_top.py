@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
 
-from rankwise._core.kernel_ranker import Vector, check_ratings, check_size
+from rankwise._core.arguments import warn_user
 from rankwise._core.newton import Draw, Solution, WholeRows, minimise
 from rankwise._core.pairs import PairCosts
+from rankwise._core.ranker import Vector, check_ratings, check_size
 from rankwise._core.sklearn_private import Interval, Options, num_samples
 from rankwise._core.support_vectors import SupportVectorRanker
 from rankwise._core.validation import check_ranked, unchanged_on_error
-from rankwise._core.warn import warn_user
 from rankwise.pairwise._top_costs import TopCosts
 from rankwise.pairwise._top_push import MOST_FEATURES, push
 

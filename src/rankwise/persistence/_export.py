@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise._core.warn import warn_user
+from rankwise._core.arguments import warn_user
 from rankwise.persistence._forms import Linear, Node, Trees, plain_form
 
 # Solr adds this to every threshold that it reads.

@@ -16,9 +16,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import rankwise
-from rankwise._core.arguments import check_whole, shortened
+from rankwise._core.arguments import check_whole, shortened, warn_user
 from rankwise._core.files import replacing
-from rankwise._core.warn import warn_user
 from rankwise.persistence._archive import Archive, write_archive
 from rankwise.persistence._decode import Decoder
 from rankwise.persistence._encode import Encoder

@@ -7,8 +7,8 @@ A class is named in a file as ``module.Class``, and only these names are ever im
 - the small records in `_RECORDS` that models keep: NamedTuples, dataclasses and other classes.
 
 **To make a class savable**, export it from its package if it is an estimator, or else add its name
-to the records. What it holds must be of the kinds that `rankwise.persistence._kinds` lists: the fields
-of a NamedTuple or dataclass, what ``__getstate__`` returns if the class has that and
+to the records. What it holds must be of the kinds that `rankwise.persistence._kinds` lists: the
+fields of a NamedTuple or dataclass, what ``__getstate__`` returns if the class has that and
 ``__setstate__``, or else all attributes. A ``functools.cached_property`` is left out, and so are
 the names in a class attribute ``_not_saved``: what is made again when it is asked for.
 

@@ -19,9 +19,8 @@ from rankwise._core.inputs import ratings_of, refuse_masked, rows_of
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.ranker import warn_without_qid
 from rankwise._core.ranking import Ranking
-from rankwise._core.sklearn_messages import explained
 from rankwise._core.sklearn_private import HasMethods, Interval, StrOptions
-from rankwise._core.validation import TOO_LARGE, unchanged_on_error
+from rankwise._core.validation import TOO_LARGE, explained, unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.metrics._scale import check_scored
 from rankwise.preference._pairs import (

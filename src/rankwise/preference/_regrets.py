@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core.arguments import check_word
+from rankwise._core.arguments import check_word, warn_user
 from rankwise._core.linear_ordering import solve
 from rankwise._core.ranking import Ranking
-from rankwise._core.warn import warn_user
 from rankwise.preference._losses import (
     Floats,
     Weight,

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise._core._loops.quicksort import pair_draws
-from rankwise._core.arguments import check_whole
+from rankwise._core.arguments import check_whole, warn_user
 from rankwise._core.comparator import (
     Asker,
     Floats,
@@ -33,7 +33,6 @@ from rankwise._core.comparator import (
     make_asker,
 )
 from rankwise._core.ranking import Ranking
-from rankwise._core.warn import warn_user
 from rankwise.preference.sorting import QuickSort, expected_calls
 
 # Pairs that sorting by degree asks in one batch, about.

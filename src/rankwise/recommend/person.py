@@ -15,7 +15,7 @@ from rankwise._core.arguments import (
     is_finite_number,
     shortened,
 )
-from rankwise._core.gap import cut_at_gap
+from rankwise._core.ranking import cut_at_gap
 from rankwise.recommend._answers import Explanation, TasteRanking, explanation
 from rankwise.recommend._choice import weigh_by_rating
 from rankwise.recommend._personal import PersonalModel

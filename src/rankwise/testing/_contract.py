@@ -14,8 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise._core.online import OnlineMixin
-from rankwise._core.ordinal import OrdinalMixin
+from rankwise._core.ordinal import OnlineMixin, OrdinalMixin
 from rankwise._core.ranker import RankerMixin
 from rankwise.testing._discovery import EXEMPTIONS
 from rankwise.testing._helpers import (

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise._core.online import OnlineMixin
+from rankwise._core.ordinal import OnlineMixin
 from rankwise.persistence import load, save
 from rankwise.testing._bits import same_bits
 from rankwise.testing._helpers import K, assert_refused, is_precomputed, named, queries, stream

@@ -5,9 +5,8 @@ A stream that is cut into any chunks then gives the same model.
 
 import numpy as np
 
-from rankwise._core._loops.dispatch import by_rows
 from rankwise._core._loops.machine_inner import ACROSS, DOWN, FUSED, corner
-from rankwise._core._loops.rows import CSR, SUMS
+from rankwise._core._loops.rows import CSR, SUMS, by_rows
 from rankwise._core.compilation import compiled
 
 # Squared lengths times gamma up to which products of rows tell exponents to 1e-12.

@@ -1,17 +1,62 @@
-"""What loops do with rows, written once for each kind of rows: dense and CSR.
+"""Dense, CSR and kernel rows in compiled loops, written once for all kinds.
 
-Each algorithm is then written once, too. `rankwise.ordinal._loops.kernel_rows` adds a third
-kind: rows that are known by their kernel values.
+A function of rows has a version for each kind, chosen by the class of its argument ``rows``.
 """
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.dispatch import by_rows
-from rankwise._core._loops.shapes import as_floats, check_shape, row_count, row_width
+from rankwise._core._loops.shapes import FIT_ANEW, as_floats, check_shape, row_count, row_width
 from rankwise._core.compilation import compiled
+
+
+def kind_of(rows: Any) -> type:
+    """Return the class of the rows, which compiled code knows by the type that numba gave them."""
+    if isinstance(rows, np.ndarray | types.Array):
+        return np.ndarray
+    return getattr(rows, "instance_class", type(rows))
+
+
+def by_rows(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function whose versions depend on the class of its argument ``rows``.
+
+    As with `functools.singledispatch`, the function itself has no body, and a version is added with
+    ``@function.register(cls)``. The versions have the same parameters. The options are those of
+    `numba.njit`, for all versions.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        versions: dict[type, Callable[..., Any]] = {}
+        place = list(signature(function).parameters).index("rows")
+
+        @wraps(function)
+        def chosen(*arguments: Any) -> Any:
+            return versions[kind_of(arguments[place])](*arguments)
+
+        @overload(chosen, jit_options=options, strict=False)
+        def _(*arguments: Any) -> Callable[..., Any] | None:
+            return versions.get(kind_of(arguments[place]))
+
+        def register(cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+            def add(version: Callable[..., Any]) -> Callable[..., Any]:
+                versions[cls] = version
+                return version
+
+            return add
+
+        chosen.register = register  # type: ignore[attr-defined]
+        return chosen
+
+    return decorate
+
 
 # Sums may be reordered and fused, never assumed finite: the loops look for nan.
 SUMS = {"reassoc", "contract"}
@@ -185,3 +230,54 @@ def rank_of(score, thresholds):
     for r in range(thresholds.shape[0]):
         rank += score >= thresholds[r]
     return rank
+
+
+NO_ORDER = np.empty(0, dtype=np.int64)
+NO_GUESSES = np.empty(0, dtype=np.int64)
+
+
+class Stream(NamedTuple):
+    """Rows to learn from, one after the other.
+
+    Attributes
+    ----------
+    rows : (m, d) array, CSR or KernelRows
+        The rows, as `as_rows` returns them.
+    ranks : (m,) int64
+        Their ranks from 0.
+    order : (m,) int64 or empty
+        The row of each round; empty: as they come.
+    counts : (3,) int64
+        Rounds, mistakes and rank loss so far; updated in place.
+    guesses : (m,) int64 or empty
+        Filled with the rank predicted in each round, before the update; empty: not wanted.
+    """
+
+    rows: Any
+    ranks: NDArray[np.int64]
+    order: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    guesses: NDArray[np.int64]
+
+
+def as_stream(
+    X: Any,
+    ranks: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    *,
+    order: NDArray[np.int64] | None = None,
+    guesses: NDArray[np.int64] = NO_GUESSES,
+) -> Stream:
+    """Return the arrays of a stream as the loops take them."""
+    return Stream(as_rows(X), ranks, NO_ORDER if order is None else order, counts, guesses)
+
+
+def check_stream(stream: Stream, n_ranks: int) -> None:
+    """Refuse a stream whose arrays don't fit each other or the number of ranks."""
+    n, ranks = row_count(stream.rows), stream.ranks
+    check_shape("ranks", ranks, n, kind=np.int64)
+    check_shape("order", stream.order, n if len(stream.order) else 0, kind=np.int64)
+    check_shape("counts", stream.counts, 3, kind=np.int64)
+    check_shape("guesses", stream.guesses, n if len(stream.guesses) else 0, kind=np.int64)
+    if n and not 0 <= ranks.min() <= ranks.max() < n_ranks:
+        raise ValueError(f"a row has rank {ranks.max() + 1} of {n_ranks}: {FIT_ANEW}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankwise._core._loops.rows import (
     axpy,
+    check_stream,
     direction_square,
     dot,
     end_update,
@@ -13,7 +14,6 @@ from rankwise._core._loops.rows import (
     record_step,
     row_square,
 )
-from rankwise._core._loops.stream import check_stream
 from rankwise._core.compilation import compiled
 from rankwise.ordinal._loops.prank import as_iterate, average
 

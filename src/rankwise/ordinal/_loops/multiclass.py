@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise._core._loops.rows import axpy, dot, end_update
+from rankwise._core._loops.rows import axpy, check_stream, dot, end_update
 from rankwise._core._loops.shapes import check_shape, row_width
-from rankwise._core._loops.stream import check_stream
 from rankwise._core.compilation import compiled
 from rankwise.ordinal._loops.prank import average
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from rankwise._core._loops.rows import axpy, dot, dot4, end_update, rank_of
+from rankwise._core._loops.rows import axpy, check_stream, dot, dot4, end_update, rank_of
 from rankwise._core._loops.shapes import check_shape, row_count, row_width
-from rankwise._core._loops.stream import check_stream
 from rankwise._core.compilation import compiled
 
 # What a lane is compared with, for tau = 1, and the bit above each lane.

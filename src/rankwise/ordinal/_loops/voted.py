@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core._loops.rows import dot, end_update, rank_of
+from rankwise._core._loops.rows import check_stream, dot, end_update, rank_of
 from rankwise._core._loops.shapes import check_shape, row_count, row_width
-from rankwise._core._loops.stream import check_stream
 from rankwise._core.compilation import compiled
 from rankwise.ordinal._loops.large_margin import is_satisfied, take_step
 from rankwise.ordinal._loops.prank import Iterate
