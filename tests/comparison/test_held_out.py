@@ -66,11 +66,11 @@ def test_few_lists_are_no_evidence(n_lists):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n_rows", "n_lists"), [(10, 0), (20, 0), (50, 0), (20, 2), (30, 3), (50, 5), (100, 10)]
+    ("n_rows", "n_lists"), [(10, 0), (50, 0), (20, 2), (30, 3), (50, 5), (100, 10)]
 )
 def test_models_that_are_alike_are_rarely_told_apart(n_rows, n_lists, monkeypatch):
     monkeypatch.setattr("rankwise.comparison.held_out._MOST", 200)
-    random, n = np.random.default_rng(0), 1_500
+    random, n = np.random.default_rng(0), 500
     qid = np.arange(n_rows) % n_lists if n_lists else None
     rejected = np.zeros(2)
     for _ in range(n):

@@ -80,9 +80,21 @@ def cross_validate(random, n_rows, folds, n_methods, measure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folds", [(2, 1), (3, 1), (5, 1), (5, 3), (5, 10)], ids=str)
-@pytest.mark.parametrize("n_rows", [20, 50, 100])
-@pytest.mark.parametrize("measure", ["MAE", "accuracy", "pairs"])
+@pytest.mark.parametrize(
+    ("folds", "n_rows", "measure"),
+    [
+        ((2, 1), 20, "MAE"),
+        ((2, 1), 50, "accuracy"),
+        ((3, 1), 20, "pairs"),
+        ((3, 1), 100, "MAE"),
+        ((5, 1), 50, "pairs"),
+        ((5, 1), 20, "accuracy"),
+        ((5, 3), 50, "MAE"),
+        ((5, 10), 20, "MAE"),
+        ((5, 10), 100, "accuracy"),
+    ],
+    ids=str,
+)
 def test_methods_that_are_alike_are_rarely_told_apart(folds, n_rows, measure):
     random, n = np.random.default_rng(0), 800 if folds[1] == 1 else 300
     for n_methods in (2, 6):

@@ -20,7 +20,7 @@ def report():
 def test_default_keeps_its_promise(report):
     least, mean = of_all(report)["score"]
     assert least >= 93 - 1
-    assert 94 <= mean <= 98
+    assert 94 <= mean <= 99  # quantiles of few rows err on the safe side
 
 
 def test_others_do_not(report):
@@ -35,7 +35,7 @@ def test_others_do_not(report):
 def test_default_keeps_its_promise_in_every_cell():
     least, mean = of_all(auc_coverage(n_trials=4_000))["score"]
     assert least >= 93
-    assert 94 <= mean <= 98
+    assert 94 <= mean <= 99  # quantiles of few rows err on the safe side
 
 
 @pytest.mark.parametrize("scores", SCORES)

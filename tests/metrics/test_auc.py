@@ -291,8 +291,7 @@ def binormal(random, y, auc, shared, spread=1.0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_pos", [1, 2, 3, 4, 5, 10, 50])
-@pytest.mark.parametrize("shared", [0.0, 0.8])
-@pytest.mark.parametrize("spread", [1.0, 3.0])
+@pytest.mark.parametrize(("shared", "spread"), [(0.0, 1.0), (0.8, 3.0)])
 def test_few_positives_reject_rarely_and_intervals_hold_the_truth(n_pos, shared, spread):
     random, n = np.random.default_rng(0), 2_000
     for n_neg, auc in ((2, 0.5), (5, 0.9), (20, 0.75), (100, 0.5), (100, 0.95)):
@@ -309,8 +308,9 @@ def test_few_positives_reject_rarely_and_intervals_hold_the_truth(n_pos, shared,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [2, 3, 5, 10, 30])
-@pytest.mark.parametrize("shared", [0.0, 0.8])
-@pytest.mark.parametrize("sizes", ["equal", "unequal", "one large"])
+@pytest.mark.parametrize(
+    ("shared", "sizes"), [(0.0, "equal"), (0.8, "unequal"), (0.8, "one large")]
+)
 def test_few_queries_reject_rarely_and_intervals_hold_the_truth(n_queries, shared, sizes):
     random, n = np.random.default_rng(0), 1_500
     rejected = covered = 0

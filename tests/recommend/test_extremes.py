@@ -220,7 +220,7 @@ def test_tiny_tables():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_many_tiny_tables(seed):
     for given in tiny_tables(500, seed):
         check_tiny(*given)
