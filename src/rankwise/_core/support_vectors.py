@@ -26,13 +26,15 @@ from rankwise._core.newton import (
 )
 from rankwise._core.pairs import PairCosts, PairLoss, Pairs
 from rankwise._core.ranker import (
+    ERRORS,
+    TRUSTED,
     KernelRanker,
     Vector,
     check_learned,
     check_ratings,
     check_size,
+    check_trusted,
 )
-from rankwise._core.rounding import ERRORS, TRUSTED, check_trusted
 from rankwise._core.sklearn_private import Interval, Options, num_samples
 from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
 
