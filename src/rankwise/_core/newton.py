@@ -104,30 +104,30 @@ class RowsInMemory:
     """
 
     def __init__(self, X: Any, draw: Draw | None = None) -> None:
-        self._X, self._draw = X, draw
+        self.X, self._draw = X, draw
         self.n_features = int(X.shape[1])
 
     def scores(self, w: Vector) -> Vector:
         """Return X w."""
-        return self._X @ w
+        return self.X @ w
 
     def gradient(self, weights: Vector) -> Vector:
         """Return X' weights."""
-        return self._X.T @ weights
+        return self.X.T @ weights
 
     def squares(self, weights: Vector) -> Vector:
         """Return the same with the squares of the entries."""
-        squares = self._X.multiply(self._X) if sparse.issparse(self._X) else self._X * self._X
+        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X * self.X
         return squares.T @ weights
 
     def sample(self) -> Sampled | None:
         """Return some rows, or all if they are few or can't be drawn."""
-        m, d = self._X.shape
+        m, d = self.X.shape
         if d > MATRIX:
             return None
         size = sample_size(m, d)
         drawn = self._draw(size) if self._draw is not None and size < m else None
-        rows, costs = (self._X, None) if drawn is None else (self._X[drawn[0]], drawn[1])
+        rows, costs = (self.X, None) if drawn is None else (self.X[drawn[0]], drawn[1])
         X = dense(rows)
         # pairs can't see the mean, and Hessians lose digits by it
         return Sampled(X - X.mean(axis=0), costs)
@@ -138,7 +138,7 @@ class WholeRows(RowsInMemory):
 
     def sample(self) -> Sampled | None:
         """Return all rows as they are."""
-        return None if self.n_features > MATRIX else Sampled(self._X, None)
+        return None if self.n_features > MATRIX else Sampled(self.X, None)
 
 
 def sample_size(m: int, d: int) -> int:

@@ -9,10 +9,10 @@ from sklearn.utils import check_array
 from rankwise._core.inputs import check_pairs, check_weighted_pairs, rows_of
 from rankwise._core.kernels import Anchored, checked_kernel
 from rankwise._core.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
-from rankwise._core.ranker import check_size
+from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import Ranked, check_rows, unchanged_on_error
+from rankwise._core.validation import check_rows, unchanged_on_error
 
 
 class RankSVM(SupportVectorRanker):
@@ -174,7 +174,6 @@ class RankSVM(SupportVectorRanker):
         rows = check_rows(self, X, reset=True)
         m = rows.shape[0]
         rows = self._check_kernel(rows, m, np.arange(m))
-        check_size(rows, self._kernel(), np.arange(m))
         given, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m)
         worse, better = given.T
         weight = weight / weight.max()
@@ -183,8 +182,13 @@ class RankSVM(SupportVectorRanker):
         self.n_queries_ = 1
         return self
 
-    def _prepare(self, data: Ranked) -> None:  # noqa: ARG002
+    def _prepare(self, codes: NDArray[np.int64]) -> None:  # noqa: ARG002
         self.n_dropped_pairs_ = 0
+
+    def _pairs(
+        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
+    ) -> Pairs:
+        return Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self.pair_weight)
 
     def _loss(self, pairs: Pairs) -> PairLoss:
         if len(pairs.y) == 1:

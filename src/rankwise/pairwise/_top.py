@@ -9,12 +9,11 @@ from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
 
 from rankwise._core.arguments import warn_user
-from rankwise._core.newton import Draw, Solution, WholeRows, minimise
-from rankwise._core.pairs import PairCosts
-from rankwise._core.ranker import Vector, check_ratings, check_size
+from rankwise._core.newton import Solution, WholeRows
+from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import Interval, Options, num_samples
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import check_ranked, unchanged_on_error
+from rankwise._core.validation import unchanged_on_error
 from rankwise.pairwise._top_costs import TopCosts
 from rankwise.pairwise._top_push import MOST_FEATURES, push
 
@@ -29,6 +28,8 @@ class TopRanker(SupportVectorRanker):
         for name, allowed in SupportVectorRanker._parameter_constraints.items()
         if name not in ("power", "warm_start")
     } | {"positive": [Real, None]}
+
+    _rows_type = WholeRows
 
     positive: float | None
     warm_start = False
@@ -66,16 +67,13 @@ class TopRanker(SupportVectorRanker):
         self
         """
         self._validate_params()
-        data = check_ranked(self, X, y, qid, sample_weight)
+        data = self._check_rated(X, y, qid, sample_weight)
         n = num_samples(y)
-        rows = self._check_kernel(data.X, n, data.kept)
-        check_ratings(data.y)
-        check_size(rows, self._kernel(), data.kept)
         if len(data.y) == 1:
             raise ValueError("y has one sample (n_samples = 1): ranking compares two or more rows")
         positive = data.y >= (data.y.max() if self.positive is None else self.positive)
         costs = self._costs(positive, data.codes, data.weight)
-        self._learn(rows, costs, None if len(data.kept) == n else data.kept, n)
+        self._learn(data.X, costs, None if len(data.kept) == n else data.kept, n)
         self.n_queries_ = data.n_queries
         return self
 
@@ -83,13 +81,6 @@ class TopRanker(SupportVectorRanker):
         self, positive: NDArray[np.bool_], codes: NDArray[np.int64], weight: Vector
     ) -> TopCosts:
         raise NotImplementedError
-
-    def _minimise(
-        self, rows: Any, costs: PairCosts, start: Vector | None, draw: Draw | None = None
-    ) -> Solution:
-        return minimise(
-            WholeRows(rows, draw), costs, self.C, tol=self.tol, max_iter=self.max_iter, w=start
-        )
 
 
 class TopPush(TopRanker):
@@ -207,15 +198,14 @@ class TopPush(TopRanker):
     ) -> TopCosts:
         return TopCosts(positive, codes, weight, tau=None, power=2)
 
-    def _minimise(
-        self, rows: Any, costs: Any, start: Vector | None, draw: Draw | None = None
-    ) -> Solution:
-        if costs.n_queries > 1 or rows.shape[1] > MOST_FEATURES:
-            return super()._minimise(rows, costs, start, draw)
+    def _minimise(self, rows: Any, costs: Any, known: Vector | None) -> Solution:
+        if costs.n_queries > 1 or rows.n_features > MOST_FEATURES:
+            return super()._minimise(rows, costs, known)
+        X = rows.X
         solution = push(
-            rows, costs.ups, costs.v, costs.below, self.C, tol=self.tol, max_iter=self.max_iter
+            X, costs.ups, costs.v, costs.below, self.C, tol=self.tol, max_iter=self.max_iter
         )
-        size = float(np.sqrt(row_norms(rows, squared=True).mean()))
+        size = float(np.sqrt(row_norms(X, squared=True).mean()))
         # a w that does something has at least the size of a first step, or of a margin
         if np.linalg.norm(solution.w) <= _NOTHING * min(self.C * size, 1 / size if size else 1.0):
             warn_user(
