@@ -139,12 +139,12 @@ def _watch(X: Array, y: Array, n_passes: int) -> dict[str, Any]:
     K = kernel.gram(X[:m])
     centre_gram(K, sample)
     objective, error, stop = np.empty(n_passes), np.empty(n_passes), 0
-    for k, done in enumerate(islice(gram_passes(K, y, sample, C), n_passes)):
-        said = K @ done.alpha
+    for k, (dual, gain, alpha) in enumerate(islice(gram_passes(K, y, sample, C), n_passes)):
+        said = K @ alpha
         missed = sample.centred(y - said)
-        objective[k] = done.alpha @ said + C * (sample.cost @ missed**2)
-        error[k] = magnitude_loss(test, between @ of_raw_rows(done.alpha, sample))
-        if not stop and done.gain <= _STOP * done.dual:
+        objective[k] = alpha @ said + C * (sample.cost @ missed**2)
+        error[k] = magnitude_loss(test, between @ of_raw_rows(alpha, sample))
+        if not stop and gain <= _STOP * dual:
             stop = k + 1
     said = batch.predict(X[m:])
     return {

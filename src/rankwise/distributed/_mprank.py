@@ -75,9 +75,7 @@ def _statistics(block: Block) -> Statistics | None:
     if not n:
         return None
     y = checked_ratings(block)
-    return Statistics.of(
-        block.X, y, block.weights(), np.zeros(n, dtype=np.int64), [None], named=False
-    )
+    return Statistics.of(block.X, y, block.weights(), np.zeros(n, dtype=np.int64))
 
 
 class _Names(NamedTuple):

@@ -25,7 +25,7 @@ from rankwise._core.ranker import (
     check_learned,
     check_trusted,
 )
-from rankwise._core.validation import Ranked, unchanged_on_error
+from rankwise._core.validation import unchanged_on_error
 from rankwise.magnitude.ridge import Matrix, Moments, Vector, moments_objective, solve_primal
 
 _ROWS = 4096
@@ -83,12 +83,15 @@ class Statistics:
         y: Vector,
         weight: Vector,
         codes: NDArray[np.int64],
-        names: list[Hashable],
-        *,
-        named: bool,
+        qid: NDArray[Any] | None = None,
     ) -> "Statistics":
-        """Return the statistics of rows, dense or CSR, with positive weights."""
-        stats = cls(X.shape[1], named)
+        """Return the statistics of rows, dense or CSR, with positive weights.
+
+        ``codes`` are those of `encode_queries`, and ``qid`` the names; None: one query without.
+        """
+        stats, names = cls(X.shape[1], qid is not None), [None]
+        if qid is not None:
+            names = qid[np.unique(codes, return_index=True)[1]].tolist()
         order, starts = group_rows(codes, len(names))
         for name, (start, stop) in zip(names, pairwise(starts.tolist()), strict=True):
             parts = [order[a : min(a + _ROWS, stop)] for a in range(start, stop, _ROWS)]
@@ -213,23 +216,6 @@ def _pooled(parts: list[Query]) -> Query:
     return Query(total, shares @ means, np.zeros((0, 0)))
 
 
-def chunk_statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
-    """Return the statistics of some rows, query by query."""
-    names: list[Any] = [None]
-    if qid is not None:
-        firsts = np.unique(data.codes, return_index=True)[1]
-        names = np.asarray(qid)[data.kept[firsts]].tolist()
-    with np.errstate(over="ignore", under="ignore"):
-        return Statistics.of(
-            data.X,
-            data.y,
-            data.weight * data.weight_unit,
-            data.codes,
-            names,
-            named=qid is not None,
-        )
-
-
 class ChunkLearner(KernelRanker):
     """A ridge over pairs that learns chunk by chunk if its kernel is linear."""
 
@@ -272,7 +258,10 @@ class ChunkLearner(KernelRanker):
                 "the same model"
             )
         data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
-        chunk = chunk_statistics(data, qid)
+        names = None if qid is None else np.asarray(qid)[data.kept]
+        with np.errstate(over="ignore", under="ignore"):
+            weight = data.weight * data.weight_unit
+            chunk = Statistics.of(data.X, data.y, weight, data.codes, names)
         return self._learned(chunk if before is None else before.merged(chunk))
 
     @available_if(KernelRanker._is_linear)

@@ -21,12 +21,13 @@ from rankwise._core.ranker import (
 )
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.validation import Ranked, unchanged_on_error
-from rankwise.magnitude._chunks import ChunkLearner, chunk_statistics
+from rankwise.magnitude._chunks import ChunkLearner, Statistics
 from rankwise.magnitude._leave_pair_out import left_out
 from rankwise.magnitude.ridge import (
     Gram,
     Pass,
     Sample,
+    Vector,
     centre_gram,
     gram_passes,
     moments,
@@ -267,14 +268,16 @@ class MPRank(ChunkLearner, BaseEstimator):
         if solver == "auto":
             exact = "dual" if needs_rows(m, d) else "primal"
             solver = "online" if min(m, d) > _LARGEST else exact
-        total = (data.weight * data.weight_unit).sum()
-        affordable = data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(total)
-        statistics = chunk_statistics(data, qid) if affordable else None
+        statistics, weight = None, data.weight * data.weight_unit
+        if data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(weight.sum()):
+            names = None if qid is None else np.asarray(qid)[data.kept]
+            statistics = Statistics.of(data.X, data.y, weight, data.codes, names)
         anchor = find_anchor(data.X)
         rows, n_iter = shift_rows(data.X, anchor), 0
         if solver == "online":
             coef = np.zeros(d)
-            last, n_iter = self._climb(row_passes(rows, data.y, sample, self.C, coef, self.eta))
+            passes = row_passes(rows, data.y, sample, self.C, coef, self.eta)
+            dual, _, n_iter = self._climb(passes)
         else:
             if solver == "primal":
                 stats = statistics.moments()[0] if statistics else moments(rows, data.y, sample)
@@ -289,7 +292,7 @@ class MPRank(ChunkLearner, BaseEstimator):
         missed = data.y - rows @ coef
         objective = self._objective(float(coef @ coef), missed, sample)
         if solver == "online":
-            self._check_gap(objective, last, n_iter)
+            self._check_gap(objective, dual, n_iter)
         shift = 0.0 if anchor is None else float(anchor @ coef)
         return {
             "coef_": coef,
@@ -315,11 +318,12 @@ class MPRank(ChunkLearner, BaseEstimator):
         else:
             K, sizes = gram()
             means = centre_gram(K, sample)
-            last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
-            fitted = K @ last.alpha
-            objective = self._objective(float(last.alpha @ fitted), data.y - fitted, sample)
-            self._check_gap(objective, last, n_iter)
-            alpha = of_raw_rows(last.alpha, sample)
+            passes = gram_passes(K, data.y, sample, self.C, self.eta)
+            dual, centred, n_iter = self._climb(passes)
+            fitted = K @ centred
+            objective = self._objective(float(centred @ fitted), data.y - fitted, sample)
+            self._check_gap(objective, dual, n_iter)
+            alpha = of_raw_rows(centred, sample)
             level = float(sample.overall(means) @ alpha)
             error = rounding(alpha, sizes, data.y, sample)
         check_trusted(error, "the scores")
@@ -347,26 +351,28 @@ class MPRank(ChunkLearner, BaseEstimator):
             return partial(self._gram, Anchored(self._kernel()), rows), rows
         return partial(self._gram, Anchored.of(self._kernel(), data.X), data.X), None
 
-    def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
-        """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
-        n_iter = 0
-        for n_iter, done in enumerate(islice(passes, self.max_passes), 1):
-            if done.gain <= self.tol * done.dual:
-                return done, n_iter
+    def _climb(self, passes: Iterator[Pass]) -> tuple[float, Vector, int]:
+        """Run passes until one gains less than ``tol`` of the dual.
+
+        Return the value of the dual, the coefficients and the number of passes.
+        """
+        for n_iter, (dual, gain, alpha) in enumerate(islice(passes, self.max_passes), 1):
+            if gain <= self.tol * dual:
+                return dual, alpha, n_iter
         warn_user(
             f"the online solver stopped after max_passes={self.max_passes} with the last one still "
-            f"raising the objective by {done.gain / done.dual:.2g} of it (tol={self.tol}): allow "
+            f"raising the objective by {gain / dual:.2g} of it (tol={self.tol}): allow "
             "more passes, a smaller C or solver='dual'",
             ConvergenceWarning,
         )
-        return done, n_iter
+        return dual, alpha, n_iter
 
-    def _check_gap(self, objective: float, last: Pass, n_iter: int) -> None:
-        """Warn if passes gained little and yet ended far from the optimum, of which none has."""
-        if n_iter < self.max_passes and objective - last.dual > _FAR * objective:
+    def _check_gap(self, objective: float, dual: float, n_iter: int) -> None:
+        """Warn if passes gained little and yet ended far from the optimum."""
+        if n_iter < self.max_passes and objective - dual > _FAR * objective:
             warn_user(
                 f"the online solver stopped with an objective of {objective:.6g} that is up to "
-                f"{objective - last.dual:.2g} above the smallest, since a pass gained less than "
+                f"{objective - dual:.2g} above the smallest, since a pass gained less than "
                 f"tol={self.tol} of it: use a smaller tol, a smaller C or solver='dual'",
                 ConvergenceWarning,
             )

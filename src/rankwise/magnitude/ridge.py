@@ -334,22 +334,9 @@ def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
     return np.maximum(values, 0.0), U
 
 
-class Pass(NamedTuple):
-    """What one pass over the points has led to.
-
-    Attributes
-    ----------
-    dual : float
-        The value of the dual, at most that of the objective.
-    gain : float
-        By how much the pass raised it.
-    alpha : ndarray of shape (m,)
-        The coefficients of centred rows, changed by the next pass.
-    """
-
-    dual: float
-    gain: float
-    alpha: Vector
+Pass = tuple[float, float, Vector]
+"""The value of the dual after a pass, which is at most the objective, the gain of the pass, and the
+coefficients of centred rows, which the next pass changes."""
 
 
 def gram_passes(
@@ -363,7 +350,7 @@ def gram_passes(
     while True:
         gain = ascend_gram(K, dual)
         value += gain
-        yield Pass(value, gain, dual.alpha)
+        yield value, gain, dual.alpha
 
 
 def row_passes(
@@ -385,7 +372,7 @@ def row_passes(
     while True:
         gain = ascend_rows(rows, queries, dual, w)
         value += gain
-        yield Pass(value, gain, dual.alpha)
+        yield value, gain, dual.alpha
 
 
 def centre_gram(K: Matrix, sample: Sample) -> Matrix:
