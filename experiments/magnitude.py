@@ -19,8 +19,7 @@ from experiments._data import Films, films
 from experiments._index import claim
 from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV
-from rankwise.magnitude.dual_ascent import centre_gram, gram_passes, of_raw_rows
-from rankwise.magnitude.ridge import Sample
+from rankwise.magnitude.ridge import Sample, centre_gram, gram_passes, of_raw_rows
 from rankwise.metrics import magnitude_loss, mean_interval, neg_magnitude_loss_scorer
 from rankwise.model_selection import leave_pair_out
 from rankwise.plots._axes import axes_or_new
@@ -140,12 +139,12 @@ def _watch(X: Array, y: Array, n_passes: int) -> dict[str, Any]:
     K = kernel.gram(X[:m])
     centre_gram(K, sample)
     objective, error, stop = np.empty(n_passes), np.empty(n_passes), 0
-    for k, done in enumerate(islice(gram_passes(K, y, sample, C), n_passes)):
-        said = K @ done.alpha
+    for k, (dual, gain, alpha) in enumerate(islice(gram_passes(K, y, sample, C), n_passes)):
+        said = K @ alpha
         missed = sample.centred(y - said)
-        objective[k] = done.alpha @ said + C * (sample.cost @ missed**2)
-        error[k] = magnitude_loss(test, between @ of_raw_rows(done.alpha, sample))
-        if not stop and done.gain <= _STOP * done.dual:
+        objective[k] = alpha @ said + C * (sample.cost @ missed**2)
+        error[k] = magnitude_loss(test, between @ of_raw_rows(alpha, sample))
+        if not stop and gain <= _STOP * dual:
             stop = k + 1
     said = batch.predict(X[m:])
     return {

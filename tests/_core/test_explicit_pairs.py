@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rankwise._core.explicit_pairs import check_pairs, check_weighted_pairs
+from rankwise._core.inputs import check_pairs, check_weighted_pairs
 
 
 @pytest.mark.parametrize(

@@ -181,8 +181,8 @@ def test_pairs_of_many_rows_and_sparse_ones():
         ([[0, 9]], None, r"pairs\[0\] is \[0, 9\], but there are the rows 0 to 3"),
         ([[0, 1], [-1, 1]], None, r"pairs\[1\] is \[-1, 1\]"),
         ([[0, 1]], [1.0, 2.0], r"pair_weight has the shape \(2,\) for 1 pairs"),
-        ([[0, 1], [1, 2]], [1.0, -2.0], "pair_weight is -2.0 for pair 1"),
-        ([[0, 1]], [np.nan], "pair_weight is nan for pair 0"),
+        ([[0, 1], [1, 2]], [1.0, -2.0], r"pair_weight\[1\] is -2.0: expected a finite number"),
+        ([[0, 1]], [np.nan], r"pair_weight\[0\] is nan: expected a finite number"),
         ([[0, 1], [2, 2]], [0.0, 1.0], "pairs holds no pair of two rows with a weight"),
     ],
 )

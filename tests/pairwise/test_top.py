@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise._core.newton import WholeRows, minimise
 from rankwise.pairwise import AccuracyAtTop, TopPush
+from rankwise.pairwise._accuracy_at_top import TopCosts
 from rankwise.pairwise._loops import raise_levels
-from rankwise.pairwise._top_costs import TopCosts
 from rankwise.pairwise._top_push import _nonnegative, push
 
 
@@ -151,7 +151,7 @@ def test_kernels_are_the_same_model():
 def test_wide_rows_are_solved_by_newton(monkeypatch):
     X, y, _, _ = make(4, m=300, d=30)
     best = TopPush(5.0, tol=1e-7).fit(X, y)
-    monkeypatch.setattr("rankwise.pairwise._top.MOST_FEATURES", 10)
+    monkeypatch.setattr("rankwise.pairwise._top_push.MOST_FEATURES", 10)
     for rows in (X, csr_array(X)):
         model = TopPush(5.0).fit(rows, y)
         assert model.n_iter_ > best.n_iter_

@@ -31,10 +31,10 @@ KERNEL_CONSTRAINTS: dict[str, Any] = {
 _BLOCK = 256
 # A square this far below 0, as a share of the largest, is no rounding.
 _INDEFINITE = 1e-6
-# Rows are moved if the square of their mean is so many times their variance, ...
+# Rows are moved if the square of their mean is this many times their variance, ...
 _FAR = 4.0
-# ... which so many rows tell well enough.
-_TOLD = 1024
+# ... estimated from about this many rows.
+_ANCHOR_ROWS = 1024
 # An RBF kernel is near 1 below the first exponent. Past the second, products lose its digits.
 _NEAR, _STEEP = 0.05, 100.0
 
@@ -273,9 +273,9 @@ def _expand(
 def find_anchor(X: Any) -> NDArray[np.float64] | None:
     """Return the means of columns that are far from 0 beside their spread; None: shift no rows.
 
-    Other columns are 0, so that sparse rows stay sparse. Some rows tell enough.
+    Other columns are 0, so that sparse rows stay sparse. A sample of the rows is enough.
     """
-    rows = X[:: _step(X.shape[0])]
+    rows = X[:: max(1, X.shape[0] // _ANCHOR_ROWS)]
     n = rows.shape[0]
     # products with 1 / n: a sum of large numbers might overflow
     means = np.full(n, 1.0 / n) @ rows
@@ -289,13 +289,9 @@ def find_anchor(X: Any) -> NDArray[np.float64] | None:
     return np.where(means * means > _FAR * spread, means, 0.0)
 
 
-def _step(m: int) -> int:
-    return max(1, m // _TOLD)
-
-
 def anchor_rows(m: int) -> NDArray[np.int64]:
-    """Return which of m rows tell the anchor: `find_anchor` of these is that of all of them."""
-    return np.arange(0, m, _step(m))
+    """Return the rows out of m that `find_anchor` takes: its result for these is that for all."""
+    return np.arange(0, m, max(1, m // _ANCHOR_ROWS))
 
 
 def shift_rows(X: Any, anchor: NDArray[np.float64] | None) -> Any:

@@ -18,6 +18,7 @@ sample, see `Rows`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -103,30 +104,30 @@ class RowsInMemory:
     """
 
     def __init__(self, X: Any, draw: Draw | None = None) -> None:
-        self._X, self._draw = X, draw
+        self.X, self._draw = X, draw
         self.n_features = int(X.shape[1])
 
     def scores(self, w: Vector) -> Vector:
         """Return X w."""
-        return self._X @ w
+        return self.X @ w
 
     def gradient(self, weights: Vector) -> Vector:
         """Return X' weights."""
-        return self._X.T @ weights
+        return self.X.T @ weights
 
     def squares(self, weights: Vector) -> Vector:
         """Return the same with the squares of the entries."""
-        squares = self._X.multiply(self._X) if sparse.issparse(self._X) else self._X * self._X
+        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X * self.X
         return squares.T @ weights
 
     def sample(self) -> Sampled | None:
         """Return some rows, or all if they are few or can't be drawn."""
-        m, d = self._X.shape
+        m, d = self.X.shape
         if d > MATRIX:
             return None
         size = sample_size(m, d)
         drawn = self._draw(size) if self._draw is not None and size < m else None
-        rows, costs = (self._X, None) if drawn is None else (self._X[drawn[0]], drawn[1])
+        rows, costs = (self.X, None) if drawn is None else (self.X[drawn[0]], drawn[1])
         X = dense(rows)
         # pairs can't see the mean, and Hessians lose digits by it
         return Sampled(X - X.mean(axis=0), costs)
@@ -137,7 +138,7 @@ class WholeRows(RowsInMemory):
 
     def sample(self) -> Sampled | None:
         """Return all rows as they are."""
-        return None if self.n_features > MATRIX else Sampled(self._X, None)
+        return None if self.n_features > MATRIX else Sampled(self.X, None)
 
 
 def sample_size(m: int, d: int) -> int:
@@ -205,105 +206,145 @@ def minimise(
         The first width of the kinks.
     """
     sample = rows.sample()
-    few = sample is not None and sample.costs is None
     if sample is not None and sample.costs is not None and w is None:
         drawn = RowsInMemory(sample.X)
         start = minimise(drawn, sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
         w, h = start.w, start.h
     w = np.zeros(rows.n_features) if w is None else w.copy()
-    s = rows.scores(w)
     h = costs.scale if h is None else h
+    s = rows.scores(w)
     point = costs.evaluate(s, h)
-    best, bound, before = Solution(w, np.inf, np.inf, 0, h), -np.inf, np.inf
-    reached, since = np.inf, 0
-    guess: _Guess | None = None
+    best, directions = _Best(w), _Directions(rows, costs, C, sample)
     for n_iter in range(max_iter + 1):
         gradient = 2.0 * w + C * rows.gradient(point.slopes)
-        square, slack = float(gradient @ gradient) / 4.0, C * point.slack
+        square, smoothing = float(gradient @ gradient) / 4.0, C * point.slack
         objective = float(w @ w) + C * point.cost
-        bound = max(bound, objective - square - slack)
-        lower = objective < best.objective - 1e-10 * abs(objective)
-        if objective < best.objective:
-            best = best._replace(w=w.copy(), objective=objective)
-        best = best._replace(gap=max(0.0, best.objective - bound), n_iter=n_iter, h=h)
-        if best.gap <= tol * best.objective or n_iter == max_iter:
-            break
-        since = 0 if lower or best.gap < 0.99 * reached else since + 1
-        reached = min(reached, best.gap)
-        if since == _PATIENCE:
+        best.update(w, objective, objective - square - smoothing)
+        if best.gap <= tol * best.objective or best.idle == _PATIENCE or n_iter == max_iter:
             break
         rounding = square <= 1e-15 * objective
-        if costs.power == 1 and (square <= 0.3 * slack or rounding):
+        if costs.power == 1 and (square <= 0.3 * smoothing or rounding):
             if h <= 1e-13 * costs.scale:
                 break
-            wanted = np.sqrt(0.3 * tol * objective / slack) if slack > 0 else 0.0
-            h *= float(np.clip(wanted, 0.1, 0.5))
-            point, before = costs.evaluate(s, h), np.inf
-            guess = None
+            h *= _narrowing(0.3 * tol * objective, smoothing)
+            point, directions = costs.evaluate(s, h), _Directions(rows, costs, C, sample)
             continue
         if rounding:
             break
-        slow = square > (0.05 if few else 0.25) * before
-        if sample is not None and (guess is None or (slow and few)):
-            width = h if few else max(h, 0.02 * costs.scale)
-            guess = _Guess(sample.X, sample.costs or costs, C, w, width)
-        if guess is not None:
-            guess.learn(w, gradient)
-        if guess is not None and (few or not slow):
-            step = guess.step(gradient)
-        else:
-            step = _newton_step(rows, costs.curve(s, h), C, gradient, guess)
-        before = square
+        step = directions.find(w, s, h, gradient, square)
         t = rows.scores(step)
         length, point = _search(costs, C, w, s, step, t, h, point)
         w += length * step
         s += length * t
-    return best
+    return Solution(best.w, best.objective, best.gap, n_iter, h)
 
 
-class _Guess:
-    """The Hessian of a sample, corrected by the changes of the gradient that were seen."""
+@dataclass
+class _Best:
+    """The best point so far, and its duality gap.
 
-    def __init__(self, X: Vector, costs: PairCosts, C: float, w: Vector, h: float) -> None:
-        self.solve = _solver(X, costs, C, X @ w, h)
-        self._seen: list[tuple[Vector, Vector, float]] = []
-        self._last: tuple[Vector, Vector] | None = None
+    ``bound`` is the largest lower bound of the minimum, ``smallest_gap`` the smallest gap, and
+    ``idle`` the number of steps that have improved neither the objective nor the gap.
+    """
 
-    def learn(self, w: Vector, gradient: Vector) -> None:
-        """Take in the gradient at w."""
-        if self._last is not None:
-            moved, changed = w - self._last[0], gradient - self._last[1]
-            if (product := float(moved @ changed)) > 0:
-                self._seen.append((moved, changed, product))
-        self._last = w.copy(), gradient
+    w: Vector
+    objective: float = np.inf
+    bound: float = -np.inf
+    gap: float = np.inf
+    smallest_gap: float = np.inf
+    idle: int = 0
 
-    def step(self, gradient: Vector) -> Vector:
-        """Return where the minimum is supposed to be."""
-        v, shares = -gradient, []
-        for moved, changed, product in reversed(self._seen):
-            shares.append(float(moved @ v) / product)
-            v = v - shares[-1] * changed
-        v = self.solve(v)
-        for (moved, changed, product), share in zip(self._seen, reversed(shares), strict=True):
-            v = v + (share - float(changed @ v) / product) * moved
-        return v
+    def update(self, w: Vector, objective: float, bound: float) -> None:
+        """Compare with another point, and with a lower bound that was found there."""
+        lower = objective < self.objective - 1e-10 * abs(objective)
+        if objective < self.objective:
+            self.w, self.objective = w.copy(), objective
+        self.bound = max(self.bound, bound)
+        self.gap = max(0.0, self.objective - self.bound)
+        self.idle = 0 if lower or self.gap < 0.99 * self.smallest_gap else self.idle + 1
+        self.smallest_gap = min(self.smallest_gap, self.gap)
 
 
-def _newton_step(
-    rows: Rows, curve: Curve, C: float, gradient: Vector, guess: _Guess | None
+def _narrowing(allowed: float, smoothing: float) -> float:
+    """Return the factor by which to narrow the kinks, given the smoothing error and its limit."""
+    factor = np.sqrt(allowed / smoothing) if smoothing > 0 else 0.0
+    return float(np.clip(factor, 0.1, 0.5))
+
+
+@dataclass
+class _Directions:
+    """Newton directions for one width of the kinks.
+
+    The Hessian of a sample, corrected by the changes of the gradient (BFGS), gives a direction. If
+    the sample is all rows, its Hessian is computed again where steps gain little. Otherwise, or
+    without a sample, such directions come from conjugate gradients over all rows.
+    """
+
+    rows: Rows
+    costs: PairCosts
+    C: float
+    sample: Sampled | None
+    solve: Solve | None = None
+    changes: list[tuple[Vector, Vector, float]] = field(default_factory=list)
+    last: tuple[Vector, Vector] | None = None
+    last_square: float = np.inf
+
+    def find(self, w: Vector, s: Vector, h: float, gradient: Vector, square: float) -> Vector:
+        """Return the direction at w with scores s; ``square`` is that of half the gradient."""
+        costs, sample = self.costs, self.sample
+        few = sample is not None and sample.costs is None
+        slow = square > (0.05 if few else 0.25) * self.last_square
+        self.last_square = square
+        if sample is not None and (self.solve is None or (slow and few)):
+            width = h if few else max(h, 0.02 * costs.scale)
+            self.solve = _solver(sample.X, sample.costs or costs, self.C, sample.X @ w, width)
+            self.changes, self.last = [], None
+        if self.solve is not None:
+            if self.last is not None:
+                moved, changed = w - self.last[0], gradient - self.last[1]
+                if (product := float(moved @ changed)) > 0:
+                    self.changes.append((moved, changed, product))
+            self.last = w.copy(), gradient
+            if few or not slow:
+                return _bfgs_direction(self.solve, self.changes, gradient)
+        return _newton_direction(self.rows, costs.curve(s, h), self.C, gradient, self.solve)
+
+
+def _bfgs_direction(
+    solve: Solve, changes: list[tuple[Vector, Vector, float]], gradient: Vector
 ) -> Vector:
-    """Return the step of all rows by conjugate gradients."""
-    if guess is None:
+    """Return the direction of a Hessian that the changes of the gradient correct.
+
+    ``changes`` are the steps, the changes of the gradient, and the inner products of both.
+    """
+    v, shares = -gradient, []
+    for moved, changed, product in reversed(changes):
+        shares.append(float(moved @ v) / product)
+        v = v - shares[-1] * changed
+    v = solve(v)
+    for (moved, changed, product), share in zip(changes, reversed(shares), strict=True):
+        v = v + (share - float(changed @ v) / product) * moved
+    return v
+
+
+def _newton_direction(
+    rows: Rows, curve: Curve, C: float, gradient: Vector, solve: Solve | None
+) -> Vector:
+    """Return the direction of all rows by conjugate gradients.
+
+    The preconditioner is the Hessian of a sample, or without one the diagonal.
+    """
+    if solve is None:
         scale = 1.0 / (2.0 + C * rows.squares(curve.diagonal))
     return _conjugate_gradients(
         lambda v: 2.0 * v + C * rows.gradient(curve.product(rows.scores(v))),
         -gradient,
-        guess.solve if guess else lambda v: scale * v,
+        solve or (lambda v: scale * v),
     )
 
 
 def _solver(X: Vector, costs: PairCosts, C: float, s: Vector, h: float) -> Solve:
-    """Return what divides by the Hessian of the rows."""
+    """Return a function that divides by the Hessian of the rows."""
     hessian = C * costs.curve(s, h).gram(X)
     hessian[np.diag_indices_from(hessian)] += 2.0
     # features of any scale: a unit diagonal costs nothing and spares digits

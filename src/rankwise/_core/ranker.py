@@ -14,7 +14,8 @@ from rankwise._core.arguments import warn_user
 from rankwise._core.inputs import dense
 from rankwise._core.kernels import Anchored, Kernel
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
-from rankwise._core.validation import TOO_LARGE, bad_row, check_rows
+from rankwise._core.sklearn_private import num_samples
+from rankwise._core.validation import TOO_LARGE, Ranked, bad_row, check_ranked, check_rows
 
 
 def warn_without_qid(model: Any, qid: ArrayLike | None) -> None:
@@ -93,6 +94,11 @@ class RankerMixin(RegressorMixin):
 
 Vector = NDArray[np.float64]
 
+EPS = float(np.finfo(np.float64).eps)
+TRUSTED = 1e-3
+"""Scores may be off by this share of the spread of y."""
+ERRORS = 8.0 * EPS
+"""The error of an entry beside its size, generously."""
 # Ratings and squares of rows past these would overflow in sums of squares.
 _LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
 # Rows that are predicted at a time, whose kernel values fit the cache.
@@ -100,7 +106,7 @@ _PREDICTED = 1024
 
 
 def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
-    """Refuse a sample in which no query has two rows."""
+    """Raise if no query has two rows."""
     if np.bincount(codes).max() < 2:
         found = "y has one sample" if len(codes) == 1 else "qid gives each row a query of its own"
         raise ValueError(
@@ -109,7 +115,7 @@ def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
 
 
 def check_ratings(y: Vector) -> None:
-    """Refuse ratings whose squares a float can't hold."""
+    """Raise if a float can't hold the squares of the ratings."""
     if np.abs(y).max(initial=0.0) > _LARGEST_RATING:
         raise ValueError(
             f"y holds {y[np.abs(y).argmax()]:.3g}, whose square is larger than a float can hold: "
@@ -118,9 +124,9 @@ def check_ratings(y: Vector) -> None:
 
 
 def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
-    """Refuse rows whose squares, or values of the kernel, a float can't hold.
+    """Raise if a float can't hold the squares of the rows, or the values of the kernel.
 
-    ``kept`` are their numbers in what was given. What a callable returns is looked at later.
+    ``kept`` are their numbers among the given rows. The values of a callable are checked later.
     """
     if callable(kernel.kernel):
         return
@@ -137,7 +143,7 @@ def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
 
 
 def check_learned(learned: dict[str, Any], C: float) -> None:
-    """Refuse what no float can hold."""
+    """Raise if no float can hold what was learned."""
     for name, value in learned.items():
         if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
             raise ValueError(
@@ -145,6 +151,19 @@ def check_learned(learned: dict[str, Any], C: float) -> None:
                 "the features, for example with sklearn.preprocessing.StandardScaler, and the "
                 "ratings, or use a smaller C"
             )
+
+
+def check_trusted(
+    error: float, what: str, fix: str = "use a smaller C", *, spread: str = "y"
+) -> None:
+    """Raise if rounding may have changed an answer, by ``error`` as a share of a spread."""
+    if not error <= TRUSTED:
+        size = f"by {error:.2g} of the spread of {spread}" if np.isfinite(error) else "at will"
+        raise ValueError(
+            f"{what} can't be trusted: rounding may change them {size} (allowed: {TRUSTED:g}); "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler, or "
+            f"{fix}"
+        )
 
 
 class KernelRanker(RankerMixin):
@@ -224,14 +243,29 @@ class KernelRanker(RankerMixin):
             )
         return getattr(self, name)
 
+    def _check_rated(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool = True,
+    ) -> Ranked:
+        """Validate rows and ratings, the squares of which a float can hold."""
+        data = check_ranked(self, X, y, qid, sample_weight, reset=reset)
+        check_ratings(data.y)
+        return data._replace(X=self._check_kernel(data.X, num_samples(y), data.kept))
+
     def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
-        if not self._is_precomputed():
-            return X
-        X = dense(X)
-        if X.shape[1] != n:
-            raise ValueError(
-                f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "
-                "matrix of the values between the rows"
-            )
-        return X if len(kept) == n else X[:, kept]
+        if self._is_precomputed():
+            X = dense(X)
+            if X.shape[1] != n:
+                raise ValueError(
+                    f"X has the shape ({n}, {X.shape[1]}), but a precomputed kernel is a square "
+                    "matrix of the values between the rows"
+                )
+            X = X if len(kept) == n else X[:, kept]
+        check_size(X, self._kernel(), kept)
+        return X

@@ -1,4 +1,4 @@
-"""What support vector rankers share: a convex loss over pairs, and Newton's method."""
+"""Support vector rankers: a convex loss over pairs, minimised by Newton's method."""
 
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ from rankwise._core.kernels import (
 )
 from rankwise._core.newton import (
     Draw,
+    Rows,
     RowsInMemory,
     Solution,
     minimise,
@@ -26,15 +27,15 @@ from rankwise._core.newton import (
 )
 from rankwise._core.pairs import PairCosts, PairLoss, Pairs
 from rankwise._core.ranker import (
+    ERRORS,
+    TRUSTED,
     KernelRanker,
     Vector,
     check_learned,
-    check_ratings,
-    check_size,
+    check_trusted,
 )
-from rankwise._core.rounding import ERRORS, TRUSTED, check_trusted
 from rankwise._core.sklearn_private import Interval, Options, num_samples
-from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
+from rankwise._core.validation import unchanged_on_error
 
 # With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
 _FEW_ROWS = 2_000
@@ -58,6 +59,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         "warm_start": ["boolean"],
     }
     _keeps_scale: ClassVar[bool] = False
+    _rows_type: ClassVar[type[RowsInMemory]] = RowsInMemory
 
     C: float
     power: int
@@ -94,23 +96,18 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self
         """
         self._validate_params()
-        data = check_ranked(self, X, y, qid, sample_weight)
+        data = self._check_rated(X, y, qid, sample_weight)
         n, n_queries = num_samples(y), data.n_queries
-        rows = self._check_kernel(data.X, n, data.kept)
-        check_ratings(data.y)
-        check_size(rows, self._kernel(), data.kept)
-        self._prepare(data)
-        # what nobody gave is not kept beside a million rows
+        self._prepare(data.codes)
+        # arrays that nobody gave are not kept beside a million rows
         weight = None if sample_weight is None else data.weight / data.weight.max()
         codes = None if qid is None else data.codes
-        left = None if len(data.kept) == n else data.kept
-        ratings = data.y
+        kept = None if len(data.kept) == n else data.kept
+        rows, ratings = data.X, data.y
         del data
-        pairs = Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self._weighing())
-        costs = self._loss(pairs).costs()
-
+        costs = self._loss(self._pairs(ratings, codes, weight)).costs()
         draw = self._draw_from(ratings, codes, weight)
-        predicted = self._learn(rows, costs, left, n, draw)
+        predicted = self._learn(rows, costs, kept, n, draw)
         if self._keeps_scale:
             self._shift(float(np.average(ratings - predicted, weights=weight)))
         self.n_queries_ = n_queries
@@ -119,33 +116,30 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     def _draw_from(
         self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
     ) -> Draw:
-        """Return what draws some rows and the costs of their pairs, see `RowsInMemory`."""
+        """Return a function that draws rows and the costs of their pairs, see `RowsInMemory`."""
 
         def draw(size: int) -> tuple[NDArray[np.int64], PairCosts] | None:
             some, times = sample_rows(codes, len(ratings), size)
             mass = None if weight is None else weight[some]
             if times is not None:
                 mass = times if mass is None else mass * times
-            few = Pairs(
-                ratings[some],
-                qid=None if codes is None else codes[some],
-                sample_weight=mass,
-                pair_weight=self._weighing(),
-            )
+            few = self._pairs(ratings[some], None if codes is None else codes[some], mass)
             comparable = few.one_sided_weight > 0
             return (some, self._loss(few).swept()) if comparable else None
 
         return draw
 
-    def _weighing(self) -> str:
-        """Return how a pair weighs besides its rows."""
-        return getattr(self, "pair_weight", "uniform")
+    def _pairs(
+        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
+    ) -> Pairs:
+        """Return the pairs of rated rows."""
+        return Pairs(ratings, qid=codes, sample_weight=weight)
 
     def _loss(self, pairs: Pairs) -> PairLoss:
         raise NotImplementedError
 
-    def _prepare(self, data: Ranked) -> None:
-        """Refuse rows that have no pair to learn from, if the loss does not."""
+    def _prepare(self, codes: NDArray[np.int64]) -> None:
+        """Raise if the rows have no pair to learn from and the loss would not raise."""
 
     def _learn(
         self,
@@ -155,41 +149,40 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         n: int,
         draw: Draw | None = None,
     ) -> Vector:
-        """Solve, take over what was learned, and return the scores of the rows.
+        """Solve, set the learned attributes, and return the scores of the rows.
 
         ``kept`` are the rows out of n that X holds; None: all. ``draw`` draws some of
         them, see `RowsInMemory`.
         """
         m, d = X.shape
-        linear = self._is_linear()
+        linear, error = self._is_linear(), np.inf
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             anchored = Anchored.of(self._kernel(), X)
             rows = shift_rows(X, anchored.anchor) if linear else X
-            solution = None
             if not linear or (m < d and m <= _FEW_ROWS):
                 solution, alpha, predicted, error = self._solve_gram(anchored, X, rows, costs, kept)
-                if not linear:
-                    check_trusted(error, "the scores", spread="the scores")
-                elif not error <= TRUSTED:
-                    solution = None
-                else:
+            if not linear:
+                check_trusted(error, "the scores", spread="the scores")
+            else:
+                if error <= TRUSTED:
                     coef = rows.T @ alpha
-            if solution is None:
-                solution = self._solve_rows(rows, costs, draw)
-                coef = solution.w
-            if linear:
+                else:
+                    known = getattr(self, "coef_", None)
+                    solution = self._minimise(self._rows_type(rows, draw), costs, known)
+                    coef = solution.w
                 predicted = rows @ coef
                 shift = 0.0 if anchored.anchor is None else float(anchored.anchor @ coef)
-        learned = {"coef_": coef, "_moved": shift} if linear else {"dual_coef_": alpha}
-        self._take_over(solution, learned)
-        if not linear:
-            self._anchored, self._constant = anchored, 0.0
-            self._moved = anchored.constant(X, alpha)
-            if self._is_precomputed():
-                self.dual_coef_ = np.zeros(n)
-                self.dual_coef_[slice(None) if kept is None else kept] = alpha
-            else:
-                self.X_fit_ = X.copy()
+        if linear:
+            self._take_over(solution, {"coef_": coef, "_moved": shift})
+            return predicted
+        self._take_over(solution, {"dual_coef_": alpha})
+        self._anchored, self._constant = anchored, 0.0
+        self._moved = anchored.constant(X, alpha)
+        if self._is_precomputed():
+            self.dual_coef_ = np.zeros(n)
+            self.dual_coef_[slice(None) if kept is None else kept] = alpha
+        else:
+            self.X_fit_ = X.copy()
         return predicted
 
     def _take_over(self, solution: Solution, learned: dict[str, Any]) -> None:
@@ -212,26 +205,19 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         """Add a constant to the scores that `_learn` has returned, and let that be all of it."""
         self._constant, self.intercept_ = by, by - self._moved
 
-    def _solve_rows(self, rows: Any, costs: PairCosts, draw: Draw | None) -> Solution:
-        """Solve in the coordinates of the rows."""
-        start = getattr(self, "coef_", None) if self.warm_start else None
-        if start is not None and len(start) != rows.shape[1]:
-            start = None
-        return self._minimise(rows, costs, start, draw)
+    def _minimise(self, rows: Rows, costs: PairCosts, known: Vector | None) -> Solution:
+        """Minimise the objective over the coordinates of the rows.
 
-    def _minimise(
-        self, rows: Any, costs: PairCosts, start: Vector | None, draw: Draw | None = None
-    ) -> Solution:
-        """Minimise the objective over the coordinates of some rows."""
-        return minimise(
-            RowsInMemory(rows, draw),
-            costs,
-            self.C,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            w=start,
-            h=self._first_width(start, costs.scale),
-        )
+        With ``warm_start`` it starts at ``known`` if that fits, and the kinks are as wide as at the
+        end of the last fit, wider for another C.
+        """
+        h = None
+        if known is None or not self.warm_start or len(known) != rows.n_features:
+            known = None
+        else:
+            last, C = self._ended
+            h = min(costs.scale, last * max(self.C / C, C / self.C))
+        return minimise(rows, costs, self.C, tol=self.tol, max_iter=self.max_iter, w=known, h=h)
 
     def _solve_gram(
         self,
@@ -251,7 +237,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         means = centre(K)
         factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
         start = self._start(rows, factor, kept) if self.warm_start else None
-        solution = self._minimise(factor.Z, costs, start)
+        solution = self._minimise(self._rows_type(factor.Z), costs, start)
         alpha = factor.coefficients(solution.w)
         alpha -= alpha.mean()
         predicted = factor.Z @ solution.w
@@ -281,13 +267,6 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         if self._is_precomputed() and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]
         return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None
-
-    def _first_width(self, start: Vector | None, scale: float) -> float | None:
-        """Return how wide kinks should be at first: as in the last fit, wider for another C."""
-        if start is None:
-            return None
-        h, C = self._ended
-        return min(scale, h * max(self.C / C, C / self.C))
 
     def _warn(self, objective: float, gap: float, n_iter: int) -> None:
         reason = (

@@ -94,9 +94,9 @@ class Ranked(NamedTuple):
     n_queries : int
         Each code below it occurs.
     kept : ndarray of shape (m,)
-        Which of the given rows these are; those without weight are left out.
+        Their numbers among the given rows; those without weight are left out.
     weight_unit : float
-        What the given weights were divided by: 1, unless all are tiny or one is huge.
+        The number that the given weights were divided by: 1, unless all are tiny or one is huge.
     """
 
     X: Any
@@ -106,11 +106,6 @@ class Ranked(NamedTuple):
     n_queries: int
     kept: NDArray[np.int64]
     weight_unit: float
-
-    @property
-    def given_weight(self) -> NDArray[np.float64]:
-        """The weights as they were given."""
-        return self.weight if self.weight_unit == 1 else self.weight * self.weight_unit
 
 
 def check_ranked(
@@ -123,10 +118,10 @@ def check_ranked(
     reset: bool = True,
     missing: bool = False,
 ) -> Ranked:
-    """Validate what a ranker learns from; with ``missing``, X may hold NaN."""
+    """Validate the rows and ratings of a ranker; with ``missing``, X may hold NaN."""
     refuse_masked(y, "y")
     with explained(X, y), np.errstate(over="ignore", invalid="ignore"):
-        rows, ratings = validate_data(
+        rows, given = validate_data(
             estimator,
             rows_of(X),
             ratings_of(y, "y"),
@@ -137,20 +132,20 @@ def check_ranked(
             y_numeric=True,
             reset=reset,
         )
-        given_ratings, ratings = ratings, np.ascontiguousarray(as_floats(ratings, "y"))
-        if given_ratings.dtype.kind in "iu":
-            rounded = np.flatnonzero(ratings.astype(given_ratings.dtype) != given_ratings)
-            if len(rounded):
-                raise ValueError(
-                    f"y holds {given_ratings[rounded[0]]} in row {rounded[0]}, an integer that a "
-                    "float rounds: subtract a constant from all ratings, for example the lowest"
-                )
-    given = 1.0 if sample_weight is None else sample_weight
-    weight = check_weights(given, "sample_weight", len(ratings))
-    codes, n_queries = encode_queries(qid, len(ratings))
-    weight, weight_unit = scale_weights(weight)
+        ratings = np.ascontiguousarray(as_floats(given, "y"))
+        if given.dtype.kind in "iu" and (rounded := ratings.astype(given.dtype) != given).any():
+            row = rounded.argmax()
+            raise ValueError(
+                f"y holds {given[row]} in row {row}, an integer that a float rounds: subtract a "
+                "constant from all ratings, for example the lowest"
+            )
+    n = len(ratings)
+    weight, weight_unit = np.ones(n), 1.0
+    if sample_weight is not None:
+        weight, weight_unit = scale_weights(check_weights(sample_weight, "sample_weight", n))
+    codes, n_queries = encode_queries(qid, n)
     kept = np.flatnonzero(weight)
-    if len(kept) < len(weight):
+    if len(kept) < n:
         rows, ratings, weight = rows[kept], ratings[kept], weight[kept]
         codes, n_queries = encode_queries(codes[kept], len(kept))
     return Ranked(rows, ratings, weight, codes, n_queries, kept, weight_unit)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from rankwise._core.explicit_pairs import check_weighted_pairs
+from rankwise._core.inputs import check_weighted_pairs
 from rankwise._core.pairs import Pairs
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool

@@ -1,5 +1,6 @@
 """How far to trust: one pure function per theorem, computed on the user's own data."""
 
+from rankwise.bounds._bound import Bound
 from rankwise.bounds._margin import (
     auc_deviation,
     disjoint_pairs,
@@ -7,7 +8,6 @@ from rankwise.bounds._margin import (
     margin_bound,
 )
 from rankwise.bounds._prank import prank_mistake_bound, prank_regret_bound, ranking_margin
-from rankwise.bounds._result import Bound
 from rankwise.bounds._stability import kernel_radius, stability_beta, stability_bound
 
 __all__ = [

@@ -17,14 +17,14 @@ from sklearn.utils import check_random_state
 from rankwise._core.arguments import check_whole, check_word, is_finite_number
 from rankwise._core.inputs import as_floats, check_floats, ratings_of
 from rankwise._core.queries import encode_queries
-from rankwise.bounds._inputs import (
+from rankwise.bounds._bound import (
+    Bound,
     check_delta,
     check_rows,
     grow,
     kernel_diagonal,
     product,
 )
-from rankwise.bounds._result import Bound
 
 _KINDS = ("linear", "kernel", "stumps")
 

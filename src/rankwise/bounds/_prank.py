@@ -15,8 +15,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from rankwise._core.arguments import is_finite_number
 from rankwise._core.inputs import as_floats, refuse_masked
 from rankwise._core.labels import found_labels, known_labels, to_ranks, warn_alphabetical
-from rankwise.bounds._inputs import check_rows, grow, shrink
-from rankwise.bounds._result import Bound
+from rankwise.bounds._bound import Bound, check_rows, grow, shrink
 from rankwise.metrics.validation import exponent_of, scaled
 
 

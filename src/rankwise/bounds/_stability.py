@@ -12,14 +12,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from rankwise._core.arguments import check_power, check_whole, check_word, is_finite_number
-from rankwise.bounds._inputs import (
+from rankwise.bounds._bound import (
+    Bound,
     check_delta,
     check_rows,
     grow,
     kernel_diagonal,
     product,
 )
-from rankwise.bounds._result import Bound
 
 _COVERED = ("magnitude", "epsilon_insensitive", "hinge_rank")
 

@@ -29,7 +29,7 @@ from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
 from rankwise.distributed._shared import checked_ratings, set_features, to_ratings
 from rankwise.magnitude import MPRank
-from rankwise.magnitude.statistics import Scatter, Statistics
+from rankwise.magnitude._chunks import Scatter, Statistics
 
 Vector = NDArray[np.float64]
 
@@ -75,9 +75,7 @@ def _statistics(block: Block) -> Statistics | None:
     if not n:
         return None
     y = checked_ratings(block)
-    return Statistics.of(
-        block.X, y, block.weights(), np.zeros(n, dtype=np.int64), [None], named=False
-    )
+    return Statistics.of(block.X, y, block.weights(), np.zeros(n, dtype=np.int64))
 
 
 class _Names(NamedTuple):

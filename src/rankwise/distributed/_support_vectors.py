@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.kernels import Anchored, anchor_rows, shift_rows
-from rankwise._core.newton import MATRIX, Draw, Sampled, minimise, sample_size
-from rankwise._core.pairs import Pairs
+from rankwise._core.newton import MATRIX, Draw, Sampled, sample_size
 from rankwise._core.queries import encode_queries
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import Ranked
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
 from rankwise.distributed._shared import checked_ratings, fetch, set_features
@@ -65,28 +63,14 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
         weight = np.concatenate([each[2] for each in told])
         weight = weight / weight.max()
     del told
-    no_rows = np.empty(0, dtype=np.int64)
-    one = np.zeros(len(y), dtype=np.int64) if codes is None else codes
-    estimator._prepare(Ranked(None, y, np.empty(0), one, n_queries, no_rows, 1.0))
-    pairs = Pairs(y, qid=codes, sample_weight=weight, pair_weight=estimator._weighing())
-    costs = estimator._loss(pairs).costs()
+    estimator._prepare(np.zeros(len(y), dtype=np.int64) if codes is None else codes)
+    costs = estimator._loss(estimator._pairs(y, codes, weight)).costs()
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         some = fetch(parts, anchor_rows(len(y)))
         anchor = Anchored.of(estimator._kernel(), some).anchor
         rows = PartRows(parts, anchor, estimator._draw_from(y, codes, weight))
-        start = getattr(estimator, "coef_", None) if estimator.warm_start else None
-        if start is not None and len(start) != rows.n_features:
-            start = None
-        solution = minimise(
-            rows,
-            costs,
-            estimator.C,
-            tol=estimator.tol,
-            max_iter=estimator.max_iter,
-            w=start,
-            h=estimator._first_width(start, costs.scale),
-        )
-        del costs, pairs
+        solution = estimator._minimise(rows, costs, getattr(estimator, "coef_", None))
+        del costs
         coef = solution.w
         shift = 0.0 if anchor is None else float(anchor @ coef)
         estimator._take_over(solution, {"coef_": coef, "_moved": shift})

@@ -1,30 +1,219 @@
-"""MPRank in chunks: statistics that add up, so that the model is that of all rows at once."""
+"""MPRank in chunks: statistics that add up, so that the model is that of all rows at once.
 
-from collections.abc import Iterable
+An open query has a weight A, a mean and a covariance of z = (x, y); it adds A squared times its
+covariance to the objective, and A changes while rows arrive. So every open query keeps
+8 (d + 1)^2 bytes. A closed query is added to one sum, and only its name is kept.
+
+Covariances are means: weights count as shares of their sum, so that no weight is too small.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 
-from rankwise._core.ranker import KernelRanker, check_learned, check_ratings, check_size
-from rankwise._core.rounding import check_trusted
-from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
-from rankwise.magnitude.ridge import moments_objective, solve_primal
-from rankwise.magnitude.statistics import Statistics
+from rankwise._core.inputs import dense
+from rankwise._core.queries import group_rows
+from rankwise._core.ranker import (
+    KernelRanker,
+    check_learned,
+    check_trusted,
+)
+from rankwise._core.validation import unchanged_on_error
+from rankwise.magnitude.ridge import Matrix, Moments, Vector, moments_objective, solve_primal
+
+_ROWS = 4096
 
 
-def chunk_statistics(data: Ranked, qid: ArrayLike | None) -> Statistics:
-    """Return the statistics of some rows, query by query."""
-    names: list[Any] = [None]
-    if qid is not None:
-        firsts = np.unique(data.codes, return_index=True)[1]
-        names = np.asarray(qid)[data.kept[firsts]].tolist()
-    with np.errstate(over="ignore", under="ignore"):
-        return Statistics.of(
-            data.X, data.y, data.given_weight, data.codes, names, named=qid is not None
-        )
+@dataclass
+class Query:
+    """Weight, mean and covariance of the rows z = (x, y) of one query."""
+
+    weight: float
+    mean: Vector
+    covariance: Matrix
+
+    def merged(self, other: "Query") -> "Query":
+        """Return the statistics of both together."""
+        weight = self.weight + other.weight
+        share, gap = other.weight / weight, other.mean - self.mean
+        covariance = (1.0 - share) * self.covariance + share * other.covariance
+        covariance += (share * (1.0 - share)) * np.outer(gap, gap)
+        return Query(weight, self.mean + share * gap, covariance)
+
+
+@dataclass
+class Statistics:
+    """All queries of a stream.
+
+    Attributes
+    ----------
+    n_features : int
+        The number d of features.
+    named : bool
+        Whether the rows came with a qid.
+    queries : dict of name to Query
+        The open ones.
+    closed : set of names
+        Queries that get no more rows.
+    """
+
+    n_features: int
+    named: bool
+    queries: dict[Hashable, Query] = field(default_factory=dict)
+    closed: set[Hashable] = field(default_factory=set)
+    _sum: "Scatter" = field(init=False, repr=False)
+    _all: Query = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        size = self.n_features + 1
+        self._sum = Scatter(0.0, np.zeros((size, size)))
+        self._all = Query(0.0, np.zeros(size), np.zeros((0, 0)))
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Vector,
+        weight: Vector,
+        codes: NDArray[np.int64],
+        qid: NDArray[Any] | None = None,
+    ) -> "Statistics":
+        """Return the statistics of rows, dense or CSR, with positive weights.
+
+        ``codes`` are those of `encode_queries`, and ``qid`` the names; None: one query without.
+        """
+        stats, names = cls(X.shape[1], qid is not None), [None]
+        if qid is not None:
+            names = qid[np.unique(codes, return_index=True)[1]].tolist()
+        order, starts = group_rows(codes, len(names))
+        for name, (start, stop) in zip(names, pairwise(starts.tolist()), strict=True):
+            parts = [order[a : min(a + _ROWS, stop)] for a in range(start, stop, _ROWS)]
+            queries = (_describe(X[rows], y[rows], weight[rows]) for rows in parts)
+            stats.queries[name] = reduce(Query.merged, queries)
+        return stats
+
+    @classmethod
+    def of_closed(
+        cls, names: Iterable[Hashable], scatter: "Scatter", weight: float, mean: Vector
+    ) -> "Statistics":
+        """Return the statistics of closed queries, given their sum and the mean of all rows z."""
+        stats = cls(len(mean) - 1, named=True)
+        stats.closed, stats._sum = set(names), scatter
+        stats._all = Query(weight, mean, np.zeros((0, 0)))
+        return stats
+
+    def merged(self, other: "Statistics") -> "Statistics":
+        """Return the statistics of both together; neither is changed."""
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"the models have {self.n_features} and {other.n_features} features: they can't "
+                "be merged"
+            )
+        if self.named != other.named:
+            raise ValueError(
+                "one part of the rows has a qid and the other has none: give qid to all or to none"
+            )
+        kinds = self._kinds() | other._kinds()
+        if len(kinds) > 1:
+            raise ValueError(
+                "qid has numbers in one part of the rows and strings in another, so that a query "
+                "may have two names: use one kind"
+            )
+        again = self.closed & (other.queries.keys() | other.closed)
+        again |= other.closed & self.queries.keys()
+        if again:
+            raise ValueError(f"query {min(again, key=str)!r} is closed and can't get more rows")
+        both = Statistics(self.n_features, self.named)
+        both.queries = dict(self.queries)
+        for name, query in other.queries.items():
+            mine = both.queries.get(name)
+            both.queries[name] = query if mine is None else mine.merged(query)
+        both.closed = self.closed | other.closed
+        both._sum = self._sum.plus(other._sum)
+        both._all = _pooled([self._all, other._all])
+        return both
+
+    def without(self, names: Iterable[Hashable]) -> "Statistics":
+        """Return the statistics with these queries closed."""
+        rest = self.merged(Statistics(self.n_features, self.named))
+        for name in names:
+            if name not in rest.queries:
+                raise ValueError(f"qid={name!r} is no open query")
+            query = rest.queries.pop(name)
+            rest.closed.add(name)
+            rest._sum = rest._sum.plus(Scatter(query.weight, query.covariance))
+            rest._all = _pooled([rest._all, query])
+        return rest
+
+    @property
+    def n_queries(self) -> int:
+        """Queries seen, closed ones included."""
+        return len(self.queries) + len(self.closed)
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return _pooled([self._all, *self.queries.values()]).weight
+
+    def _kinds(self) -> set[str]:
+        """Return what the names of the queries are."""
+        names = (*self.queries, *self.closed) if self.named else ()
+        return {"strings" if isinstance(name, str | bytes) else "numbers" for name in names}
+
+    def moments(self) -> tuple[Moments, Vector]:
+        """Return the moments of the ridge, and the mean of all rows z."""
+        top = max([self._sum.weight, *(query.weight for query in self.queries.values())])
+        total = (self._sum.weight / top) ** 2 * self._sum.covariance
+        squares = (self._sum.weight / top) ** 2
+        for query in self.queries.values():
+            share = (query.weight / top) ** 2
+            total += share * query.covariance
+            squares += share
+        total *= 2.0 / squares
+        mean = _pooled([self._all, *self.queries.values()]).mean
+        return Moments(total[:-1, :-1], total[:-1, -1], float(total[-1, -1])), mean
+
+
+@dataclass
+class Scatter:
+    """The sum over queries of squared weight times covariance, as a mean, and the root of it."""
+
+    weight: float
+    covariance: Matrix
+
+    def plus(self, other: "Scatter") -> "Scatter":
+        """Return the sum of both."""
+        weight = float(np.hypot(self.weight, other.weight))
+        if weight == 0:
+            return self
+        mine, theirs = (self.weight / weight) ** 2, (other.weight / weight) ** 2
+        return Scatter(weight, mine * self.covariance + theirs * other.covariance)
+
+
+def _describe(X: Any, y: Vector, weight: Vector) -> Query:
+    z = np.column_stack([dense(X), y])
+    share = weight / weight.max()
+    share /= share.sum()
+    mean = share @ z
+    z -= mean
+    z *= np.sqrt(share)[:, None]
+    return Query(float(weight.sum()), mean, z.T @ z)
+
+
+def _pooled(parts: list[Query]) -> Query:
+    """Return weight and mean of several parts together, without a covariance."""
+    weights = np.array([part.weight for part in parts])
+    means = np.array([part.mean for part in parts])
+    total = float(weights.sum())
+    shares = weights / total if total else np.zeros(len(parts))
+    return Query(total, shares @ means, np.zeros((0, 0)))
 
 
 class ChunkLearner(KernelRanker):
@@ -68,10 +257,11 @@ class ChunkLearner(KernelRanker):
                 "than the rows: learn all chunks by partial_fit, the first one too, which gives "
                 "the same model"
             )
-        data = check_ranked(self, X, y, qid, sample_weight, reset=before is None)
-        check_ratings(data.y)
-        check_size(data.X, self._kernel(), data.kept)
-        chunk = chunk_statistics(data, qid)
+        data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
+        names = None if qid is None else np.asarray(qid)[data.kept]
+        with np.errstate(over="ignore", under="ignore"):
+            weight = data.weight * data.weight_unit
+            chunk = Statistics.of(data.X, data.y, weight, data.codes, names)
         return self._learned(chunk if before is None else before.merged(chunk))
 
     @available_if(KernelRanker._is_linear)

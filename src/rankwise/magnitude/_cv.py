@@ -130,7 +130,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
             for gamma in gammas
         ]
         check_rows(self, X, reset=True)
-        data = models[0]._check(X, y, qid, sample_weight)
+        data = models[0]._check_rated(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         sizes = np.bincount(data.codes)
         if sizes.max() < 2:

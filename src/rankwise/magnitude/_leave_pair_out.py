@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, svd
 
 from rankwise._core.queries import group_rows
-from rankwise._core.rounding import EPS, ERRORS, TRUSTED, check_trusted
+from rankwise._core.ranker import EPS, ERRORS, TRUSTED, check_trusted
 from rankwise.magnitude._loops.leave_pair_out import QueryRows, block_errors, left_out_differences
 from rankwise.magnitude.ridge import (
     Gram,

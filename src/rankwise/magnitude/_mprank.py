@@ -14,33 +14,30 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise._core.arguments import warn_user
 from rankwise._core.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
 from rankwise._core.ranker import (
+    TRUSTED,
     check_learned,
-    check_ratings,
     check_rows_of_queries,
-    check_size,
+    check_trusted,
 )
-from rankwise._core.rounding import TRUSTED, check_trusted
-from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
-from rankwise._core.validation import Ranked, check_ranked, unchanged_on_error
-from rankwise.magnitude._chunks import ChunkLearner, chunk_statistics
+from rankwise._core.sklearn_private import Interval, StrOptions
+from rankwise._core.validation import Ranked, unchanged_on_error
+from rankwise.magnitude._chunks import ChunkLearner, Statistics
 from rankwise.magnitude._leave_pair_out import left_out
-from rankwise.magnitude.dual_ascent import (
-    Pass,
-    centre_gram,
-    gram_passes,
-    of_raw_rows,
-    row_passes,
-)
 from rankwise.magnitude.ridge import (
     Gram,
+    Pass,
     Sample,
+    Vector,
+    centre_gram,
+    gram_passes,
     moments,
+    of_raw_rows,
     rounding,
+    row_passes,
     solve_dual,
     solve_primal,
     solve_rows,
 )
-from rankwise.magnitude.statistics import Statistics
 
 # How far above the smallest objective, as a share of it, the online solver may end unsaid.
 _FAR = 0.1
@@ -213,23 +210,18 @@ class MPRank(ChunkLearner, BaseEstimator):
         self
         """
         self._validate_params()
-        data = self._check(X, y, qid, sample_weight)
+        data = self._check_rated(X, y, qid, sample_weight)
         check_rows_of_queries(data.codes)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
-        solver = self._choose(data)
-        statistics = self._affordable_statistics(data, qid) if self._is_linear() else None
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             if self._is_linear():
-                learned = self._fit_rows(data, sample, solver, statistics)
+                learned = self._fit_rows(data, sample, qid)
             else:
-                learned = self._fit_gram(data, sample, solver)
+                learned = self._fit_gram(data, sample)
         check_learned(learned, self.C)
         for name in ("coef_", "dual_coef_", "X_fit_", "_statistics"):
             self.__dict__.pop(name, None)
         self.__dict__.update(learned)
-        if self._is_linear():
-            self._statistics = statistics
-        self.solver_ = solver
         self.n_queries_ = data.n_queries
         return self
 
@@ -258,7 +250,7 @@ class MPRank(ChunkLearner, BaseEstimator):
             weight.
         """
         self._validate_params()
-        data = clone(self)._check(X, y, qid, sample_weight)
+        data = clone(self)._check_rated(X, y, qid, sample_weight)
         sample = Sample.of(data.codes, data.n_queries, data.weight)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             differences = left_out(*self._seen_by_pairs(data), data.y, sample, self.C)
@@ -269,49 +261,56 @@ class MPRank(ChunkLearner, BaseEstimator):
         everywhere[np.ix_(data.kept, data.kept)] = differences
         return everywhere
 
-    def _check(
-        self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> Ranked:
-        data = check_ranked(self, X, y, qid, sample_weight)
-        data = data._replace(X=self._check_kernel(data.X, num_samples(y), data.kept))
-        check_ratings(data.y)
-        check_size(data.X, self._kernel(), data.kept)
-        return data
-
-    def _fit_rows(
-        self, data: Ranked, sample: Sample, solver: str, statistics: Statistics | None
-    ) -> dict[str, Any]:
-        """Return what a linear model learns."""
+    def _fit_rows(self, data: Ranked, sample: Sample, qid: ArrayLike | None) -> dict[str, Any]:
+        """Return the attributes of a linear model, and statistics if they are no larger than X."""
+        m, d = data.X.shape
+        solver = self.solver
+        if solver == "auto":
+            exact = "dual" if needs_rows(m, d) else "primal"
+            solver = "online" if min(m, d) > _LARGEST else exact
+        statistics, weight = None, data.weight * data.weight_unit
+        if data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(weight.sum()):
+            names = None if qid is None else np.asarray(qid)[data.kept]
+            statistics = Statistics.of(data.X, data.y, weight, data.codes, names)
         anchor = find_anchor(data.X)
         rows, n_iter = shift_rows(data.X, anchor), 0
         if solver == "online":
-            coef = np.zeros(rows.shape[1])
-            last, n_iter = self._climb(row_passes(rows, data.y, sample, self.C, coef, self.eta))
+            coef = np.zeros(d)
+            passes = row_passes(rows, data.y, sample, self.C, coef, self.eta)
+            dual, _, n_iter = self._climb(passes)
         else:
             if solver == "primal":
                 stats = statistics.moments()[0] if statistics else moments(rows, data.y, sample)
                 coef, error = solve_primal(stats, self.C)
             else:
-                linear = Anchored(self._kernel())
-                solution = solve_dual(partial(self._gram, linear, rows), data.y, sample, self.C)
-                coef, error = rows.T @ solution.alpha, solution.error
-            if not error <= TRUSTED:
+                gram = partial(self._gram, Anchored(self._kernel()), rows)
+                alpha, _, _, error = solve_dual(gram, data.y, sample, self.C)
+                coef = rows.T @ alpha
+            if not error <= TRUSTED:  # products of rows have lost too many digits
                 coef, error = solve_rows(rows, data.y, sample, self.C)
             check_trusted(error, "the scores")
         missed = data.y - rows @ coef
         objective = self._objective(float(coef @ coef), missed, sample)
         if solver == "online":
-            self._check_gap(objective, last, n_iter)
+            self._check_gap(objective, dual, n_iter)
         shift = 0.0 if anchor is None else float(anchor @ coef)
         return {
             "coef_": coef,
             "intercept_": float(sample.overall(sample.means(missed[:, None]))[0]) - shift,
             "objective_": objective,
             "n_iter_": n_iter,
+            "solver_": solver,
+            "_statistics": statistics,
         }
 
-    def _fit_gram(self, data: Ranked, sample: Sample, solver: str) -> dict[str, Any]:
-        """Return what a model with a kernel learns."""
+    def _fit_gram(self, data: Ranked, sample: Sample) -> dict[str, Any]:
+        """Return the attributes of a model with a kernel."""
+        if self.solver == "primal":
+            raise ValueError(
+                f"solver='primal' needs kernel='linear', not {self.kernel!r}: use 'dual', or "
+                "an explicit map of the kernel before a linear model"
+            )
+        solver = "dual" if self.solver == "auto" else self.solver
         anchored, n_iter = Anchored.of(self._kernel(), data.X), 0
         gram = partial(self._gram, anchored, data.X)
         if solver == "dual":
@@ -319,11 +318,12 @@ class MPRank(ChunkLearner, BaseEstimator):
         else:
             K, sizes = gram()
             means = centre_gram(K, sample)
-            last, n_iter = self._climb(gram_passes(K, data.y, sample, self.C, self.eta))
-            fitted = K @ last.alpha
-            objective = self._objective(float(last.alpha @ fitted), data.y - fitted, sample)
-            self._check_gap(objective, last, n_iter)
-            alpha = of_raw_rows(last.alpha, sample)
+            passes = gram_passes(K, data.y, sample, self.C, self.eta)
+            dual, centred, n_iter = self._climb(passes)
+            fitted = K @ centred
+            objective = self._objective(float(centred @ fitted), data.y - fitted, sample)
+            self._check_gap(objective, dual, n_iter)
+            alpha = of_raw_rows(centred, sample)
             level = float(sample.overall(means) @ alpha)
             error = rounding(alpha, sizes, data.y, sample)
         check_trusted(error, "the scores")
@@ -333,6 +333,7 @@ class MPRank(ChunkLearner, BaseEstimator):
             "intercept_": constant - anchored.constant(data.X, alpha),
             "objective_": objective,
             "n_iter_": n_iter,
+            "solver_": solver,
             "_anchored": anchored,
             "_constant": constant,
         }
@@ -350,47 +351,28 @@ class MPRank(ChunkLearner, BaseEstimator):
             return partial(self._gram, Anchored(self._kernel()), rows), rows
         return partial(self._gram, Anchored.of(self._kernel(), data.X), data.X), None
 
-    def _choose(self, data: Ranked) -> str:
-        m, d = data.X.shape
-        if not self._is_linear():
-            if self.solver == "primal":
-                raise ValueError(
-                    f"solver='primal' needs kernel='linear', not {self.kernel!r}: use 'dual', or "
-                    "an explicit map of the kernel before a linear model"
-                )
-            return "dual" if self.solver == "auto" else self.solver
-        if self.solver != "auto":
-            return self.solver
-        if min(m, d) > _LARGEST:
-            return "online"
-        return "dual" if needs_rows(m, d) else "primal"
+    def _climb(self, passes: Iterator[Pass]) -> tuple[float, Vector, int]:
+        """Run passes until one gains less than ``tol`` of the dual.
 
-    def _affordable_statistics(self, data: Ranked, qid: ArrayLike | None) -> Statistics | None:
-        m, d = data.X.shape
-        with np.errstate(over="ignore"):
-            fits = data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(data.given_weight.sum())
-        return chunk_statistics(data, qid) if fits else None
-
-    def _climb(self, passes: Iterator[Pass]) -> tuple[Pass, int]:
-        """Run passes until one gains less than ``tol`` of the dual; return it, and how many."""
-        n_iter = 0
-        for n_iter, done in enumerate(islice(passes, self.max_passes), 1):
-            if done.gain <= self.tol * done.dual:
-                return done, n_iter
+        Return the value of the dual, the coefficients and the number of passes.
+        """
+        for n_iter, (dual, gain, alpha) in enumerate(islice(passes, self.max_passes), 1):
+            if gain <= self.tol * dual:
+                return dual, alpha, n_iter
         warn_user(
             f"the online solver stopped after max_passes={self.max_passes} with the last one still "
-            f"raising the objective by {done.gain / done.dual:.2g} of it (tol={self.tol}): allow "
+            f"raising the objective by {gain / dual:.2g} of it (tol={self.tol}): allow "
             "more passes, a smaller C or solver='dual'",
             ConvergenceWarning,
         )
-        return done, n_iter
+        return dual, alpha, n_iter
 
-    def _check_gap(self, objective: float, last: Pass, n_iter: int) -> None:
-        """Warn if passes gained little and yet ended far from the optimum, of which none has."""
-        if n_iter < self.max_passes and objective - last.dual > _FAR * objective:
+    def _check_gap(self, objective: float, dual: float, n_iter: int) -> None:
+        """Warn if passes gained little and yet ended far from the optimum."""
+        if n_iter < self.max_passes and objective - dual > _FAR * objective:
             warn_user(
                 f"the online solver stopped with an objective of {objective:.6g} that is up to "
-                f"{objective - last.dual:.2g} above the smallest, since a pass gained less than "
+                f"{objective - dual:.2g} above the smallest, since a pass gained less than "
                 f"tol={self.tol} of it: use a smaller tol, a smaller C or solver='dual'",
                 ConvergenceWarning,
             )

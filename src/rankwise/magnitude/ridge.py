@@ -1,4 +1,4 @@
-r"""Ridge regression with a free intercept for each query: what minimises squared pair differences.
+r"""Ridge regression with a free intercept for each query: the minimum of squared pair differences.
 
 With residuals r, row weights a and :math:`A_q` their total in query q,
 
@@ -17,8 +17,18 @@ that are centred within their queries. Below, a tilde means centred and multipli
   coefficients of each query add to 0, so scores need no centring.
 
 Products of rows and kernel values are rounded. An error E of the matrix changes the scores by
-:math:`\|E \beta\|` at most, and :math:`\beta` is C times the residuals: so every solver tells how
-far the scores may be off.
+:math:`\|E \beta\|` at most, and :math:`\beta` is C times the residuals: so every solver returns
+how far the scores may be off.
+
+The dual can also be climbed point by point, without an inverse:
+
+.. math::
+
+    \max_\alpha \; 2 \alpha \cdot y - \alpha' \left(K + \mathrm{diag}(1 / C c_i)\right) \alpha
+
+with y and K centred within queries. A pass takes each point in turn and moves its coordinate by
+``2 eta`` times its gradient, or to the best place for it: O(m^2) a pass with a Gram matrix,
+O(entries) with linear rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,9 +38,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import blas, eigh, lapack, svd
+from sklearn.utils.extmath import row_norms
 
+from rankwise._core._loops.rows import as_rows
 from rankwise._core.queries import group_rows
-from rankwise._core.rounding import EPS, ERRORS, check_trusted
+from rankwise._core.ranker import EPS, ERRORS, check_trusted
+from rankwise.magnitude._loops.dual_ascent import (
+    Dual,
+    Queries,
+    along_means,
+    ascend_gram,
+    ascend_rows,
+)
 from rankwise.magnitude._loops.leave_pair_out import centre
 
 Vector = NDArray[np.float64]
@@ -188,29 +207,13 @@ def solve_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, flo
     return w, float(ERRORS * values.max(initial=0.0) * length / spread)
 
 
-class Dual(NamedTuple):
-    """A solution of the dual.
-
-    Attributes
-    ----------
-    alpha : ndarray of shape (m,)
-        The coefficients; those of each query add to 0.
-    level : float
-        The mean of the scores over the rows.
-    objective : float
-        The value of the objective.
-    error : float
-        How far scores may be off, as a share of the spread of y.
-    """
-
-    alpha: Vector
-    level: float
-    objective: float
-    error: float
-
-
-def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
+def solve_dual(
+    gram: Gram, y: Vector, sample: Sample, C: float
+) -> tuple[Vector, float, float, float]:
     """Solve the dual by Cholesky's factor and a refined solution, O(m^3).
+
+    Return the coefficients, which add to 0 in each query, the mean of the scores over the rows, the
+    objective, and how far scores may be off as a share of the spread of y.
 
     The residual is that of the values that were given; their rounding is a part of the error that
     no later precision could take away.
@@ -218,7 +221,7 @@ def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
     target = np.sqrt(sample.cost) * sample.centred(y)
     top = float(np.abs(target).max(initial=0.0))
     if top == 0:
-        return Dual(np.zeros_like(y), 0.0, 0.0, 0.0)
+        return np.zeros_like(y), 0.0, 0.0, 0.0
     target /= top
     root, ridge = np.sqrt(sample.cost), penalty(C)
     K, sizes = gram()
@@ -243,7 +246,7 @@ def solve_dual(gram: Gram, y: Vector, sample: Sample, C: float) -> Dual:
     alpha = top * (root * beta)
     error = missed / float(np.linalg.norm(target)) + rounding(alpha, sizes, y, sample)
     objective = top * (top * (float(beta @ target) + C * missed * missed))
-    return Dual(alpha, float(sample.overall(means) @ alpha), objective, error)
+    return alpha, float(sample.overall(means) @ alpha), objective, error
 
 
 def matrix_noise(sizes: Vector, sample: Sample) -> float:
@@ -329,3 +332,70 @@ def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
             "positive semi-definite; use another kernel or a smaller C"
         )
     return np.maximum(values, 0.0), U
+
+
+Pass = tuple[float, float, Vector]
+"""The value of the dual after a pass, which is at most the objective, the gain of the pass, and the
+coefficients of centred rows, which the next pass changes."""
+
+
+def gram_passes(
+    K: Matrix, y: Vector, sample: Sample, C: float, eta: float | None = None
+) -> Iterator[Pass]:
+    """Yield pass after pass over a Gram matrix that `centre_gram` has centred."""
+    ridge = np.minimum(penalty(C) / sample.cost, 1e290)
+    curve = np.diagonal(K) + ridge
+    step = _steps(curve, eta)
+    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
+    while True:
+        gain = ascend_gram(K, dual)
+        value += gain
+        yield value, gain, dual.alpha
+
+
+def row_passes(
+    X: Any, y: Vector, sample: Sample, C: float, w: Vector, eta: float | None = None
+) -> Iterator[Pass]:
+    """Yield pass after pass over linear rows, dense or CSR; ``w`` starts at 0 and is kept up."""
+    means = sample.means(X)
+    rows, centres = as_rows(X), as_rows(means)
+    order, starts = group_rows(sample.codes, len(sample.totals))
+    along = np.empty(len(y))
+    along_means(rows, centres, order, starts, along, np.zeros(X.shape[1]))
+    square = row_norms(means, squared=True)
+    ridge = np.minimum(penalty(C) / sample.cost, 1e290)
+    distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
+    curve = np.maximum(distance, 0.0) + ridge
+    step = _steps(curve, eta)
+    queries = Queries(centres, order, starts, along, square)
+    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
+    while True:
+        gain = ascend_rows(rows, queries, dual, w)
+        value += gain
+        yield value, gain, dual.alpha
+
+
+def centre_gram(K: Matrix, sample: Sample) -> Matrix:
+    """Centre a Gram matrix within queries, in place, and return the means it had."""
+    means = sample.means(K)
+    grand = sample.means(np.ascontiguousarray(means.T))
+    ones = np.ones(len(K))
+    centre(K, sample.codes, means, grand, ones, np.zeros(len(K)), 0.0, True)
+    return means
+
+
+def of_raw_rows(alpha: Vector, sample: Sample) -> Vector:
+    """Return the coefficients of rows that are not centred, from those of centred ones."""
+    sums = np.bincount(sample.codes, weights=alpha, minlength=len(sample.totals))
+    return alpha - sample.null**2 * sums[sample.codes]
+
+
+def _steps(curve: Vector, eta: float | None) -> Vector:
+    if eta is None:
+        return 1.0 / curve
+    if eta * curve.max() >= 1.0:
+        raise ValueError(
+            f"eta={eta} makes the steps overshoot for these rows and this C: it must be below "
+            f"{1.0 / curve.max():.3g}, or None for the best step of each point"
+        )
+    return np.full(len(curve), 2.0 * eta)

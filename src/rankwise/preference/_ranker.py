@@ -14,8 +14,7 @@ from sklearn.utils import RegressorTags, Tags, check_consistent_length, check_ra
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise._core.arguments import as_array, check_word
-from rankwise._core.explicit_pairs import check_weighted_pairs
-from rankwise._core.inputs import ratings_of, refuse_masked, rows_of
+from rankwise._core.inputs import check_weighted_pairs, ratings_of, refuse_masked, rows_of
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.ranker import warn_without_qid
 from rankwise._core.ranking import Ranking

@@ -1,6 +1,8 @@
-"""What the bounds take, and lengths of rows that a float can hold."""
+"""The result of a bound, and checks and lengths that the bounds share."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,3 +82,30 @@ def grow(number: float, exponent: int) -> float:
         raise ValueError(
             "the rows of X are longer than a float can hold: scale the features"
         ) from None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound, the pieces it is made of, and whether it says anything.
+
+    Attributes
+    ----------
+    value : float
+        The bound; ``float(bound)`` is the same.
+    trivial : float
+        What holds without any theorem.
+    pieces : mapping of str to float
+        The quantities that enter the bound.
+    """
+
+    value: float
+    trivial: float
+    pieces: Mapping[str, float]
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says no more than what is trivially true."""
+        return not self.value < self.trivial
+
+    def __float__(self) -> float:
+        return self.value
