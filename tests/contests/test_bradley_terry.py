@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from rankwise import load, save
 from rankwise.contests import BradleyTerry
+from rankwise.contests._intervals import draw_errors
 from rankwise.contests._newton import draw_counts
-from rankwise.contests._rank_intervals import draw_errors
 from rankwise.preference import quicksort
 from tests.reference import (
     best_strengths,

@@ -21,8 +21,7 @@ from rankwise._core.arguments import check_level, check_whole, check_word
 from rankwise._core.comparator import Comparator, Progress
 from rankwise._core.ranking import Ranking
 from rankwise.contests._bradley_terry import BradleyTerry
-from rankwise.contests._rank_intervals import draw_errors
-from rankwise.contests._strengths import Floats
+from rankwise.contests._intervals import Floats, draw_errors
 
 GOALS = ("order", "top", "best")
 # Nodes of Gauss and Legendre on each side of 0.
