@@ -13,9 +13,12 @@ from rankwise._core.ids import as_column, encode_columns, encode_ids, listed_ids
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.validation import unchanged_on_error
 from rankwise.contests._counts import (
+    PRIOR,
     check_contests,
     check_covariates,
+    check_groups,
     check_outcome,
+    check_size,
     check_weight,
     count_pairs,
     find_groups,
@@ -23,10 +26,17 @@ from rankwise.contests._counts import (
     take_rows,
 )
 from rankwise.contests._existence import check_design, find_recession, has_maximum, moved
-from rankwise.contests._goodness_of_fit import ContestsMixin, met_of
-from rankwise.contests._intervals import PRIOR, check_size
+from rankwise.contests._goodness_of_fit import ContestsMixin, goodness_of, met_of
 from rankwise.contests._loops.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
-from rankwise.contests._newton import PairLikelihood, Rated, Solved, fit_raters, halved, start_of
+from rankwise.contests._newton import (
+    PairLikelihood,
+    Rated,
+    Solved,
+    check_solved,
+    fit_raters,
+    halved,
+    start_of,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -313,7 +323,7 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
             z, names = np.column_stack([np.ones(len(left)), z]), ["order", *names]
         cells = Cells(left, right, counts, np.ascontiguousarray(z), np.ones(len(left)))
         self.items_, self.effect_names_ = items, names
-        self._answer_groups(find_groups(n, left, right, counts))
+        check_groups(find_groups(n, left, right, counts), items, self.prior)
         tie = None if kind == PLAIN else float(np.log1p(ties / counts[:, :3].sum()))
         start = start_of(cells, n, n + z.shape[1] + (tie is not None), tie)
         if names:
@@ -325,7 +335,7 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
         self._set(solved, n, kind, rated.steady)
         self._cells = cells._replace(counts=drawn)
         self._met = met_of(cells, n, solved.params, kind, solved.inverse)
-        fit = self.goodness_of_fit()
+        fit = goodness_of(self._met, items)
         if fit.is_bad:
             worst = int(np.abs(fit.residuals.z).argmax())
             warn_user(
@@ -343,7 +353,7 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
         precision = self._precision(len(start))
         rated = fit_raters(cells, n, kind, precision, start, rater)
         of = PairLikelihood(rated.cells, n, kind)
-        # else there is one, as `_answer_groups` has found
+        # else there is one, as `check_groups` has found
         in_doubt = d > 0 or (not penalised and (kind != PLAIN or rater is not None))
         direction = None
         if in_doubt and not has_maximum(of, rated.solved):
@@ -360,7 +370,7 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
             rated = fit_raters(cells, n, kind, precision, start, rater)
             # where residuals vanish, squares of them would make it look sure
             rated = rated._replace(solved=rated.solved._replace(sandwich=rated.solved.inverse))
-        self._check_solved(rated.solved.decrement)
+        check_solved(rated.solved)
         return rated
 
     def _answer_recession(self, direction: Floats) -> None:

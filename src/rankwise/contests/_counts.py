@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from rankwise._core._loops.keys import counting_sort
-from rankwise._core.arguments import as_array, only_column, own_array, shortened
-from rankwise._core.ids import as_column, encode_columns, row_number
+from rankwise._core.arguments import as_array, only_column, own_array, shortened, warn_user
+from rankwise._core.ids import as_column, encode_columns, listed_ids, row_number
 from rankwise._core.inputs import as_floats, check_weights, refuse_masked
 from rankwise._core.sklearn_private import safe_indexing
 from rankwise.contests._loops.counts import BITS, GOOD, bounds, count_dense, count_sorted, look
@@ -21,6 +21,10 @@ from rankwise.contests._loops.counts import BITS, GOOD, bounds, count_dense, cou
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+PRIOR = 5.0
+"""Standard deviation of the default prior: strengths are hardly ever further than 15 from 0."""
+MOST_ITEMS = 20_000
+"""A table of all pairs of these takes 3.2 GB, and a fit holds some."""
 MOST_CONTESTS = 1e15
 """Past so many, one more is lost in rounding."""
 _LARGEST = 1e100
@@ -231,6 +235,16 @@ def refuse_self(left: Indices, right: Indices, ids: Any, rows: Indices | None = 
         )
 
 
+def check_size(n: int) -> None:
+    """Raise for items whose covariances don't fit into memory."""
+    if n > MOST_ITEMS:
+        raise ValueError(
+            f"there are {n:,} items, and a table of all pairs of them would take "
+            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
+            "of them by EloRating"
+        )
+
+
 class Groups(NamedTuple):
     """Which items the contests alone can compare.
 
@@ -273,4 +287,37 @@ def groups_of(n: int, winner: Indices, loser: Indices) -> Groups:
         np.flatnonzero((lost == 0) & (won > 0)),
         np.flatnonzero((won == 0) & (lost > 0)),
         int(((won == 0) & (lost == 0)).sum()),
+    )
+
+
+def check_groups(groups: Groups, items: NDArray[Any], prior: float | None) -> None:
+    """Warn of items whose strength rests on the prior, or raise if there is none."""
+    if not groups.strong.any():
+        return
+    reasons = []
+    sizes = np.bincount(groups.connected)
+    if len(sizes) > 1:
+        apart = np.flatnonzero(groups.connected != sizes.argmax())
+        reasons.append(
+            f"the contests fall into {len(sizes)} unconnected groups"
+            + (f", {groups.n_alone} of them items without a contest" if groups.n_alone else "")
+            + f", apart from the largest: {listed_ids(items[apart].tolist())}"
+        )
+    for found, words in ((groups.never_lost, "never lost"), (groups.never_won, "never won")):
+        if len(found):
+            reasons.append(f"{listed_ids(items[found].tolist())} {words}")
+    if not reasons:
+        sizes = np.bincount(groups.strong)
+        apart = np.flatnonzero(groups.strong != sizes.argmax())
+        reasons.append(
+            f"{listed_ids(items[apart].tolist())} won or lost every contest with the others"
+        )
+    if prior is None:
+        raise ValueError(
+            f"{'; '.join(reasons)}: without a prior their strengths have no finite best; set "
+            f"prior={PRIOR}, leave these items out or add contests"
+        )
+    warn_user(
+        f"{'; '.join(reasons)}: how far they are from the others rests on the prior, a normal with "
+        f"the standard deviation prior={prior}; add contests, or leave these items out"
     )

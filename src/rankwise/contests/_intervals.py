@@ -25,24 +25,19 @@ from scipy.linalg import cholesky
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core.arguments import check_level, check_word, shortened, warn_user
+from rankwise._core.arguments import check_level, check_word, shortened
 from rankwise._core.files import replacing
-from rankwise._core.ids import find_ids, listed_ids
+from rankwise._core.ids import find_ids
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import Interval
-from rankwise.contests._counts import Groups
 from rankwise.contests._loops.intervals import largest_gaps
 from rankwise.contests._newton import Likelihood
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MOST_ITEMS = 20_000
-"""A table of all pairs of these takes 3.2 GB, and a fit holds some."""
 
 KINDS = ("sandwich", "model")
-PRIOR = 5.0
-"""Standard deviation of the default prior: strengths are hardly ever further than 15 from 0."""
 
 # Steps before the first draw; then each is one.
 _FIRST = 100
@@ -343,31 +338,8 @@ class StrengthsMixin:
         precision[: len(self.items_)] = 0.0 if self.prior is None else self.prior**-2.0
         return precision
 
-    def _check_solved(self, decrement: float) -> None:
-        """Raise if a fit that has a maximum came to none."""
-        if not np.isfinite(decrement):
-            raise ValueError(
-                "the fit can't be computed: weights or covariates differ by too many orders of "
-                "magnitude; drop the contests of the smallest weights, or rescale the covariates"
-            )
-
     def _level(self, level: float | None) -> float:
         return self.level if level is None else check_level(level)
-
-    def _answer_groups(self, groups: Groups) -> None:
-        """Warn of items whose strength rests on the prior, or raise if there is none."""
-        said = _said(groups, self.items_)
-        if not said:
-            return
-        if self.prior is None:
-            raise ValueError(
-                f"{said}: without a prior their strengths have no finite best; set prior={PRIOR}, "
-                "leave these items out or add contests"
-            )
-        warn_user(
-            f"{said}: how far they are from the others rests on the prior, a normal with the "
-            f"standard deviation prior={self.prior}; add contests, or leave these items out"
-        )
 
     def _check_loaded(self) -> None:
         """Raise if arrays of a loaded model do not belong together."""
@@ -379,42 +351,7 @@ class StrengthsMixin:
             raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
 
 
-def check_size(n: int) -> None:
-    """Raise for items whose covariances don't fit into memory."""
-    if n > MOST_ITEMS:
-        raise ValueError(
-            f"there are {n:,} items, and a table of all pairs of them would take "
-            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
-            "of them by EloRating"
-        )
-
-
 def ends_of(values: Floats, covariance: Floats, level: float) -> Floats:
     """Return the ends of normal intervals of values, of shape (n, 2)."""
     half = ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return np.column_stack([values - half, values + half])
-
-
-def _said(groups: Groups, items: NDArray[Any]) -> str:
-    """Say which items the contests alone can't place; nothing if there are none."""
-    if not groups.strong.any():
-        return ""
-    said = []
-    sizes = np.bincount(groups.connected)
-    if len(sizes) > 1:
-        apart = np.flatnonzero(groups.connected != sizes.argmax())
-        said.append(
-            f"the contests fall into {len(sizes)} unconnected groups"
-            + (f", {groups.n_alone} of them items without a contest" if groups.n_alone else "")
-            + f", apart from the largest: {listed_ids(items[apart].tolist())}"
-        )
-    for found, words in ((groups.never_lost, "never lost"), (groups.never_won, "never won")):
-        if len(found):
-            said.append(f"{listed_ids(items[found].tolist())} {words}")
-    if not said:
-        sizes = np.bincount(groups.strong)
-        apart = np.flatnonzero(groups.strong != sizes.argmax())
-        said.append(
-            f"{listed_ids(items[apart].tolist())} won or lost every contest with the others"
-        )
-    return "; ".join(said)

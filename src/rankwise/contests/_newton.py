@@ -173,6 +173,15 @@ def maximise(of: Likelihood, precision: Floats, start: Floats, *, spread: bool =
     return Solved(params, value, inverse, sandwich, n_iter, decrement)
 
 
+def check_solved(solved: Solved) -> None:
+    """Raise if Newton's method found no maximum, though there is one."""
+    if not np.isfinite(solved.decrement):
+        raise ValueError(
+            "the fit can't be computed: weights or covariates differ by too many orders of "
+            "magnitude; drop the contests of the smallest weights, or rescale the covariates"
+        )
+
+
 def _iterate(
     of: Likelihood, precision: Floats, params: Floats, *, watched: bool
 ) -> tuple[Floats, Floats, int, float]:

@@ -12,10 +12,17 @@ from sklearn.base import BaseEstimator
 from rankwise._core.ids import objects
 from rankwise._core.validation import unchanged_on_error
 from rankwise._core.votes import Votes, read_votes
-from rankwise.contests._counts import Groups, check_total, groups_of
-from rankwise.contests._intervals import PRIOR, StrengthsMixin, check_size
+from rankwise.contests._counts import (
+    PRIOR,
+    Groups,
+    check_groups,
+    check_size,
+    check_total,
+    groups_of,
+)
+from rankwise.contests._intervals import StrengthsMixin
 from rankwise.contests._loops.rankings import rankings_derivatives, rankings_value
-from rankwise.contests._newton import maximise
+from rankwise.contests._newton import check_solved, maximise
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -199,9 +206,9 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         check_size(n)
         check_total(float(votes.weight.sum()))
         self.items_ = objects(votes.candidates)
-        self._answer_groups(_groups(votes, n))
+        check_groups(_groups(votes, n), self.items_, self.prior)
         solved = maximise(RankingLikelihood(votes, n), self._precision(n), np.zeros(n))
-        self._check_solved(solved.decrement)
+        check_solved(solved)
         self.strengths_ = solved.params - solved.params.mean()
         self._inverse, self._sandwich = solved.inverse, solved.sandwich
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
