@@ -13,7 +13,6 @@ from rankwise._core.pairs import HingeLoss, MagnitudeLoss, Pairs, count_pairs
 from rankwise.boosting.pair_weights import GivenPairs
 from rankwise.datasets._loops import scan_letor, scan_table
 from rankwise.ordinal._supports import TILE, DenseSupports, PrecomputedSupports, SparseSupports
-from rankwise.preference.sorting import QuickSort
 
 Y = np.array([0.0, 1.0, 2.0])
 
@@ -62,19 +61,6 @@ def test_pairs_of_other_rows():
         GivenPairs(one, one[:0], np.ones(1), 3)
     with pytest.raises(ValueError, match="worse names row 7 of 3"):
         GivenPairs(7 * one, one, np.ones(1), 3)
-
-
-@pytest.mark.parametrize("n", [0, 3, 5])
-def test_answers_to_other_questions(n):
-    sort = QuickSort(5, [2, 0, 4, 1, 3])
-    assert len(sort.plan()[0]) == 4
-    with pytest.raises(ValueError, match="answers is int8 of shape"):
-        sort.take(np.ones(n, dtype=bool))
-
-
-def test_priorities_of_other_things():
-    with pytest.raises(ValueError, match="priority is int64 of shape"):
-        QuickSort(5, [0, 1]).plan()
 
 
 def test_text_without_an_end():

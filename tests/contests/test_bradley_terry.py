@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from rankwise import load, save
 from rankwise.contests import BradleyTerry
+from rankwise.contests._intervals import draw_errors
 from rankwise.contests._newton import draw_counts
-from rankwise.contests._rank_intervals import draw_errors
 from rankwise.preference import quicksort
 from tests.reference import (
     best_strengths,
@@ -475,3 +475,18 @@ def test_peers_agree():
         first[decided], second[decided], outcome[decided]
     )
     assert_allclose(shrunk.strengths_, frozen["choix, decided, alpha"], atol=1e-4)
+
+
+@pytest.mark.parametrize("attribute", ["strengths_", "effects_"])
+def test_replaced_attributes_of_another_shape_raise(attribute):
+    model = BradleyTerry(order_effect=True).fit([0, 1, 2, 0], [1, 2, 0, 2], [1, 1, 1, 0])
+    setattr(model, attribute, np.zeros(2))
+    match = r"expected one for each of 3 items and 1 effects; fit the model again"
+    with pytest.raises(ValueError, match=match):
+        model.predict_proba([0], [2])
+    with pytest.raises(ValueError, match=match):
+        model.prefer(0, 2)
+    with pytest.raises(ValueError, match=match if attribute == "strengths_" else "bootstrap is"):
+        model.bootstrap(2)
+    with pytest.raises(ValueError, match=match):
+        _ = model.p_best_

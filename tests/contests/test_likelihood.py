@@ -12,7 +12,7 @@ from rankwise._core.ids import encode_ids, find_ids
 from rankwise.contests import _counts as solver
 from rankwise.contests._counts import count_pairs, find_groups
 from rankwise.contests._loops import counts
-from rankwise.contests._loops.ranks import largest_gaps
+from rankwise.contests._loops.intervals import largest_gaps
 
 random = np.random.default_rng(0)
 
@@ -46,25 +46,27 @@ def test_counts_are_those_of_the_rows(kind, fold, monkeypatch):
     elif kind == "soft":
         outcome = random.random(m)
     columns = [c.tolist() if c.dtype == object else c for c in (first, second)]
-    found = count_pairs(*columns, outcome, weight, ties=kind != "soft", fold=fold)
+    items, left, right, found = count_pairs(
+        *columns, outcome, weight, ties=kind != "soft", fold=fold
+    )
     heft = np.ones(m) if weight is None else weight
     expected = literal(first.tolist(), second.tolist(), outcome, heft, kind != "soft", fold)
-    assert found.items.tolist() == sorted(set(first.tolist()) | set(second.tolist()))
-    pairs = zip(found.items[found.left].tolist(), found.items[found.right].tolist(), strict=True)
-    pairs = list(pairs)
+    assert items.tolist() == sorted(set(first.tolist()) | set(second.tolist()))
+    pairs = list(zip(items[left].tolist(), items[right].tolist(), strict=True))
     assert Counter(pairs) == Counter(expected.keys())
-    assert_allclose(found.counts, [expected[pair] for pair in pairs])
+    assert_allclose(found, [expected[pair] for pair in pairs])
 
 
 def test_a_pair_that_met_more_often_than_a_table_holds(monkeypatch):
-    monkeypatch.setattr(counts, "BITS", 3)
+    for module in (counts, solver):
+        monkeypatch.setattr(module, "BITS", 3)
     first, second, outcome = np.zeros(40, np.int64), np.ones(40, np.int64), np.ones(40)
     first[30:], second[30:] = 1, 2
     table = np.zeros((3, 3), np.uint64)
-    counts._count_dense.py_func(first, second, outcome, 0, True, table.reshape(-1), 3)
-    assert counts.unpack(table)[2].sum() < 40
-    found = count_pairs(first, second, outcome, None, ties=True, fold=True)
-    assert found.counts.sum() == 40
+    counts.count_dense.py_func(first, second, outcome, 0, True, table.reshape(-1), 3)
+    assert solver.unpack(table)[2].sum() < 40
+    *_, found = count_pairs(first, second, outcome, None, ties=True, fold=True)
+    assert found.sum() == 40
 
 
 def test_ids_of_any_kind():
@@ -133,10 +135,11 @@ def test_groups():
     assert found.connected.tolist() == [0, 0, 0, 1, 1, 0, 2]
     assert found.never_lost.tolist() == [5]
     assert found.never_won.tolist() == [2]
-    assert not found.is_one
+    assert found.strong.any()
+    assert found.n_alone == 1
     assert len(set(found.strong)) == 5
     assert found.strong[0] == found.strong[1]
-    assert find_groups(2, left[:1], right[:1], counts[:1]).is_one
+    assert not find_groups(2, left[:1], right[:1], counts[:1]).strong.any()
 
 
 def test_the_largest_gap_is_that_of_all_pairs():
@@ -146,4 +149,6 @@ def test_the_largest_gap_is_that_of_all_pairs():
         per_error += per_error.T
         np.fill_diagonal(per_error, 1e9)
         gaps = np.abs(draws[:, :, None] - draws[:, None, :]) * per_error
-        assert_array_equal(largest_gaps(draws, per_error), gaps.max(axis=(1, 2)))
+        assert_array_equal(
+            largest_gaps(draws, draws.argsort(axis=1), per_error), gaps.max(axis=(1, 2))
+        )

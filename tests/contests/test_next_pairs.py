@@ -10,7 +10,7 @@ from scipy.special import entr, expit
 from scipy.stats import norm
 
 from rankwise.contests import BradleyTerry, EloRating, PlackettLuce, aask, ask, next_pairs
-from rankwise.contests._design import choose_pairs, sign_information, top_shares
+from rankwise.contests._next_pairs import choose_pairs, sign_information, top_shares
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.7, -2.0])

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rankwise.metrics import auc_scorer, ndcg_scorer, pairwise_misranking_loss
 from rankwise.preference import PreferenceRanker, quicksort, sort_by_degree
-from rankwise.preference._pairs import pair_features, sample_pairs
+from rankwise.preference._ranker import pair_features, sample_pairs
 
 
 def graded(n=80, seed=0):
@@ -323,7 +323,7 @@ def test_features_in_blocks_are_the_same(container, features, monkeypatch):
     random = np.random.default_rng(0)
     first, second = random.integers(0, 80, size=(2, 500))
     whole = pair_features(features, container(X), first, second)
-    monkeypatch.setattr("rankwise.preference._pairs.BLOCK", 4 * 77)
+    monkeypatch.setattr("rankwise.preference._ranker.BLOCK", 4 * 77)
     blocks = pair_features(features, container(X), first, second)
     assert sparse.issparse(whole) == sparse.issparse(blocks)
     dense = [made.toarray() if sparse.issparse(made) else made for made in (whole, blocks)]
@@ -340,7 +340,7 @@ def test_scorers_and_pipelines():
 
 
 def test_features_of_many_pairs_need_no_copy_of_rows(monkeypatch):
-    monkeypatch.setattr("rankwise.preference._pairs.BLOCK", 1 << 17)
+    monkeypatch.setattr("rankwise.preference._ranker.BLOCK", 1 << 17)
     X = np.random.default_rng(0).normal(size=(100, 20))
     first, second = np.random.default_rng(1).integers(0, 100, size=(2, 100_000))
     tracemalloc.start()

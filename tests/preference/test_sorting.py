@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.optimize import linprog
 
-from rankwise._core._loops.quicksort import pair_draws, turn_pairs
+from rankwise._core._loops.quicksort import pair_draws, swap_pairs
 from rankwise.preference.sorting import QuickSort, expected_calls
 from tests import reference as oracles
 
@@ -197,15 +197,14 @@ def literal_draws(seed, i, j):
 
 def test_coins_are_those_of_the_pair():
     i, j = np.random.default_rng(0).integers(0, 2**40, (2, 1_000))
-    drawn, one, other = np.empty(1_000), np.empty_like(i), np.empty_like(j)
-    turned = np.empty(1_000, dtype=bool)
     words = [literal_draws(7, int(a), int(b)) for a, b in zip(i, j, strict=True)]
     for first, second in ((i, j), (j, i)):
-        pair_draws(7, first, second, drawn)
-        assert_array_equal(drawn, [(word >> 11) * 2.0**-53 for word in words])
-        turn_pairs(7, first, second, one, other, turned)
-        assert_array_equal(one, np.where(turned, second, first))
-        assert_array_equal(other, np.where(turned, first, second))
+        assert_array_equal(
+            pair_draws(7, first, second), [(word >> 11) * 2.0**-53 for word in words]
+        )
+        one, other, swapped = swap_pairs(7, first, second)
+        assert_array_equal(one, np.where(swapped, second, first))
+        assert_array_equal(other, np.where(swapped, first, second))
         assert_array_equal(one > other, [word >> 63 == 1 for word in words])
     assert 450 < (one > other).sum() < 550
 
@@ -228,3 +227,19 @@ def test_more_than_all_are_all(k):
     while len((pairs := sort.plan())[0]):
         sort.take(pairs[0] < pairs[1])
     assert sort.order.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("n", [0, 3, 5])
+def test_answers_to_other_pairs(n):
+    sort = QuickSort(5, [2, 0, 4, 1, 3])
+    assert len(sort.plan()[0]) == 4
+    with pytest.raises(ValueError, match=rf"before has the shape \({n},\): expected .* 4 pairs"):
+        sort.take(np.ones(n, dtype=bool))
+
+
+def test_priorities_and_lists_of_other_items():
+    with pytest.raises(ValueError, match=r"priority has the shape \(2,\): .* each of 5 items"):
+        QuickSort(5, [0, 1])
+    for lists in ([0, 6], [1, 5], [0, 4, 2, 5]):
+        with pytest.raises(ValueError, match="is invalid: expected edges from 0 to 5"):
+            QuickSort(5, range(5), lists=lists)

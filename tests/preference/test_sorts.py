@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from rankwise._core.comparator import Comparator as Questions
 from rankwise.preference import (
     aquicksort,
     asort_by_degree,
@@ -19,7 +20,8 @@ from rankwise.preference import (
     quicksort,
     sort_by_degree,
 )
-from rankwise.preference._sorts import _circle, decide
+from rankwise.preference._all_pairs import all_pairs
+from rankwise.preference.sorting import decide
 
 N = 12
 
@@ -534,7 +536,8 @@ def test_sort_by_degree(n, seed):
 
 @pytest.mark.parametrize("n", [2, 3, 10, 11, 1_500])
 def test_batches_of_all_pairs(n):
-    pairs = np.concatenate([np.column_stack(b) for b in _circle(n)])
+    comparator = Questions(range(n), min, batch=False, max_calls=None, log=None, progress=None)
+    pairs = np.concatenate([np.column_stack(b) for b in all_pairs(comparator)])
     assert len(pairs) == n * (n - 1) // 2
     assert len(np.unique(np.sort(pairs, axis=1) @ [n, 1])) == len(pairs)
     taken = np.bincount(pairs[: len(pairs) // 2].ravel(), minlength=n)

@@ -1,43 +1,63 @@
-"""Questions and answers: who is asked what, what is known already, and what is kept.
+"""Call a comparator about pairs of items: checks, the log, repeats, budgets and async.
 
-A sort is a generator. It yields pairs to ask, as two arrays of positions in the input, and is sent
-their answers; so the same sort serves comparators that are called and those that are awaited. The
-`Asker` is between the sort and the comparator: it looks up what the log knows, repeats and turns
-questions, stops at the limit, and keeps every answer at once.
+A sort is a plain function of ``compare(first, second)``, which takes two arrays of positions in the
+input and returns the probability that each first goes before its second. `Comparator` makes that
+callable from ``prefer``: it reuses the answers of the log, repeats questions and asks them both
+ways, stops at the limit, and logs every answer at once. `Comparator.acompare` is the same for a
+``prefer`` that is awaited.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+import sys
+from collections.abc import Callable
 from inspect import isawaitable
 from numbers import Integral, Real
 from reprlib import repr as short
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rankwise._core._loops.quicksort import turn_pairs
 from rankwise._core.arguments import check_whole
-from rankwise._core.ranking import Ranking, positions_of
+from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import safe_indexing
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 Progress = Callable[[int, float], object]
-
-# Yields pairs, is sent the probability that the first of each goes before the second.
-Sort = Generator[tuple[Indices, Indices], Floats, T]
 
 _MEANING = "the probability that the first goes before the second"
 
-# So many questions about one pair are no longer counted.
+# The limit of questions about one pair.
 _MANY = 2**31
 
 
-class Asker:
-    """Asks a comparator, and keeps and counts the answers."""
+class Comparator:
+    """Compare items by ``prefer``, and count and log the answers.
+
+    Parameters
+    ----------
+    items, prefer, batch, repeats, symmetrise, max_calls, log, progress
+        As in `rankwise.preference.quicksort`.
+    max_concurrency : int
+        The number of questions that `acompare` awaits at the same time.
+
+    Attributes
+    ----------
+    n : int
+        The number of items.
+    known : ndarray of shape (m, 2)
+        The unordered pairs of the log at the start.
+    n_calls, n_batches : int
+        Questions so far, and in how many batches.
+    left : int
+        The number of questions that ``max_calls`` still allows.
+    copies : int
+        Questions about each pair.
+    expected : float
+        The expected number of questions in all, for ``progress``.
+    """
 
     def __init__(
         self,
@@ -45,11 +65,12 @@ class Asker:
         prefer: Callable[..., Any],
         *,
         batch: bool,
-        repeats: int,
-        symmetrise: bool,
         max_calls: int | None,
         log: list[Any] | None,
-        progress: Callable[[int, float], object] | None,
+        progress: Progress | None,
+        repeats: int = 1,
+        symmetrise: bool = False,
+        max_concurrency: int = 1,
     ) -> None:
         if not callable(prefer):
             raise TypeError(f"prefer={short(prefer)} must be callable: prefer(u, v) in [0, 1]")
@@ -66,98 +87,50 @@ class Asker:
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
         self.items: Any = _as_items(items)
-        self.n = self.items.shape[0] if _is_table(self.items) else len(self.items)
-        self.prefer, self.batch = prefer, batch
-        self.repeats, self.symmetrise, self.max_calls = repeats, symmetrise, max_calls
+        self.n = len(self.items) if isinstance(self.items, list) else self.items.shape[0]
+        self.prefer, self.batch, self.progress = prefer, batch, progress
+        self.repeats, self.symmetrise, self.max_concurrency = repeats, symmetrise, max_concurrency
+        plain = isinstance(self.items, list | np.ndarray)
+        self._item = self.items.__getitem__ if plain else lambda i: safe_indexing(self.items, [i])
         # Without being asked to, the answers to millions of questions in arrays are not kept.
         self.log = [] if log is None and not batch else log
         self.known, self._keys, self._counts, self._totals = _read_log(self.log or [], self.n)
-        self.progress = progress
+        self.copies = repeats * (2 if symmetrise else 1)
         self.expected = 0.0
         self.n_calls = self.n_batches = 0
+        self.left = sys.maxsize if max_calls is None else max_calls
 
-    def take(self, places: Any) -> Any:
-        """Return the items at some places."""
-        if isinstance(self.items, np.ndarray):
-            return self.items.take(places, axis=0)
-        if not isinstance(self.items, list):
-            return safe_indexing(self.items, places)
-        return [self.items[i] for i in places.tolist()]
+    def compare(self, first: Indices, second: Indices) -> Floats:
+        """Return the probability that each first goes before its second, NaN past the limit."""
+        asked, average = self._plan(first, second)
+        return average(self.call(*asked))
 
-    def spread_answers(self, first: Indices, second: Indices, seed: int) -> Sort[Floats]:
-        """Get `answers`, where a coin of the pair decides which of the two is shown first."""
-        one, other = np.empty_like(first), np.empty_like(second)
-        turned = np.empty(len(first), dtype=np.bool_)
-        turn_pairs(seed, first, second, one, other, turned)
-        found = yield from self.answers(one, other)
-        # 1 less the answer where the pair was turned.
-        return np.abs(turned - found)
+    async def acompare(self, first: Indices, second: Indices) -> Floats:
+        """Do the same as `compare` by awaiting ``prefer``."""
+        asked, average = self._plan(first, second)
+        return average(await self.acall(*asked))
 
-    def answers(self, first: Indices, second: Indices) -> Sort[Floats]:
-        """Get the probability that each first goes before its second, NaN past the limit."""
-        left = np.inf if self.max_calls is None else self.max_calls - self.n_calls
-        if self.repeats == 1 and not self.symmetrise and not len(self.known):
-            if len(first) <= left:
-                return (yield first, second)
-            found = np.full(len(first), np.nan)
-            if left:
-                found[: int(left)] = yield first[: int(left)], second[: int(left)]
-            return found
-        # Columns: asked as (first, second), and turned round.
-        counts, totals = (
-            np.column_stack(both)
-            for both in zip(self._look_up(first, second), self._look_up(second, first), strict=True)
-        )
-        if self.symmetrise:
-            needs = np.maximum(self.repeats - counts, 0)
-        else:
-            needs = np.maximum(self.repeats - counts.sum(axis=1, keepdims=True), 0) * [1, 0]
-        cost = needs.sum(axis=1)
-        answered = (cost == 0) | (np.cumsum(cost) <= left)
-        needs[~answered] = 0
-        slots = np.repeat(np.arange(needs.size), needs.ravel())
-        if len(slots):
-            asked = np.column_stack([first, second, second, first]).reshape(-1, 2)[slots]
-            got = yield asked[:, 0], asked[:, 1]
-            counts += np.bincount(slots, minlength=needs.size).reshape(-1, 2)
-            totals += np.bincount(slots, got, minlength=needs.size).reshape(-1, 2)
-        found = np.full(len(first), np.nan)
-        counts, totals = counts[answered], totals[answered]
-        if self.symmetrise:
-            found[answered] = (totals / counts) @ [0.5, -0.5] + 0.5
-        else:
-            found[answered] = (totals[:, 0] + counts[:, 1] - totals[:, 1]) / counts.sum(axis=1)
-        return found
-
-    def run(self, sort: Sort[T]) -> T:
-        """Work a sort off by calling the comparator."""
-        pairs, ranking = _step(sort)
-        while pairs is not None:
-            pairs, ranking = _step(sort, self._ask(*pairs))
-        return ranking
-
-    async def arun(self, sort: Sort[T], max_concurrency: int) -> T:
-        """Work a sort off by awaiting the comparator, so many questions at a time."""
-        pairs, ranking = _step(sort)
-        while pairs is not None:
-            pairs, ranking = _step(sort, await self._aask(*pairs, max_concurrency))
-        return ranking
-
-    def _ask(self, first: Indices, second: Indices) -> Floats:
+    def call(self, first: Indices, second: Indices) -> Floats:
+        """Call ``prefer`` about each pair and log the answers."""
+        if not len(first):
+            return np.empty(0)
         self.n_batches += 1
         if self.batch:
             return self._keep_all(first, second, self.prefer(self.take(first), self.take(second)))
-        found = np.empty(len(first))
-        for slot, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            found[slot] = self._keep(i, j, self.prefer(self._one(i), self._one(j)))
-        return found
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        return np.array(
+            [self._keep(i, j, self.prefer(self._item(i), self._item(j))) for i, j in pairs]
+        )
 
-    async def _aask(self, first: Indices, second: Indices, max_concurrency: int) -> Floats:
+    async def acall(self, first: Indices, second: Indices) -> Floats:
+        """Await ``prefer`` about each pair, ``max_concurrency`` at a time, and log the answers."""
+        if not len(first):
+            return np.empty(0)
         self.n_batches += 1
         if self.batch:
-            answers = await self._awaitable(self.prefer(self.take(first), self.take(second)))
+            answers = await _awaitable(self.prefer(self.take(first), self.take(second)))
             return self._keep_all(first, second, answers)
-        found = np.empty(len(first))
+        answers = np.empty(len(first))
         questions = enumerate(zip(first.tolist(), second.tolist(), strict=True))
         failures: list[BaseException] = []
 
@@ -168,31 +141,82 @@ class Asker:
                 # A failure of any kind is raised below, when the questions under way are answered
                 # and kept: raised here, it would leave the other workers behind.
                 try:
-                    answer = await self._awaitable(self.prefer(self._one(i), self._one(j)))
-                    found[slot] = self._keep(i, j, answer)
+                    answer = await _awaitable(self.prefer(self._item(i), self._item(j)))
+                    answers[slot] = self._keep(i, j, answer)
                 except BaseException as failure:
                     failures.append(failure)
 
-        await asyncio.gather(*(work() for _ in range(min(max_concurrency, len(first)))))
+        await asyncio.gather(*(work() for _ in range(min(self.max_concurrency, len(first)))))
         if failures:
             raise failures[0]
-        return found
+        return answers
 
-    def _one(self, i: int) -> Any:
-        plain = isinstance(self.items, list | np.ndarray)
-        return self.items[i] if plain else safe_indexing(self.items, [i])
+    def take(self, places: Any) -> Any:
+        """Return the items at some places."""
+        if isinstance(self.items, np.ndarray):
+            return self.items.take(places, axis=0)
+        if not isinstance(self.items, list):
+            return safe_indexing(self.items, places)
+        return [self.items[i] for i in places.tolist()]
 
-    @staticmethod
-    def _awaitable(answer: Any) -> Any:
-        if not isawaitable(answer):
-            raise TypeError(
-                f"prefer returned {short(answer)}, which can't be awaited: use quicksort"
-            )
-        return answer
+    def ranking(self, order: Indices, certain: NDArray[np.bool_]) -> Ranking:
+        """Return an order of the items as a `Ranking`."""
+        return Ranking(
+            order=self.take(order),
+            positions=np.argsort(order) + 1,
+            n_calls=self.n_calls,
+            n_batches=self.n_batches,
+            log=self.log,
+            certain=certain,
+        )
+
+    def _plan(
+        self, first: Indices, second: Indices
+    ) -> tuple[tuple[Indices, Indices], Callable[[Floats], Floats]]:
+        """Return the questions about pairs, and the function that averages their answers."""
+        if self.copies == 1 and not len(self.known):
+            missing = np.full(max(len(first) - self.left, 0), np.nan)
+            asked = first[: self.left], second[: self.left]
+            return asked, lambda got: np.append(got, missing) if len(missing) else got
+        # Columns: asked as (first, second), and swapped.
+        counts, totals = (
+            np.column_stack(both)
+            for both in zip(self._look_up(first, second), self._look_up(second, first), strict=True)
+        )
+        if self.symmetrise:
+            needs = np.maximum(self.repeats - counts, 0)
+        else:
+            needs = np.maximum(self.repeats - counts.sum(axis=1, keepdims=True), 0) * [1, 0]
+        cost = needs.sum(axis=1)
+        answered = (cost == 0) | (np.cumsum(cost) <= self.left)
+        needs[~answered] = 0
+        slots = np.repeat(np.arange(needs.size), needs.ravel())
+        asked_first, asked_second = (
+            np.column_stack([first, second, second, first]).reshape(-1, 2)[slots].T
+        )
+
+        def average(got: Floats) -> Floats:
+            n = (counts + np.bincount(slots, minlength=needs.size).reshape(-1, 2))[answered]
+            sums = (totals + np.bincount(slots, got, minlength=needs.size).reshape(-1, 2))[answered]
+            probability = np.full(len(first), np.nan)
+            if self.symmetrise:
+                probability[answered] = (sums / n) @ [0.5, -0.5] + 0.5
+            else:
+                probability[answered] = (sums[:, 0] + n[:, 1] - sums[:, 1]) / n.sum(axis=1)
+            return probability
+
+        return (asked_first, asked_second), average
+
+    def _look_up(self, first: Indices, second: Indices) -> tuple[Indices, Floats]:
+        """Return how often the log has each pair in this order, and the sum of the answers."""
+        keys = first * self.n + second
+        place = np.searchsorted(self._keys, keys)
+        hit = self._keys[place] == keys
+        return np.where(hit, self._counts[place], 0), np.where(hit, self._totals[place], 0.0)
 
     def _keep(self, i: int, j: int, answer: Any) -> float:
         probability = _as_probability(i, j, answer)
-        self.n_calls += 1
+        self.n_calls, self.left = self.n_calls + 1, self.left - 1
         if self.log is not None:
             self.log.append((i, j, probability))
         self._report()
@@ -201,31 +225,24 @@ class Asker:
     def _keep_all(self, first: Indices, second: Indices, answers: Any) -> Floats:
         if isawaitable(answers):
             _refuse_awaitable(answers)
-        found = _as_numbers(answers)
-        if found.shape != first.shape:
+        probability = _as_numbers(answers)
+        if probability.shape != first.shape:
             raise ValueError(
-                f"prefer returned an array of shape {found.shape} for {len(first)} pairs: with "
-                "batch=True it must return one probability a pair"
+                f"prefer returned an array of shape {probability.shape} for {len(first)} pairs: "
+                "with batch=True it must return one probability a pair"
             )
-        if not (found.min() >= 0 and found.max() <= 1):
-            bad = np.flatnonzero(~((found >= 0) & (found <= 1)))[0]
-            _as_probability(first[bad], second[bad], found[bad])
-        self.n_calls += len(first)
+        if not (probability.min() >= 0 and probability.max() <= 1):
+            bad = np.flatnonzero(~((probability >= 0) & (probability <= 1)))[0]
+            _as_probability(first[bad], second[bad], probability[bad])
+        self.n_calls, self.left = self.n_calls + len(first), self.left - len(first)
         if self.log is not None:
-            self.log.extend(zip(first.tolist(), second.tolist(), found.tolist(), strict=True))
+            self.log.extend(zip(first.tolist(), second.tolist(), probability.tolist(), strict=True))
         self._report()
-        return found
+        return probability
 
     def _report(self) -> None:
         if self.progress is not None:
             self.progress(self.n_calls, max(self.expected, self.n_calls))
-
-    def _look_up(self, first: Indices, second: Indices) -> tuple[Indices, Floats]:
-        """Return how often each pair was asked in this order, and the sum of the answers."""
-        keys = first * self.n + second
-        place = np.searchsorted(self._keys, keys)
-        hit = self._keys[place] == keys
-        return np.where(hit, self._counts[place], 0), np.where(hit, self._totals[place], 0.0)
 
 
 def is_number(value: Any, most: float) -> bool:
@@ -234,19 +251,8 @@ def is_number(value: Any, most: float) -> bool:
     return bool(0 <= number <= most)
 
 
-def _step(sort: Sort[T], answers: Any = None) -> tuple[tuple[Indices, Indices] | None, Any]:
-    """Send answers to a sort; return the next pairs, or None and what the sort returns.
-
-    The comparator runs outside, so that a StopIteration of its own is not taken for the sort's end.
-    """
-    try:
-        return sort.send(answers), None
-    except StopIteration as end:
-        return None, end.value
-
-
 def check_flags(**flags: bool) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise for a value that is neither True nor False."""
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name}={short(value)} must be True or False")
@@ -265,11 +271,6 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _is_table(items: Any) -> bool:
-    """Whether items are an array, or the rows of a frame or a sparse matrix."""
-    return isinstance(items, np.ndarray) or len(getattr(items, "shape", ())) == 2
-
-
 def _as_items(items: Any) -> Any:
     """Return a table whose rows can be taken, or a list."""
     if issparse(items):
@@ -278,7 +279,8 @@ def _as_items(items: Any) -> Any:
         raise TypeError(
             f"items={short(items)} must be a list, array or frame of the things to put in order"
         )
-    return items if _is_table(items) else list(items)
+    is_table = isinstance(items, np.ndarray) or len(getattr(items, "shape", ())) == 2
+    return items if is_table else list(items)
 
 
 def _as_numbers(answers: Any) -> Floats:
@@ -321,6 +323,12 @@ def _is_position(value: Any, n: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < n
 
 
+def _awaitable(answer: Any) -> Any:
+    if not isawaitable(answer):
+        raise TypeError(f"prefer returned {short(answer)}, which can't be awaited: use quicksort")
+    return answer
+
+
 def _refuse_awaitable(answer: Any) -> NoReturn:
     if hasattr(answer, "close"):
         answer.close()
@@ -345,7 +353,7 @@ def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats
 
 
 def check_log(log: Any, n: int) -> None:
-    """Refuse what is no list of (i, j, p), answers about n items."""
+    """Raise unless a log is a list of (i, j, p), answers about n items."""
     if not isinstance(log, list):
         raise TypeError(f"log must be a list of (i, j, p), not {type(log)}")
     for entry in log:
@@ -360,34 +368,3 @@ def check_log(log: Any, n: int) -> None:
                 f"log holds {short(entry)}: an entry is (i, j, p), two positions among the {n} "
                 f"items and {_MEANING}; pass a log together with the items that it was made for"
             )
-
-
-def make_asker(
-    items: Any,
-    prefer: Callable[..., Any],
-    batch: bool,
-    repeats: int,
-    symmetrise: bool,
-    max_calls: int | None,
-    log: list[Any] | None,
-    progress: Progress | None,
-) -> Asker:
-    """Return what asks a comparator for a sort."""
-    return Asker(
-        items, prefer, batch=batch, repeats=repeats, symmetrise=symmetrise, max_calls=max_calls,
-        log=log, progress=progress,
-    )  # fmt: skip
-
-
-def as_ranking(
-    asker: Asker, order: Indices, certain: np.ndarray[Any, np.dtype[np.bool_]]
-) -> Ranking:
-    """Return an order of the items of an asker as a `Ranking`."""
-    return Ranking(
-        order=asker.take(order),
-        positions=positions_of(order),
-        n_calls=asker.n_calls,
-        n_batches=asker.n_batches,
-        log=asker.log,
-        certain=certain,
-    )

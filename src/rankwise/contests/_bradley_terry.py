@@ -12,21 +12,31 @@ from rankwise._core.comparator import check_log
 from rankwise._core.ids import as_column, encode_columns, encode_ids, listed_ids, objects
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.validation import unchanged_on_error
-from rankwise.contests._columns import (
+from rankwise.contests._counts import (
+    PRIOR,
     check_contests,
     check_covariates,
+    check_groups,
     check_outcome,
+    check_size,
     check_weight,
+    count_pairs,
+    find_groups,
+    refuse_self,
     take_rows,
 )
-from rankwise.contests._counts import Groups, count_pairs, find_groups, refuse_self
 from rankwise.contests._existence import check_design, find_recession, has_maximum, moved
-from rankwise.contests._goodness_of_fit import met_of
-from rankwise.contests._intervals import ContestReadings
+from rankwise.contests._goodness_of_fit import ContestsMixin, goodness_of, met_of
 from rankwise.contests._loops.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
-from rankwise.contests._newton import PairLikelihood, Solved, halved, start_of
-from rankwise.contests._raters import Rated, fit_raters
-from rankwise.contests._strengths import PRIOR, check_size
+from rankwise.contests._newton import (
+    PairLikelihood,
+    Rated,
+    Solved,
+    check_solved,
+    fit_raters,
+    halved,
+    start_of,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,7 +46,7 @@ _LARGE_EFFECT = 1000.0
 _KINDS = {"davidson": DAVIDSON, "rao-kupper": RAO_KUPPER, "half": PLAIN}
 
 
-class BradleyTerry(ContestReadings, BaseEstimator):
+class BradleyTerry(ContestsMixin, BaseEstimator):
     r"""Strengths of items from contests of two, with ties, intervals, and how sure each place is.
 
     A contest of u, named first, and v has the advantage
@@ -146,7 +156,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ContestReadings._strength_constraints,
+        **ContestsMixin._strength_constraints,
         "ties": [StrOptions(set(_KINDS))],
         "order_effect": ["boolean"],
     }
@@ -233,13 +243,13 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         columns = check_contests(first, second, rows)
         m = len(columns[0])
         values, ties = check_outcome(outcome, m, rows)
-        z, names = check_covariates(covariates, m, rows=rows)
-        raters, judges = _encode_raters(rater, m, rows)
         if covariates is None and rater is None:
             items, left, right, counts = count_pairs(
                 *columns, values, weight, ties=ties, fold=not self.order_effect, rows=rows
             )
             return self._learn(items, left, right, counts, np.zeros((len(left), 0)), [])
+        z, names = check_covariates(covariates, m, rows=rows)
+        raters, judges = _encode_raters(rater, m, rows)
         items, (left, right) = encode_columns(columns, ("first", "second"), rows)
         refuse_self(left, right, columns[0], rows)
         counts = _rows(values, np.ones(m) if weight is None else weight, ties)
@@ -313,11 +323,11 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             z, names = np.column_stack([np.ones(len(left)), z]), ["order", *names]
         cells = Cells(left, right, counts, np.ascontiguousarray(z), np.ones(len(left)))
         self.items_, self.effect_names_ = items, names
-        groups = find_groups(n, left, right, counts)
-        self._answer_groups(groups, _alone(groups, n, left, right))
+        check_groups(find_groups(n, left, right, counts), items, self.prior)
         tie = None if kind == PLAIN else float(np.log1p(ties / counts[:, :3].sum()))
         start = start_of(cells, n, n + z.shape[1] + (tie is not None), tie)
-        check_design(cells, n, penalised=self.prior is not None)
+        if names:
+            check_design(cells, n, penalised=self.prior is not None)
         rated = self._solve(cells, kind, start, rater)
         self.raters_ = np.array([]) if raters is None else raters
         solved, cells = rated.solved, rated.cells
@@ -325,7 +335,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         self._set(solved, n, kind, rated.steady)
         self._cells = cells._replace(counts=drawn)
         self._met = met_of(cells, n, solved.params, kind, solved.inverse)
-        fit = self.goodness_of_fit()
+        fit = goodness_of(self._met, items)
         if fit.is_bad:
             worst = int(np.abs(fit.residuals.z).argmax())
             warn_user(
@@ -343,7 +353,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
         precision = self._precision(len(start))
         rated = fit_raters(cells, n, kind, precision, start, rater)
         of = PairLikelihood(rated.cells, n, kind)
-        # else there is one, as `_answer_groups` has found
+        # else there is one, as `check_groups` has found
         in_doubt = d > 0 or (not penalised and (kind != PLAIN or rater is not None))
         direction = None
         if in_doubt and not has_maximum(of, rated.solved):
@@ -360,7 +370,7 @@ class BradleyTerry(ContestReadings, BaseEstimator):
             rated = fit_raters(cells, n, kind, precision, start, rater)
             # where residuals vanish, squares of them would make it look sure
             rated = rated._replace(solved=rated.solved._replace(sandwich=rated.solved.inverse))
-        self._check_solved(rated.solved.decrement)
+        check_solved(rated.solved)
         return rated
 
     def _answer_recession(self, direction: Floats) -> None:
@@ -420,7 +430,3 @@ def _rows(values: Floats, weight: Floats, ties: bool) -> Floats:
     tied = (values == 0.5) & ties
     win, loss = np.where(tied, 0.0, values), np.where(tied, 0.0, 1 - values)
     return np.column_stack([win, loss, tied, win * loss]) * weight[:, None]
-
-
-def _alone(groups: Groups, n: int, left: Indices, right: Indices) -> int:
-    return n - len(np.unique(np.concatenate([left, right]))) if groups.connected.max() else 0

@@ -1,4 +1,8 @@
-"""Contests as counts by pair, and which items these can compare."""
+"""Check columns of contests, reduce them to counts by pair, and find which items these can compare.
+
+A pair (i, j) has four counts: wins of i, wins of j, ties, and the sum of p (1 - p) over the rows
+that are partly a win and partly a loss, by which they vary less than rows that are either.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,24 +11,136 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from rankwise._core.arguments import own_array
-from rankwise._core.ids import encode_columns
-from rankwise.contests._loops.counts import GOOD, bounds, count_dense, count_sorted, unpack
+from rankwise._core._loops.keys import counting_sort
+from rankwise._core.arguments import as_array, only_column, own_array, shortened, warn_user
+from rankwise._core.ids import as_column, encode_columns, listed_ids, row_number
+from rankwise._core.inputs import as_floats, check_weights, refuse_masked
+from rankwise._core.sklearn_private import safe_indexing
+from rankwise.contests._loops.counts import BITS, GOOD, bounds, count_dense, count_sorted, look
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# A table of all pairs of so many items is small enough to be counted in.
+PRIOR = 5.0
+"""Standard deviation of the default prior: strengths are hardly ever further than 15 from 0."""
+MOST_ITEMS = 20_000
+"""A table of all pairs of these takes 3.2 GB, and a fit holds some."""
+MOST_CONTESTS = 1e15
+"""Past so many, one more is lost in rounding."""
+_LARGEST = 1e100
+# Count in a table of all pairs up to this number of items.
 _DENSE = 2048
+WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
-class Counted(NamedTuple):
-    """Pairs that have met: the distinct items, codes of two of them, and four counts."""
+def check_contests(first: Any, second: Any, rows: Indices | None = None) -> tuple[Any, Any]:
+    """Return two columns of ids of the same length.
 
-    items: NDArray[Any]
-    left: Indices
-    right: Indices
-    counts: Floats
+    Here and below, ``rows`` are the numbers of the rows in the user's table, for messages; None:
+    from 0.
+    """
+    columns = as_column(first, "first", rows), as_column(second, "second", rows)
+    if len(columns[0]) != len(columns[1]):
+        raise ValueError(
+            f"first has {len(columns[0])} rows and second {len(columns[1])}: a contest is one of "
+            "each"
+        )
+    if not len(columns[0]):
+        raise ValueError("there are no contests: first and second are empty")
+    return columns
+
+
+def check_outcome(outcome: Any, m: int, rows: Indices | None = None) -> tuple[Floats, bool]:
+    """Return what the first of each contest got, from 0 to 1, and whether 1/2 is a tie.
+
+    It is, if there are only 0, 1/2 and 1; else these are probabilities, and 1/2 is one of them.
+    """
+    refuse_masked(outcome, "outcome")
+    given = only_column(outcome)
+    column = given if hasattr(given, "dtype") else as_array(given, "outcome")
+    if column.ndim != 1 or len(column) != m:
+        raise ValueError(f"outcome has the shape {column.shape} for {m} contests: give one a row")
+    if getattr(column.dtype, "kind", "O") not in "biuf":
+        listed = column.tolist() if hasattr(column, "tolist") else list(column)
+        if any(isinstance(word, str) for word in listed[:1]):
+            try:
+                values = np.fromiter(map(WORDS.__getitem__, listed), np.float64, m)
+            except (KeyError, TypeError):
+                row = next(
+                    i for i, w in enumerate(listed) if not isinstance(w, str) or w not in WORDS
+                )
+                raise ValueError(
+                    f"outcome is {shortened(listed[row])} in row {row_number(row, rows)}: it must "
+                    "be 'first', 'second' or 'tie', or a number from 0 to 1 in all rows"
+                ) from None
+            return values, True
+    values = own_array(as_floats(column, "outcome"), np.float64)
+    row, plain = look(values)
+    if row != GOOD:
+        raise ValueError(
+            f"outcome is {values[row]} in row {row_number(row, rows)}: it must be what the first "
+            "one got, 1, 0 or 0.5 for a tie, or its probability to win"
+        )
+    return values, bool(plain)
+
+
+def check_weight(weight: Any, first: Any) -> Floats | None:
+    """Return how often each contest happened, None if once; ``first`` tells how many there are."""
+    if weight is None:
+        return None
+    m = len(first) if hasattr(first, "__len__") else np.size(weight)
+    weights = check_weights(weight, "sample_weight", m, "contest")
+    check_total(float(np.minimum(weights, 2 * MOST_CONTESTS).sum()))
+    return own_array(weights, np.float64)
+
+
+def take_rows(column: Any, rows: Indices, n_weights: int, name: str) -> Any:
+    """Return some rows of a column that is not checked yet, and None for None."""
+    if column is None or not hasattr(column, "__len__") or isinstance(column, str | bytes | dict):
+        return column
+    if len(column) != n_weights:
+        raise ValueError(
+            f"sample_weight has {n_weights} rows, but {name} has {len(column)}: give one a contest"
+        )
+    return safe_indexing(column, rows)
+
+
+def check_total(total: float) -> None:
+    """Raise if weights add up to more than can be counted."""
+    if total > MOST_CONTESTS:
+        raise ValueError(
+            f"sample_weight adds up to more than {MOST_CONTESTS:.0e}, too many to be counted: "
+            "divide all weights by the same number"
+        )
+
+
+def check_covariates(
+    covariates: Any, m: int, names: list[str] | None = None, rows: Indices | None = None
+) -> tuple[Floats, list[str]]:
+    """Return covariates of shape (m, d), and their names; ``names`` are those learned with."""
+    if covariates is None:
+        if names:
+            raise ValueError(
+                f"covariates is None, but the model has learned with {names}: give them"
+            )
+        return np.zeros((m, 0)), []
+    values = as_floats(covariates, "covariates")
+    values = own_array(values[:, None] if values.ndim == 1 else values, np.float64)
+    if values.ndim != 2 or len(values) != m:
+        raise ValueError(f"covariates has the shape {values.shape} for {m} contests: (m, d)")
+    if not np.isfinite(values).all():
+        row = row_number(np.flatnonzero(~np.isfinite(values).all(axis=1))[0], rows)
+        raise ValueError(f"covariates is not finite in row {row}: drop the row or correct it")
+    if (np.abs(values) > _LARGEST).any():
+        row = row_number(np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))[0], rows)
+        raise ValueError(f"covariates is beyond {_LARGEST:.0e} in row {row}: choose a larger unit")
+    columns = getattr(covariates, "columns", None)
+    found = (
+        [f"z{k}" for k in range(values.shape[1])] if columns is None else list(map(str, columns))
+    )
+    if names is not None and len(names) != values.shape[1]:
+        raise ValueError(f"covariates has {values.shape[1]} columns, learned were {names}")
+    return values, found
 
 
 def count_pairs(
@@ -36,7 +152,7 @@ def count_pairs(
     ties: bool,
     fold: bool,
     rows: Indices | None = None,
-) -> Counted:
+) -> tuple[NDArray[Any], Indices, Indices, Floats]:
     """Reduce checked columns of contests to counts by pair.
 
     Parameters
@@ -68,24 +184,37 @@ def count_pairs(
     left = right = np.zeros(0, np.int64)
     counts = np.zeros((0, 4))
     if dense and n <= _DENSE:
-        table = np.zeros((n, n), dtype=np.uint64)
-        row = count_dense(columns[0], columns[1], outcome, low, fold, table)
-        if row != GOOD:
+        table = np.zeros(n * n, dtype=np.uint64)
+        if count_dense(columns[0], columns[1], outcome, low, fold, table, n) != GOOD:
             refuse_self(columns[0], columns[1], first, rows)
-        left, right, counts = unpack(table)
+        left, right, counts = unpack(table.reshape(n, n))
     if counts.sum() != len(outcome):
         # Other kinds of rows, or a pair that met so often that its counts ran over.
         codes = [column - low for column in columns]
         refuse_self(codes[0], codes[1], first, rows)
         heft = np.ones(len(outcome)) if weight is None else weight
-        left, right, counts = count_sorted(codes[0], codes[1], outcome, heft, ties, fold, n)
+        swapped = fold & (codes[0] > codes[1])
+        one, other = np.where(swapped, codes[::-1], codes)
+        left, right, counts = count_sorted(
+            *counting_sort(one, n), other, swapped, outcome, heft, ties
+        )
     if items is None:
         present = np.zeros(n, dtype=np.bool_)
         present[left] = present[right] = True
         items = np.flatnonzero(present) + low
         code = np.cumsum(present) - 1
         left, right = code[left], code[right]
-    return Counted(items, left, right, counts)
+    return items, left, right, counts
+
+
+def unpack(table: NDArray[np.uint64]) -> tuple[Indices, Indices, Floats]:
+    """Return the pairs of a table of `count_dense` that have met, and their four counts."""
+    left, right = np.nonzero(table)
+    packed = table[left, right]
+    counts = np.zeros((len(left), 4))
+    for column, kind in enumerate((2, 0, 1)):
+        counts[:, column] = (packed >> np.uint64(BITS * kind)) & np.uint64(2**BITS - 1)
+    return left, right, counts
 
 
 def _are_int64(ids: Any) -> bool:
@@ -95,7 +224,7 @@ def _are_int64(ids: Any) -> bool:
 
 
 def refuse_self(left: Indices, right: Indices, ids: Any, rows: Indices | None = None) -> None:
-    """Refuse contests of an item with itself; ``ids`` are the left items by row."""
+    """Raise for a contest of an item with itself; ``ids`` are the left items by row."""
     same = np.flatnonzero(left == right)
     if len(same):
         row = same[0] if rows is None else rows[same[0]]
@@ -103,6 +232,16 @@ def refuse_self(left: Indices, right: Indices, ids: Any, rows: Indices | None = 
         item = item.tolist()[0] if isinstance(item, np.ndarray) else item[0]
         raise ValueError(
             f"row {row}: {item!r} meets itself, which is no contest of two items: drop the row"
+        )
+
+
+def check_size(n: int) -> None:
+    """Raise for items whose covariances don't fit into memory."""
+    if n > MOST_ITEMS:
+        raise ValueError(
+            f"there are {n:,} items, and a table of all pairs of them would take "
+            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
+            "of them by EloRating"
         )
 
 
@@ -117,17 +256,15 @@ class Groups(NamedTuple):
         The number of the group in which everyone has beaten everyone, directly or through others.
     never_lost, never_won : ndarrays
         Items that nobody took anything from, and that took nothing from anybody.
+    n_alone : int
+        The number of items without a contest.
     """
 
     connected: Indices
     strong: Indices
     never_lost: Indices
     never_won: Indices
-
-    @property
-    def is_one(self) -> bool:
-        """Whether the strengths have a finite best without a prior."""
-        return bool(self.strong.max(initial=0) == 0)
+    n_alone: int
 
 
 def find_groups(n: int, left: Indices, right: Indices, counts: Floats) -> Groups:
@@ -149,4 +286,38 @@ def groups_of(n: int, winner: Indices, loser: Indices) -> Groups:
         strong.astype(np.int64),
         np.flatnonzero((lost == 0) & (won > 0)),
         np.flatnonzero((won == 0) & (lost > 0)),
+        int(((won == 0) & (lost == 0)).sum()),
+    )
+
+
+def check_groups(groups: Groups, items: NDArray[Any], prior: float | None) -> None:
+    """Warn of items whose strength rests on the prior, or raise if there is none."""
+    if not groups.strong.any():
+        return
+    reasons = []
+    sizes = np.bincount(groups.connected)
+    if len(sizes) > 1:
+        apart = np.flatnonzero(groups.connected != sizes.argmax())
+        reasons.append(
+            f"the contests fall into {len(sizes)} unconnected groups"
+            + (f", {groups.n_alone} of them items without a contest" if groups.n_alone else "")
+            + f", apart from the largest: {listed_ids(items[apart].tolist())}"
+        )
+    for found, words in ((groups.never_lost, "never lost"), (groups.never_won, "never won")):
+        if len(found):
+            reasons.append(f"{listed_ids(items[found].tolist())} {words}")
+    if not reasons:
+        sizes = np.bincount(groups.strong)
+        apart = np.flatnonzero(groups.strong != sizes.argmax())
+        reasons.append(
+            f"{listed_ids(items[apart].tolist())} won or lost every contest with the others"
+        )
+    if prior is None:
+        raise ValueError(
+            f"{'; '.join(reasons)}: without a prior their strengths have no finite best; set "
+            f"prior={PRIOR}, leave these items out or add contests"
+        )
+    warn_user(
+        f"{'; '.join(reasons)}: how far they are from the others rests on the prior, a normal with "
+        f"the standard deviation prior={prior}; add contests, or leave these items out"
     )

@@ -12,8 +12,7 @@ from rankwise._core.ids import encode_columns, find_ids, objects
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import Interval
 from rankwise._core.validation import unchanged_on_error
-from rankwise.contests._columns import check_contests, check_outcome
-from rankwise.contests._counts import refuse_self
+from rankwise.contests._counts import check_contests, check_outcome, refuse_self
 from rankwise.contests._loops.rankings import elo_pass
 
 Floats = NDArray[np.float64]

@@ -35,10 +35,7 @@ _HUGE = 1e100
 
 def check_design(cells: Cells, n: int, *, penalised: bool) -> None:
     """Raise if effects can't be told apart from each other or, without a prior, from strengths."""
-    z = np.ascontiguousarray(cells.z)
-    if not z.shape[1]:
-        return
-    z = z / np.maximum(np.abs(z).max(axis=0), np.finfo(float).tiny)
+    z = cells.z / np.maximum(np.abs(cells.z).max(axis=0), np.finfo(float).tiny)
     rest = z
     if not penalised:
         laplacian, sums = np.zeros((n, n)), np.zeros((n, z.shape[1]))

@@ -1,184 +1,357 @@
-"""What can be read off a fitted model of contests: effects, raters, probabilities, and the fit."""
+"""Intervals of strengths and ranks, and the posterior probability of being the best.
 
-from typing import Any
+Draws from the posterior are made by elliptical slice sampling. The normal distribution at the
+maximum is the base: with a point z of the base and another draw of it, the next point lies on the
+ellipse through both, at an angle that is drawn from a slice of the ratio of the posterior and the
+base. No step is rejected and nothing is to be tuned. If the posterior is normal, draws are
+independent.
+
+References
+----------
+I. Murray, R. P. Adams and D. J. C. MacKay, *Elliptical slice sampling*, AISTATS 2010.
+R. Nishihara, I. Murray and R. P. Adams, *Parallel MCMC with generalized elliptical slice sampling*,
+JMLR 2014.
+"""
+
+import csv
+from collections.abc import Callable
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.linalg import cholesky
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core.arguments import check_whole
+from rankwise._core.arguments import check_level, check_word, shortened
+from rankwise._core.files import replacing
 from rankwise._core.ids import find_ids
-from rankwise.contests._columns import check_contests, check_covariates
-from rankwise.contests._goodness_of_fit import GoodnessOfFit, Met, calibration_of, goodness_of
-from rankwise.contests._loops.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells, expected
-from rankwise.contests._newton import PairLikelihood, bootstrap_fits, draw_counts, halved
-from rankwise.contests._strengths import StrengthsMixin, ends_of
+from rankwise._core.ranking import Ranking
+from rankwise._core.sklearn_private import Interval
+from rankwise.contests._loops.intervals import largest_gaps
+from rankwise.contests._newton import Likelihood
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_MOST_BINS = 10_000
+
+KINDS = ("sandwich", "model")
+
+# Steps before the first draw; then each is one.
+_FIRST = 100
 
 
-class ContestReadings(StrengthsMixin):
-    """Methods of `BradleyTerry` that look at what it has learned."""
+def centred(covariance: Floats, n: int) -> Floats:
+    """Return the covariance of parameters of which n, the strengths, add to 0."""
+    covariance = covariance.copy()
+    covariance[:n] -= covariance[:n].mean(axis=0)
+    covariance[:, :n] -= covariance[:, :n].mean(axis=1, keepdims=True)
+    return (covariance + covariance.T) / 2
 
-    ties: str
-    order_effect: bool
-    effect_names_: list[str]
-    effects_: Floats
-    raters_: NDArray[Any]
-    reliabilities_: Floats
-    _rater_errors: Floats
-    _kind: int
-    _tie: float | None
-    _cells: Cells
-    _met: Met
 
-    @property
-    def n_contests_(self) -> float:
-        """The sum of the weights of all contests."""
-        check_is_fitted(self)
-        return float(self._met.sums[:, 0].sum())
+def draw_errors(covariance: Floats, n_draws: int, seed: int) -> Floats:
+    """Return draws of normal errors of strengths, of shape (n_draws, n); their sum is free."""
+    n = len(covariance)
+    factor, _ = covariance_factor(covariance, n)
+    noise = np.random.default_rng(seed).standard_normal((n_draws, n))
+    return np.ascontiguousarray(noise @ factor.T)
 
-    @property
-    def order_effect_(self) -> float:
-        """What coming first adds to the advantage."""
-        check_is_fitted(self)
-        return float(self.effects_[0]) if self.order_effect else 0.0
 
-    def effect_interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
-        """Return the ends of the interval of each effect, in the order of ``effect_names_``."""
-        check_is_fitted(self)
-        n, d = len(self.items_), len(self.effects_)
-        covariance = self._covariance(kind)[n : n + d, n : n + d]
-        return ends_of(self.effects_, covariance, self._level(level))
+def covariance_factor(covariance: Floats, n: int) -> tuple[Floats, float]:
+    """Return the Cholesky factor of a covariance whose n strengths add to 0, and one number more.
 
-    def reliability_interval(self, level: float | None = None) -> Floats:
-        """Return the ends of the interval of each rater's reliability, strengths taken as known."""
-        check_is_fitted(self)
-        return ends_of(self.reliabilities_, np.diag(self._rater_errors**2), self._level(level))
+    The mean of the strengths gets a variance, so that the matrix can be factored: the number.
+    """
+    spread = float(np.trace(covariance[:n, :n])) / n**2 or 1.0
+    covariance = covariance.copy()
+    covariance[:n, :n] += spread
+    errors = np.sqrt(np.diag(covariance))
+    scaled = covariance / errors[:, None] / errors
+    scaled[np.diag_indices_from(scaled)] += 1e-10
+    return errors[:, None] * cholesky(scaled, lower=True), spread
 
-    @property
-    def random_raters_(self) -> NDArray[Any]:
-        """Raters whose interval holds 0, a coin, and lies below 1, everyone's mean."""
-        low, high = self.reliability_interval().T
-        return self.raters_[(low <= 0) & (high < 1)]
 
-    def predict_proba(
-        self, first: ArrayLike, second: ArrayLike, *, covariates: ArrayLike | None = None
-    ) -> Floats:
-        """Return the probabilities of "first", "second" and "tie", of shape (m, 3).
+def rank_bounds(strengths: Floats, covariance: Floats, gaps: Floats, level: float) -> Indices:
+    """Return the best and the worst place of each item, for all items at once.
+
+    The differences of all pairs are tested together: the limit is the quantile of the largest one
+    in units of its standard error. An item's best place is behind those that are surely better.
+    """
+    limit = np.quantile(gaps, level, method="higher") / _per_error(covariance)
+    difference = strengths[:, None] - strengths[None, :]
+    np.fill_diagonal(limit, np.inf)
+    better = (difference > limit).sum(axis=0)
+    worse = (difference > limit).sum(axis=1)
+    return np.column_stack([1 + better, len(strengths) - worse]).astype(np.int64)
+
+
+def draw_gaps(draws: Floats, covariance: Floats) -> Floats:
+    """Return for each draw the largest difference in units of its standard error."""
+    return np.asarray(largest_gaps(draws, np.argsort(draws, axis=1), _per_error(covariance)))
+
+
+def _per_error(covariance: Floats) -> Floats:
+    variance = np.diag(covariance)
+    squares = variance[:, None] + variance[None, :] - 2 * covariance
+    np.fill_diagonal(squares, 1.0)
+    return 1.0 / np.sqrt(np.maximum(squares, 1e-300))
+
+
+def draw_posterior(
+    log_posterior: Callable[[Floats], float],
+    params: Floats,
+    covariance: Floats,
+    n: int,
+    n_draws: int,
+    seed: int,
+) -> Floats:
+    """Return draws of the first n parameters, the strengths, which add to 0: (n_draws, n).
+
+    Parameters
+    ----------
+    log_posterior : callable
+        Of parameters; minus infinity outside of where it is defined.
+    params : ndarray of shape (p,)
+        Where it is highest.
+    covariance : ndarray of shape (p, p)
+        Of the normal distribution there; that of the strengths adds to 0.
+    n, n_draws, seed : int
+        Strengths, draws, and the seed of the generator.
+    """
+    factor, spread = covariance_factor(covariance, n)
+    random = np.random.default_rng(seed)
+    draws = np.empty((_FIRST + n_draws, n))
+
+    def ratio(noise: Floats, errors: Floats) -> tuple[float, Floats]:
+        mean = errors[:n].mean()
+        moved = params + errors
+        moved[:n] -= mean
+        return log_posterior(moved) + 0.5 * float(noise @ noise) - 0.5 * mean**2 / spread, moved
+
+    now, now_errors = np.zeros(len(params)), np.zeros(len(params))
+    height, found = ratio(now, now_errors)
+    for draw in draws:
+        noise = random.standard_normal(len(params))
+        errors = factor @ noise
+        least = height - random.exponential()
+        angle = random.uniform(0.0, 2 * np.pi)
+        low, high = angle - 2 * np.pi, angle
+        while True:
+            cosine, sine = np.cos(angle), np.sin(angle)
+            new, new_errors = cosine * now + sine * noise, cosine * now_errors + sine * errors
+            height, found = ratio(new, new_errors)
+            # a slice that is as thin as rounding ends at the point itself
+            if height >= least or high - low < 1e-10:
+                break
+            low, high = (angle, high) if angle < 0 else (low, angle)
+            angle = random.uniform(low, high)
+        now, now_errors, draw[:] = new, new_errors, found[:n]
+    return draws[_FIRST:]
+
+
+class StrengthsMixin:
+    """Items on a line, each with its strength, and how sure that is.
+
+    A model sets ``items_``, ``strengths_`` and, for all its parameters with the strengths first,
+    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_sandwich`` (that, the
+    sum of squared slopes, and that again).
+    """
+
+    _strength_constraints: ClassVar[dict[str, Any]] = {
+        "prior": [Interval(Real, 1e-6, 1e6, closed="both"), None],
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "n_draws": [Interval(Integral, 100, None, closed="left")],
+        "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
+    }
+
+    items_: NDArray[Any]
+    strengths_: Floats
+    level: float
+    prior: float | None
+    n_draws: int
+    random_state: int
+    _inverse: Floats
+    _sandwich: Floats
+
+    def covariance(self, kind: str = "sandwich") -> Floats:
+        """Return the covariance of the strengths, of shape (n, n); its rows add to 0.
 
         Parameters
         ----------
-        first, second : array-like of shape (m,)
-            Known items. With ``order_effect`` it matters who is named first.
-        covariates : array-like of shape (m, d), default=None
-            As in `fit`; needed if the model has learned with them.
+        kind : {"sandwich", "model"}, default="sandwich"
+            "model" is the inverse of the information, right if the model is. "sandwich" also holds
+            if contests vary more or less than the model says; each is counted as if it had been
+            left out of the fit (HC3), and all of them, on average, at least as the model expects.
         """
         check_is_fitted(self)
-        columns = check_contests(first, second)
-        codes = [
-            find_ids(ids, self.items_, name)
-            for ids, name in zip(columns, ("first", "second"), strict=True)
-        ]
-        names = self.effect_names_[self.order_effect :]
-        z, _ = check_covariates(covariates, len(codes[0]), names)
-        if self.order_effect:
-            z = np.column_stack([np.ones(len(z)), z])
-        return self._expected(codes[0], codes[1], z)
+        n = len(self.items_)
+        return self._covariance(kind)[:n, :n]
 
-    def _expected(self, first: Indices, second: Indices, z: Floats) -> Floats:
-        tie = [] if self._tie is None else [self._tie]
-        params = np.concatenate([self.strengths_, self.effects_[: z.shape[1]], tie])
-        cells = Cells(first, second, np.zeros((0, 4)), z, np.ones(len(first)))
-        out = np.empty((len(first), 3))
-        expected(cells, len(self.items_), params, self._kind, out)
-        return out
+    def _covariance(self, kind: str) -> Floats:
+        check_word(kind, "kind", KINDS)
+        chosen = self._sandwich if kind == "sandwich" else self._inverse
+        return centred(chosen, len(self.items_))
+
+    def interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
+        """Return the ends of each strength's interval, of shape (n, 2).
+
+        Each holds its strength with the probability ``level``; strengths add to 0, so that an
+        interval is about the distance from the mean item.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level; None: the model's.
+        kind : {"sandwich", "model"}, default="sandwich"
+            See `covariance`.
+        """
+        check_is_fitted(self)
+        return ends_of(self.strengths_, self.covariance(kind), self._level(level))
+
+    def rank_interval(self, level: float | None = None, *, kind: str = "sandwich") -> Indices:
+        """Return the best and the worst place of each item, of shape (n, 2), from 1.
+
+        All of them hold at once with the probability ``level``. The differences of all pairs are
+        tested together, by the largest one in ``n_draws`` draws of the joint normal; an item's best
+        place is behind those that are surely better, its worst before those that are surely worse.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level; None: the model's.
+        kind : {"sandwich", "model"}, default="sandwich"
+            See `covariance`.
+        """
+        check_is_fitted(self)
+        return self._ranks(self.covariance(kind), self._level(level))
+
+    def _ranks(self, covariance: Floats, level: float) -> Indices:
+        errors = draw_errors(covariance, self.n_draws, self.random_state)
+        gaps = draw_gaps(errors, covariance)
+        return rank_bounds(self.strengths_, covariance, gaps, level)
+
+    @property
+    def p_best_(self) -> Floats:
+        """The posterior probability that each item is the strongest: its share of ``n_draws``.
+
+        It is that of the model and its prior, which may be a flat one, and not of the sandwich.
+        """
+        check_is_fitted(self)
+        n, evidence = len(self.items_), self._likelihood()
+        covariance = self._covariance("model")
+        if evidence is None:
+            drawn = self.strengths_ + draw_errors(covariance, self.n_draws, self.random_state)
+            return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
+        of, params = evidence
+        precision = self._precision(len(params))
+
+        def log_posterior(at: Floats) -> float:
+            return of.value(at) - 0.5 * float(precision @ at**2) if of.allows(at) else -np.inf
+
+        drawn = draw_posterior(
+            log_posterior, params, covariance, n, self.n_draws, self.random_state
+        )
+        return np.bincount(drawn.argmax(axis=1), minlength=n) / len(drawn)
+
+    def _likelihood(self) -> tuple[Likelihood, Floats] | None:
+        """Return what was learned from, and the parameters that fit it best.
+
+        None if the evidence was not kept: draws are then from the normal approximation.
+        """
+        raise NotImplementedError
+
+    def ranking(self) -> Ranking:
+        """Return the items, strongest first; equal ones as in ``items_``."""
+        check_is_fitted(self)
+        found = Ranking.from_scores(self.strengths_)
+        return Ranking(order=self.items_[found.order], positions=found.positions)
+
+    def prefer(self, u: Any, v: Any) -> Any:
+        """Return the probability that u goes before v, half of a tie's included.
+
+        Parameters
+        ----------
+        u, v : ids, or lists or arrays of ids
+            Two items, or as many on each side. It serves as the comparator of `quicksort`.
+
+        Returns
+        -------
+        float, or ndarray of shape (m,)
+        """
+        check_is_fitted(self)
+        many = [isinstance(ids, list | np.ndarray) or hasattr(ids, "__array__") for ids in (u, v)]
+        if many[0] != many[1]:
+            raise ValueError(
+                f"u={shortened(u)} and v={shortened(v)} must be two items or two lists"
+            )
+        pairs = [
+            find_ids(ids if many[0] else [ids], self.items_, name)
+            for ids, name in ((u, "u"), (v, "v"))
+        ]
+        if len(pairs[0]) != len(pairs[1]):
+            raise ValueError(f"u has {len(pairs[0])} items and v {len(pairs[1])}: give as many")
+        found = self._prefer(*pairs)
+        return found if many[0] else float(found[0])
 
     def _prefer(self, first: Indices, second: Indices) -> Floats:
-        p = self._expected(first, second, np.zeros((len(first), 0)))
-        return (1 + p[:, 0] - p[:, 1]) / 2
+        raise NotImplementedError
 
-    def goodness_of_fit(self) -> GoodnessOfFit:
-        """Return residuals by pair, and a test of whether one line of strengths explains them."""
-        check_is_fitted(self)
-        return goodness_of(self._met, self.items_)
+    def table(self, level: float | None = None) -> dict[str, Any]:
+        """Return what is known of each item as columns, strongest first.
 
-    def calibration(self, n_bins: int = 10) -> tuple[Floats, Floats, Floats]:
-        """Return what favourites were expected to get, what they got, and contests, by bins.
-
-        Parameters
-        ----------
-        n_bins : int, default=10
-            Bins of the expected share, from 1/2 to 1; those without a contest are left out.
+        They are ``item``, ``strength``, ``low``, ``high``, ``rank``, ``best_rank``, ``worst_rank``
+        and ``p_best``.
         """
         check_is_fitted(self)
-        if check_whole(n_bins, "n_bins") > _MOST_BINS:
-            raise ValueError(f"n_bins={n_bins} is more than {_MOST_BINS:,}: give fewer")
-        return calibration_of(self._met, n_bins)
+        chosen, covariance = self._level(level), self.covariance()
+        order = np.argsort(-self.strengths_, kind="stable")
+        low, high = ends_of(self.strengths_, covariance, chosen).T
+        best, worst = self._ranks(covariance, chosen).T
+        columns = {
+            "item": self.items_,
+            "strength": self.strengths_,
+            "low": low,
+            "high": high,
+            "rank": self.ranking().positions,
+            "best_rank": best,
+            "worst_rank": worst,
+            "p_best": self.p_best_,
+        }
+        return {name: column[order] for name, column in columns.items()}
 
-    def bootstrap(self, n_samples: int = 1000, *, random_state: int = 0) -> Floats:
-        """Return strengths learned from samples of the contests, of shape (n_samples, n).
+    def to_csv(self, path: str | Path, level: float | None = None) -> None:
+        """Write `table` as csv; the file is complete or absent."""
+        columns = self.table(level)
+        with (
+            replacing(Path(path)) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
-        A sample draws as many contests as there were, by their counts (multinomial). Its fit starts
-        from the model's own and takes four or five steps with the model's information, each a pass
-        over the pairs; it is off by less than a thousandth of a standard error. Where these do not
-        settle it, as for few contests, steps of Newton's method do.
+    def _precision(self, n_params: int) -> Floats:
+        """Return one over the variance of each parameter's prior: the strengths have one."""
+        precision = np.zeros(n_params)
+        precision[: len(self.items_)] = 0.0 if self.prior is None else self.prior**-2.0
+        return precision
 
-        Parameters
-        ----------
-        n_samples : int, default=1000
-            How many.
-        random_state : int, default=0
-            Seed of the draws.
-        """
-        check_is_fitted(self)
-        check_whole(n_samples, "n_samples")
-        check_whole(random_state, "random_state", 0)
-        if len(self.raters_) or len(self.effects_) > self.order_effect:
-            raise ValueError(
-                "bootstrap is for contests without covariates and raters: use interval"
-            )
-        _, start = self._likelihood()
-        of = PairLikelihood(self._cells, len(self.items_), self._kind)
-        samples = draw_counts(self._cells.counts, n_samples, random_state)
-        return bootstrap_fits(of, self._precision(len(start)), start, self._inverse, samples)
-
-    def _likelihood(self) -> tuple[PairLikelihood, Floats]:
-        tie = [] if self._tie is None else [self._tie]
-        cells = self._cells
-        if self._kind == PLAIN:
-            cells = cells._replace(counts=halved(cells.counts))
-        of = PairLikelihood(cells, len(self.items_), self._kind, scaled=len(self.raters_) > 0)
-        return of, np.concatenate([self.strengths_, self.effects_, tie])
+    def _level(self, level: float | None) -> float:
+        return self.level if level is None else check_level(level)
 
     def _check_loaded(self) -> None:
-        super()._check_loaded()
+        """Raise if arrays of a loaded model do not belong together."""
         if not hasattr(self, "strengths_"):
             return
-        n, cells, met = len(self.items_), self._cells, self._met
-        m, d = len(cells.left), len(self.effects_)
-        n_params = n + d + (self._tie is not None)
-        codes = np.concatenate([cells.left, cells.right, met.left, met.right])
-        shapes = (
-            (cells.right.shape, (m,)),
-            (cells.counts.shape, (m, 4)),
-            (cells.z.shape, (m, d)),
-            (cells.scale.shape, (m,)),
-            (met.sums.shape, (len(met.left), 5)),
-            (met.right.shape, met.left.shape),
-            (self._inverse.shape, (n_params, n_params)),
-            (self.effects_.shape, (len(self.effect_names_),)),
-            (self.reliabilities_.shape, self.raters_.shape),
-            (self._rater_errors.shape, self.raters_.shape),
-        )
-        good = all(found == wanted for found, wanted in shapes) and codes.dtype == np.int64
-        if (
-            not good
-            or codes.min() < 0
-            or codes.max() >= n
-            or self._kind not in (PLAIN, DAVIDSON, RAO_KUPPER)
-        ):
-            raise ValueError("the contests of a BradleyTerry do not belong to its items")
+        n, p = len(self.items_), len(self._inverse)
+        shapes = self.strengths_.shape, self._inverse.shape, self._sandwich.shape
+        if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
+            raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
+
+
+def ends_of(values: Floats, covariance: Floats, level: float) -> Floats:
+    """Return the ends of normal intervals of values, of shape (n, 2)."""
+    half = ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return np.column_stack([values - half, values + half])

@@ -1,9 +1,14 @@
-"""Strengths from counts of contests: Newton's method, covariances and the bootstrap.
+"""Fit strengths to counts of contests by Newton's method, and reliabilities of raters.
 
 The log likelihood (`rankwise.contests._loops.likelihood`) less precision / 2 times the sum of
-the squared strengths is concave. A step of Newton costs a pass over the pairs that have met and a
+the squared strengths is concave. A Newton step costs a pass over the pairs that have met and a
 Cholesky factor of as many rows as there are items, whatever the number of contests was. Only
 differences of strengths occur in the likelihood, so that the best ones add to 0.
+
+A rater of scale a sees a times the difference of two items: 1 is like everyone, 0 answers at
+random, less than 0 the wrong way round. Scales have a normal prior with mean 1 and variance 1.
+Given the strengths the likelihood is concave in each scale, and given the scales in the strengths;
+the two are improved by turns until scales no longer move.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from rankwise.contests._loops.bootstrap import refit
 from rankwise.contests._loops.counts import resample
+from rankwise.contests._loops.intervals import refit
 from rankwise.contests._loops.likelihood import (
     PLAIN,
     RAO_KUPPER,
@@ -24,10 +29,12 @@ from rankwise.contests._loops.likelihood import (
     log_likelihood,
     plain_derivatives,
     plain_value,
+    scale_derivatives,
     score_spread,
 )
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 # Newton's decrement, in squared standard errors, below which nothing is left to gain.
 _ENOUGH = 1e-9
@@ -36,6 +43,10 @@ _MAX_ITER = 100
 _MOST_DRAWN = 2**22
 # Precision of the prior that keeps the parameters of a sample finite: a standard deviation of 100.
 _WEAK = 1e-4
+_TURNS = 200
+_STEADY = 1e-6
+# The least mean scale that is made 1: raters who contradict each other may have the mean 0.
+_LEAST = 0.1
 
 
 class Likelihood(Protocol):
@@ -143,15 +154,16 @@ def maximise(of: Likelihood, precision: Floats, start: Floats, *, spread: bool =
         Whether the inverse and the squared slopes are wanted.
     """
     n = of.n
-    params, information, n_iter, decrement = _climb(of, precision, start, watched=False)
+    params, information, n_iter, decrement = _iterate(of, precision, start, watched=False)
     if decrement == np.inf:
-        params, information, n_iter, decrement = _climb(of, precision, start, watched=True)
+        params, information, n_iter, decrement = _iterate(of, precision, start, watched=True)
     inverse = sandwich = np.zeros_like(information)
     if spread and np.isfinite(decrement):
-        inverse = _invert(anchored(information, n))
+        factor, _ = dpotrf(_fix_sum(information, n))
+        inverse = _full(np.triu(dpotri(factor)[0]))
         squares = np.zeros_like(information)
         less = of.spread(params, inverse, squares)
-        _add_prior(squares, precision)
+        squares[np.diag_indices_from(squares)] += precision
         squares, expected = _full(squares), _full(information - less)
         with np.errstate(over="ignore", invalid="ignore"):
             # few rows leave small residuals: on average they count what the model expects
@@ -161,7 +173,16 @@ def maximise(of: Likelihood, precision: Floats, start: Floats, *, spread: bool =
     return Solved(params, value, inverse, sandwich, n_iter, decrement)
 
 
-def _climb(
+def check_solved(solved: Solved) -> None:
+    """Raise if Newton's method found no maximum, though there is one."""
+    if not np.isfinite(solved.decrement):
+        raise ValueError(
+            "the fit can't be computed: weights or covariates differ by too many orders of "
+            "magnitude; drop the contests of the smallest weights, or rescale the covariates"
+        )
+
+
+def _iterate(
     of: Likelihood, precision: Floats, params: Floats, *, watched: bool
 ) -> tuple[Floats, Floats, int, float]:
     """Take steps of Newton until there is nothing left to gain.
@@ -178,7 +199,7 @@ def _climb(
         if not np.isfinite(decrement):
             return params, information, n_iter, np.inf
         if watched:
-            params = _move(of, precision, params, step, decrement)
+            params = _line_search(of, precision, params, step, decrement)
         elif decrement > before or not of.allows(params + step):
             return params, information, n_iter, np.inf
         else:
@@ -194,9 +215,9 @@ def _newton_step(of: Likelihood, precision: Floats, params: Floats) -> tuple[Flo
     gradient, information = np.zeros(len(params)), np.zeros((len(params), len(params)))
     of.derivatives(params, gradient, information)
     gradient -= precision * params
-    _add_prior(information, precision)
+    information[np.diag_indices_from(information)] += precision
     try:
-        factor = cho_factor(anchored(information, of.n), check_finite=False)
+        factor = cho_factor(_fix_sum(information, of.n), check_finite=False)
     except LinAlgError:
         return gradient, np.inf, information
     step = cho_solve(factor, gradient, check_finite=False)
@@ -220,7 +241,9 @@ def start_of(cells: Cells, n: int, n_params: int, tie: float | None) -> Floats:
     return start
 
 
-def _move(of: Likelihood, precision: Floats, params: Floats, step: Floats, gain: float) -> Floats:
+def _line_search(
+    of: Likelihood, precision: Floats, params: Floats, step: Floats, gain: float
+) -> Floats:
     """Go along a step as far as the posterior rises."""
     value = _value(of, precision, params)
     rounding = 1e-13 * (1.0 + abs(value))
@@ -237,25 +260,16 @@ def _value(of: Likelihood, precision: Floats, params: Floats) -> float:
     return of.value(params) - 0.5 * float(precision @ params**2)
 
 
-def _add_prior(matrix: Floats, precision: Floats) -> None:
-    matrix[np.diag_indices_from(matrix)] += precision
-
-
 def _full(upper: Floats) -> Floats:
     """Return the symmetric matrix of an upper triangle."""
     return upper + np.triu(upper, 1).T
 
 
-def anchored(information: Floats, n: int) -> Floats:
-    """Return an information that also knows the sum of the strengths, and so can be inverted."""
-    known = information.copy()
-    known[:n, :n] += max(float(np.trace(information[:n, :n])) / n**2, 1e-12)
-    return known
-
-
-def _invert(matrix: Floats) -> Floats:
-    """Return the inverse of a positive definite matrix of which the upper triangle is given."""
-    return _full(np.triu(dpotri(dpotrf(matrix)[0])[0]))
+def _fix_sum(information: Floats, n: int) -> Floats:
+    """Return the information if the sum of the n strengths is observed too: it has an inverse."""
+    fixed = information.copy()
+    fixed[:n, :n] += max(float(np.trace(information[:n, :n])) / n**2, 1e-12)
+    return fixed
 
 
 def draw_counts(counts: Floats, n_samples: int, seed: int) -> Iterator[Floats]:
@@ -320,3 +334,66 @@ def halved(counts: Floats) -> Floats:
     split[:, 3] += counts[:, 2] / 4
     split[:, 2] = 0.0
     return split
+
+
+class Rated(NamedTuple):
+    """Strengths, and scales of the raters with their standard errors."""
+
+    solved: Solved
+    cells: Cells
+    scales: Floats
+    errors: Floats
+    steady: bool
+
+
+def fit_raters(
+    cells: Cells, n: int, kind: int, precision: Floats, start: Floats, rater: Indices | None
+) -> Rated:
+    """Learn strengths and the scales of raters by turns.
+
+    Parameters
+    ----------
+    cells : Cells
+        One cell a contest.
+    n, kind : int
+        Items, and the model of ties.
+    precision, start
+        As in `rankwise.contests._newton.maximise`.
+    rater : ndarray of shape (c,) or None
+        The code of each cell's rater; None: there are none.
+    """
+    if rater is None:
+        solved = maximise(PairLikelihood(cells, n, kind), precision, start)
+        return Rated(solved, cells, np.zeros(0), np.zeros(0), steady=True)
+    weight = np.bincount(rater, cells.counts[:, :3].sum(axis=1))
+    scales = np.ones(len(weight))
+    moved = np.inf
+    for _ in range(_TURNS):
+        cells = cells._replace(scale=scales[rater])
+        solved = maximise(PairLikelihood(cells, n, kind, scaled=True), precision, start)
+        if moved <= _STEADY or not np.isfinite(solved.decrement):
+            break
+        start = solved.params
+        better = _scales(cells, n, kind, start, rater, scales)
+        # Scales and strengths can be traded for each other: the mean contest has the scale 1.
+        better /= max(float(weight @ better) / weight.sum(), _LEAST)
+        moved = float(np.abs(better - scales).max())
+        scales = better
+    curvature = np.ones(len(scales))
+    scale_derivatives(cells, n, solved.params, kind, rater, np.zeros(len(scales)), curvature)
+    return Rated(solved, cells, scales, 1.0 / np.sqrt(curvature), moved <= _STEADY)
+
+
+def _scales(
+    cells: Cells, n: int, kind: int, params: Floats, rater: Indices, scales: Floats
+) -> Floats:
+    """Return the best scale of each rater, given the strengths, by damped Newton steps."""
+    for _ in range(50):
+        gradient, curvature = 1.0 - scales, np.ones(len(scales))
+        cells = cells._replace(scale=scales[rater])
+        scale_derivatives(cells, n, params, kind, rater, gradient, curvature)
+        step = np.clip(gradient / curvature, -1.0, 1.0)
+        scales = scales + step
+        if np.abs(step).max() < _STEADY / 10:
+            break
+    return scales

@@ -1,22 +1,108 @@
-"""Ask what tells most: pairs chosen by a model of what was answered so far."""
+"""Choose the pairs to ask about next by a model of the answers so far.
+
+With strengths normal around their estimates, the answer about a pair informs about who of the two
+is the stronger: the mutual information of the answer and the sign of the difference. It counts as
+much as the pair matters for the goal. Pairs are chosen one by one; each choice narrows the
+covariance as its answer will, whatever it is, so that the next asks something else.
+"""
 
 import warnings
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, expit, ndtr, ndtri
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.arguments import check_level, check_whole, check_word
-from rankwise._core.comparator import Asker, Progress, Sort, as_ranking, make_asker
+from rankwise._core.comparator import Comparator, Progress
 from rankwise._core.ranking import Ranking
 from rankwise.contests._bradley_terry import BradleyTerry
-from rankwise.contests._design import choose_pairs, top_shares
-from rankwise.contests._rank_intervals import draw_errors
-from rankwise.contests._strengths import Floats
+from rankwise.contests._intervals import Floats, draw_errors
 
 GOALS = ("order", "top", "best")
+# Nodes of Gauss and Legendre on each side of 0.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+def sign_information(mean: Any, variance: Any) -> Floats:
+    """Return the information, in nats, that an answer has about the sign of a normal difference.
+
+    The answer is 1 with the probability 1 / (1 + e^-d), d the difference. With u = P(d < 0), the
+    two sides of 0 are integrated over the quantiles from 0 to u and from u to 1.
+    """
+    mean, error = np.asarray(mean, float), np.sqrt(np.asarray(variance, float))
+    below = ndtr(-mean / error)
+    told = np.zeros(mean.shape)
+    both = np.zeros(mean.shape)
+    for share, low in ((below, 0.0), (1 - below, below)):
+        yes = np.zeros(mean.shape)
+        for node, weight in zip((_NODES + 1) / 2, _WEIGHTS / 2, strict=True):
+            quantile = np.clip(low + node * share, 1e-12, 1 - 1e-12)
+            yes += weight * expit(mean + error * ndtri(quantile))
+        told -= share * (entr(yes) + entr(1 - yes))
+        both += share * yes
+    return np.maximum(told + entr(both) + entr(1 - both), 0.0)
+
+
+def top_shares(strengths: Floats, covariance: Floats, k: int, n_draws: int, seed: int) -> Floats:
+    """Return how often exactly one of two items is among the first k, over draws: (n, n)."""
+    drawn = strengths + draw_errors(covariance, n_draws, seed)
+    first = np.zeros(drawn.shape)
+    np.put_along_axis(first, np.argpartition(-drawn, k - 1, axis=1)[:, :k], 1.0, axis=1)
+    both = first.T @ first / n_draws
+    share = np.diag(both)
+    return share[:, None] + share[None, :] - 2 * both
+
+
+def choose_pairs(
+    strengths: Floats, covariance: Floats, weight: Floats | None, n_pairs: int
+) -> list[tuple[int, int]]:
+    """Return the codes of pairs (i < j), the most telling first.
+
+    Gains only fall as the covariance narrows, so that a pair whose gain was computed anew and still
+    is the largest is the best one: O(n^2) and a few gains for each choice.
+
+    Parameters
+    ----------
+    strengths : ndarray of shape (n,)
+        Estimates.
+    covariance : ndarray of shape (n, n)
+        Of their errors.
+    weight : ndarray of shape (n, n) or None
+        How much each pair matters; None: all the same.
+    n_pairs : int
+        How many to choose; a pair may be chosen again.
+    """
+    first, second = np.triu_indices(len(strengths), 1)
+    covariance = covariance.copy()
+
+    def gain(i: Any, j: Any) -> Floats:
+        variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+        told = sign_information(strengths[i] - strengths[j], np.maximum(variance, 1e-12))
+        return told if weight is None else told * (weight[i, j] + 1e-6)
+
+    gains = gain(first, second)
+    kept = np.argsort(-gains, kind="stable")[: max(4 * n_pairs, 1000)]
+    heap = [(-gains[c], int(first[c]), int(second[c])) for c in kept]
+    heapify(heap)
+    chosen: list[tuple[int, int]] = []
+    while len(chosen) < n_pairs:
+        _, i, j = heappop(heap)
+        now = float(gain(np.array(i), np.array(j)))
+        if heap and now < -heap[0][0]:
+            heappush(heap, (-now, i, j))
+            continue
+        chosen.append((i, j))
+        lean = covariance[:, i] - covariance[:, j]
+        chance = float(expit(strengths[i] - strengths[j]))
+        told = chance * (1 - chance)
+        covariance -= np.outer(lean, lean) * (told / (1 + told * (lean[i] - lean[j])))
+        heappush(heap, (-float(gain(np.array(i), np.array(j))), i, j))
+    return chosen
 
 
 def next_pairs(
@@ -142,8 +228,14 @@ def ask(
     >>> ranking.order[0], bool(ranking.certain[0])
     ('apple', True)
     """
-    asker = _make_asker(items, prefer, batch, max_calls, log, progress)
-    return asker.run(_informative(asker, goal, k, level, at_once, random_state))
+    comparator = Comparator(
+        items, prefer, batch=batch, max_calls=max_calls, log=[] if log is None else log,
+        progress=progress,
+    )  # fmt: skip
+    search = _Search(comparator, goal, k, level, at_once, random_state)
+    while len(pairs := search.plan()):
+        comparator.call(*pairs.T)
+    return search.ranking()
 
 
 async def aask(
@@ -175,18 +267,14 @@ async def aask(
     >>> asyncio.run(aask(words, prefer, goal="best", random_state=0)).order[0]
     'apple'
     """
-    asker = _make_asker(items, prefer, batch, max_calls, log, progress)
-    return await asker.arun(_informative(asker, goal, k, level, at_once, random_state), at_once)
-
-
-def _make_asker(
-    items: Any, prefer: Any, batch: bool, max_calls: int | None, log: Any, progress: Any
-) -> Asker:
-    kept = [] if log is None else log
-    asker = make_asker(items, prefer, batch, 1, False, max_calls, kept, progress)
-    if asker.n < 2:
-        raise ValueError(f"items has {asker.n} items: there is nothing to compare")
-    return asker
+    comparator = Comparator(
+        items, prefer, batch=batch, max_calls=max_calls, log=[] if log is None else log,
+        progress=progress, max_concurrency=at_once,
+    )  # fmt: skip
+    search = _Search(comparator, goal, k, level, at_once, random_state)
+    while len(pairs := search.plan()):
+        await comparator.acall(*pairs.T)
+    return search.ranking()
 
 
 def _check_goal(goal: str, k: int | None, n: int) -> int | None:
@@ -201,40 +289,53 @@ def _check_goal(goal: str, k: int | None, n: int) -> int | None:
     return {"order": None, "top": k, "best": 1}[goal]
 
 
-def _informative(
-    asker: Asker, goal: str, k: int | None, level: float, at_once: int, random_state: Any
-) -> Sort[Ranking]:
-    top = _check_goal(goal, k, asker.n)
-    check_level(level)
-    check_whole(at_once, "at_once")
-    random = check_random_state(random_state)
-    log: list[Any] = asker.log if asker.log is not None else []
-    if not log:
-        # Everyone meets two others, each once as the first.
-        circle = random.permutation(asker.n)
-        pairs = np.column_stack([circle, np.roll(circle, -1)])[: asker.n if asker.n > 2 else 1]
-        yield from _asked(asker, pairs)
-    if not log:
-        raise ValueError("max_calls=0 allows no question, and there is no log: allow one or more")
-    while True:
-        model = _model(asker.n, log)
-        order = model.ranking().order.astype(np.int64)
-        settled = _share(model, order, top) >= level
-        left = np.inf if asker.max_calls is None else asker.max_calls - asker.n_calls
-        if settled or left <= 0:
-            break
-        seed = int(random.randint(2**31))
-        found = next_pairs(model, int(min(at_once, left)), goal=goal, k=k, random_state=seed)
-        yield from _asked(asker, np.array(found, dtype=np.int64))
-    certain = (np.arange(asker.n) < (asker.n if top is None else top)) & settled
-    return as_ranking(asker, order, certain)
+class _Search:
+    """Rounds of questions until the goal is settled, or the limit is reached."""
 
+    def __init__(
+        self,
+        comparator: Comparator,
+        goal: str,
+        k: int | None,
+        level: float,
+        at_once: int,
+        random_state: Any,
+    ) -> None:
+        if comparator.n < 2:
+            raise ValueError(f"items has {comparator.n} items: there is nothing to compare")
+        self.top = _check_goal(goal, k, comparator.n)
+        self.level, self.at_once = check_level(level), check_whole(at_once, "at_once")
+        self.random = check_random_state(random_state)
+        self.comparator, self.goal, self.k = comparator, goal, k
 
-def _asked(asker: Asker, pairs: Any) -> Sort[None]:
-    """Ask about pairs, as many as may be; the asker keeps the answers."""
-    left = len(pairs) if asker.max_calls is None else asker.max_calls - asker.n_calls
-    if min(left, len(pairs)) > 0:
-        yield np.ascontiguousarray(pairs[:left, 0]), np.ascontiguousarray(pairs[:left, 1])
+    def plan(self) -> NDArray[np.int64]:
+        """Return the pairs of the next round, of shape (m, 2), after a fit to all answers."""
+        n, left, log = self.comparator.n, self.comparator.left, self.comparator.log
+        if not log:
+            if not left:
+                raise ValueError(
+                    "max_calls=0 allows no question, and there is no log: allow one or more"
+                )
+            # Everyone meets two others, each once as the first.
+            circle = self.random.permutation(n)
+            pairs = np.column_stack([circle, np.roll(circle, -1)])
+            return pairs[: min(n if n > 2 else 1, left)]
+        model = _model(n, log)
+        self.order = model.ranking().order.astype(np.int64)
+        self.settled = _share(model, self.order, self.top) >= self.level
+        if self.settled or left <= 0:
+            return np.empty((0, 2), dtype=np.int64)
+        seed = int(self.random.randint(2**31))
+        chosen = next_pairs(
+            model, min(self.at_once, left), goal=self.goal, k=self.k, random_state=seed
+        )
+        return np.array(chosen, dtype=np.int64)
+
+    def ranking(self) -> Ranking:
+        """Return the items by strength; the places of the goal are certain if it is settled."""
+        n = self.comparator.n
+        certain = (np.arange(n) < (n if self.top is None else self.top)) & self.settled
+        return self.comparator.ranking(self.order, certain)
 
 
 def _model(n: int, log: list[Any]) -> BradleyTerry:

@@ -12,11 +12,17 @@ from sklearn.base import BaseEstimator
 from rankwise._core.ids import objects
 from rankwise._core.validation import unchanged_on_error
 from rankwise._core.votes import Votes, read_votes
-from rankwise.contests._columns import check_total
-from rankwise.contests._counts import Groups, groups_of
+from rankwise.contests._counts import (
+    PRIOR,
+    Groups,
+    check_groups,
+    check_size,
+    check_total,
+    groups_of,
+)
+from rankwise.contests._intervals import StrengthsMixin
 from rankwise.contests._loops.rankings import rankings_derivatives, rankings_value
-from rankwise.contests._newton import maximise
-from rankwise.contests._strengths import PRIOR, StrengthsMixin, check_size
+from rankwise.contests._newton import check_solved, maximise
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -38,17 +44,17 @@ class RankingLikelihood(NamedTuple):
 
     def value(self, params: Floats) -> float:
         """Return it."""
-        return rankings_value(self.votes, params)
+        return float(rankings_value(*self.votes[1:], params))
 
     def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
         """Add slopes and curvature."""
-        rankings_derivatives(self.votes, params, gradient, curvature, np.zeros_like(curvature))
+        rankings_derivatives(*self.votes[1:], params, gradient, curvature, np.zeros_like(curvature))
 
     def spread(self, params: Floats, inverse: Floats, squares: Floats) -> float:
         """Add the squared slopes of each ranking, as if it had been left out."""
         if len(self.votes.weight) > _MANY:
             empty = np.zeros_like(squares)
-            rankings_derivatives(self.votes, params, np.zeros(len(params)), empty, squares)
+            rankings_derivatives(*self.votes[1:], params, np.zeros(len(params)), empty, squares)
             return 0.0
         for v in range(len(self.votes.weight)):
             items, slope = self._left_out(v, params, inverse)
@@ -62,7 +68,7 @@ class RankingLikelihood(NamedTuple):
         items, m = self.votes.items[part], part.stop - part.start
         alone = Votes([], np.arange(m), self.votes.levels[part], np.array([0, m]), np.ones(1))
         slope, bend = np.zeros(m), np.zeros((m, m))
-        rankings_derivatives(alone, params[items], slope, bend, np.zeros((m, m)))
+        rankings_derivatives(*alone[1:], params[items], slope, bend, np.zeros((m, m)))
         bend += np.triu(bend, 1).T
         sizes, axes = np.linalg.eigh(inverse[np.ix_(items, items)])
         root = axes * np.sqrt(np.maximum(sizes, 0.0))
@@ -200,10 +206,9 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         check_size(n)
         check_total(float(votes.weight.sum()))
         self.items_ = objects(votes.candidates)
-        groups, alone = _groups(votes, n)
-        self._answer_groups(groups, alone)
+        check_groups(_groups(votes, n), self.items_, self.prior)
         solved = maximise(RankingLikelihood(votes, n), self._precision(n), np.zeros(n))
-        self._check_solved(solved.decrement)
+        check_solved(solved)
         self.strengths_ = solved.params - solved.params.mean()
         self._inverse, self._sandwich = solved.inverse, solved.sandwich
         self.n_iter_, self.objective_ = solved.n_iter, solved.value
@@ -240,7 +245,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         return np.asarray(expit(self.strengths_[first] - self.strengths_[second]))
 
 
-def _groups(votes: Votes, n: int) -> tuple[Groups, int]:
+def _groups(votes: Votes, n: int) -> Groups:
     """Find items that nobody can compare, from each item and those of the next place."""
     winner: list[Indices] = []
     loser: list[Indices] = []
@@ -259,6 +264,4 @@ def _groups(votes: Votes, n: int) -> tuple[Groups, int]:
     beaten = np.concatenate([np.empty(0, np.int64), *loser])
     winners = np.concatenate([np.empty(0, np.int64), *winner])
     apart = winners != beaten
-    winners, beaten = winners[apart], beaten[apart]
-    alone = n - len(np.unique(np.concatenate([winners, beaten])))
-    return groups_of(n, winners, beaten), alone
+    return groups_of(n, winners[apart], beaten[apart])

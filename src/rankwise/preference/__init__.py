@@ -1,6 +1,6 @@
 """Preference-based ranking: from a comparator that may contradict itself to an order."""
 
-from rankwise.preference._greedy import greedy_order
+from rankwise.preference._all_pairs import asort_by_degree, greedy_order, sort_by_degree
 from rankwise.preference._losses import check_weight, order_loss, preference_loss
 from rankwise.preference._ranker import PreferenceRanker
 from rankwise.preference._regrets import (
@@ -9,8 +9,7 @@ from rankwise.preference._regrets import (
     preference_regret,
     ranking_regret,
 )
-from rankwise.preference._sorts import aquicksort, asort_by_degree, quicksort, sort_by_degree
-from rankwise.preference.sorting import expected_calls
+from rankwise.preference.sorting import aquicksort, expected_calls, quicksort
 
 __all__ = [
     "AlternativesGap",

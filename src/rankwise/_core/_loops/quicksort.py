@@ -1,13 +1,10 @@
-"""One level of QuickSort on all blocks at once: whom to compare, and how the blocks fall apart.
+"""One level of QuickSort on all blocks at once, and the random coins of pairs.
 
-And what chance decides about a pair: a hash of a seed and the two, whichever of them comes first.
+A coin is a hash of a seed and the two members, whichever of them comes first.
 """
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise._core._loops.shapes import check_shape
 from rankwise._core.compilation import compiled
 
 
@@ -23,63 +20,42 @@ def _pair_word(seed, i, j):
 
 
 @compiled
-def pair_draws(seed, first, second, drawn):
-    """Write a number in [0, 1) for each unordered pair to ``drawn``."""
+def pair_draws(seed, first, second):
+    """Return a number in [0, 1) for each unordered pair."""
+    drawn = np.empty(len(first))
     for pair in range(len(first)):
         word = _pair_word(seed, first[pair], second[pair])
         drawn[pair] = (word >> np.uint64(11)) * 2.0**-53
+    return drawn
 
 
 @compiled
-def turn_pairs(seed, first, second, one, other, turned):
-    """Write each pair to ``one`` and ``other``, lower number first or last by a coin of the pair.
+def swap_pairs(seed, first, second):
+    """Return each pair with the lower number first or last by a coin, and where it was swapped.
 
-    ``turned`` says where ``one`` is ``second``: which of two is asked first doesn't depend on
-    which of them is ``first``.
+    Which of two comes first in the result doesn't depend on which of them is ``first``.
     """
+    one, other = np.empty_like(first), np.empty_like(second)
+    swapped = np.empty(len(first), dtype=np.bool_)
     for pair in range(len(first)):
         i, j = first[pair], second[pair]
         heads = (_pair_word(seed, i, j) >> np.uint64(63)) == np.uint64(1)
-        turned[pair] = heads == (i < j)
-        one[pair], other[pair] = (j, i) if turned[pair] else (i, j)
-
-
-def plan_level(
-    order: Any, priority: Any, blocks: Any, pivots: Any, members: Any, opponents: Any
-) -> None:
-    """Choose the pivot of each block, the highest priority, and pair it with all others.
-
-    Parameters
-    ----------
-    order, priority : int64 arrays of shape (n,)
-        The order so far, and the priorities of its entries: by place, as ``order`` is, so that
-        they are read one after the other.
-    blocks : int64 array of shape (n_blocks, 2)
-        Where each block starts in the order, and where it stops.
-    pivots : int64 array of shape (n_blocks,)
-        Gets the place of each pivot.
-    members, opponents : int64 arrays of shape (n_pairs,)
-        Get the entries of the order to compare, block by block; the opponents are the pivots.
-    """
-    _check_level(order, priority, blocks, pivots, opponents)
-    check_shape("members", members, len(opponents), kind=np.int64, advice="one for each pair")
-    _plan_level(order, priority, blocks, pivots, members, opponents)
-
-
-def _check_level(order, priority, blocks, pivots, pairs):
-    n, n_blocks = len(order), len(blocks)
-    check_shape("priority", priority, n, kind=np.int64, advice="one for each thing")
-    check_shape("blocks", blocks, n_blocks, 2, kind=np.int64, advice="start and stop of each")
-    check_shape("pivots", pivots, n_blocks, kind=np.int64, advice="one for each block")
-    starts, stops = blocks.T
-    n_pairs = int((stops - starts).sum()) - n_blocks
-    check_shape("answers", pairs, n_pairs, kind=pairs.dtype, advice="one for each pair")
-    if n_blocks and not 0 <= starts.min() <= stops.max() <= n:
-        raise ValueError(f"blocks of things go from {starts.min()} to {stops.max()} of {n}")
+        swapped[pair] = heads == (i < j)
+        one[pair], other[pair] = (j, i) if swapped[pair] else (i, j)
+    return one, other, swapped
 
 
 @compiled
-def _plan_level(order, priority, blocks, pivots, members, opponents):
+def plan_level(order, priority, blocks):
+    """Choose the member of the highest priority of each block as its pivot.
+
+    ``order`` and ``priority``, of shape (n,), are aligned by place; ``blocks``, of shape
+    (n_blocks, 2), has the first place of each block and the one after its last. Return the places
+    of the pivots, and the pairs to compare, block by block: members and the pivot of each.
+    """
+    pivots = np.empty(len(blocks), dtype=np.int64)
+    n_pairs = (blocks[:, 1] - blocks[:, 0] - 1).sum()
+    members, opponents = np.empty(n_pairs, dtype=np.int64), np.empty(n_pairs, dtype=np.int64)
     pair = 0
     for block in range(len(blocks)):
         start, stop = blocks[block, 0], blocks[block, 1]
@@ -95,58 +71,24 @@ def _plan_level(order, priority, blocks, pivots, members, opponents):
                 members[pair] = order[place]
                 opponents[pair] = opponent
                 pair += 1
-
-
-class Level(NamedTuple):
-    """What a level of the sort reads, and the arrays that it writes to.
-
-    Attributes
-    ----------
-    order, priority, blocks, pivots
-        As in `plan_level`.
-    sides : int8 array of shape (n_pairs,)
-        Whether each member is before (-1) or after (+1) its pivot, or that is unknown (0).
-    scratch : int64 array of shape (n, 2)
-        Room for the order and its priorities.
-    parts : int64 array of shape (2 n_blocks, 2)
-        Gets the new blocks.
-    decided : bool array of shape (n,)
-        Whether each place of the order is decided.
-    """
-
-    order: Any
-    priority: Any
-    blocks: Any
-    pivots: Any
-    sides: Any
-    scratch: Any
-    parts: Any
-    decided: Any
-
-
-def split_level(level: Level, top: int) -> int:
-    """Move members before or after their pivot, each side in the order it had.
-
-    A block with an unknown side keeps those members beside the pivot and is not split again. The
-    new blocks have two members or more and begin before place ``top``; places that stay open are
-    unmarked in ``decided``. Returns the number of new blocks.
-    """
-    n = len(level.order)
-    _check_level(level.order, level.priority, level.blocks, level.pivots, level.sides)
-    check_shape("scratch", level.scratch, n, 2, kind=np.int64, advice="room for all things")
-    n_parts = 2 * len(level.blocks)
-    check_shape("parts", level.parts, n_parts, 2, kind=np.int64, advice="two for each block")
-    check_shape("decided", level.decided, n, kind=np.bool_, advice="one for each thing")
-    return _split_level(level, top)
+    return pivots, members, opponents
 
 
 @compiled
-def _split_level(level, top):
-    order, priority, scratch, sides = level.order, level.priority, level.scratch, level.sides
+def split_level(order, priority, blocks, pivots, sides, decided, top):
+    """Move members before or after their pivot, each side in its previous order.
+
+    ``sides`` has for each pair of `plan_level` -1 if the member is before its pivot, +1 if after,
+    and 0 if that is unknown. A block with an unknown side keeps those members next to the pivot and
+    is not split again. Return the new blocks, those of two members or more that begin before place
+    ``top``; places that stay open become False in ``decided``.
+    """
+    scratch = np.empty((len(order), 2), dtype=np.int64)
+    parts = np.empty((2 * len(blocks), 2), dtype=np.int64)
     pair = 0
     n_parts = 0
-    for block in range(len(level.blocks)):
-        start, stop = level.blocks[block, 0], level.blocks[block, 1]
+    for block in range(len(blocks)):
+        start, stop = blocks[block, 0], blocks[block, 1]
         before, unknown = 0, 0
         for i in range(pair, pair + stop - start - 1):
             before += sides[i] < 0
@@ -154,7 +96,7 @@ def _split_level(level, top):
         low, middle, high = start, start + before, start + before + unknown + 1
         for place in range(start, stop):
             side = 0
-            if place != level.pivots[block]:
+            if place != pivots[block]:
                 side = sides[pair]
                 pair += 1
             if side < 0:
@@ -172,18 +114,18 @@ def _split_level(level, top):
             order[place] = scratch[place, 0]
             priority[place] = scratch[place, 1]
             if unknown:
-                level.decided[place] = False
+                decided[place] = False
         if unknown:
             continue
         first, last = start, start + before
         for _ in range(2):
             if last - first >= 2:
                 if first < top:
-                    level.parts[n_parts, 0] = first
-                    level.parts[n_parts, 1] = last
+                    parts[n_parts, 0] = first
+                    parts[n_parts, 1] = last
                     n_parts += 1
                 else:
                     for place in range(first, last):
-                        level.decided[place] = False
+                        decided[place] = False
             first, last = start + before + 1, stop
-    return n_parts
+    return parts[:n_parts]

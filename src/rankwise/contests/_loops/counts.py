@@ -1,15 +1,7 @@
-"""From rows to counts by pair, in one pass.
-
-A pair (i, j) has four numbers: wins of i, wins of j, ties, and how much less a row that is partly a
-win and partly a loss varies than one that is either: the sum of p (1 - p).
-"""
-
-from typing import Any
+"""Count rows of contests by pair in one pass, and resample them."""
 
 import numpy as np
 
-from rankwise._core._loops.keys import counting_sort
-from rankwise._core._loops.shapes import EACH, check_shape
 from rankwise._core.compilation import compiled
 
 GOOD = -1
@@ -40,11 +32,12 @@ def look(outcome):
     return GOOD, plain
 
 
-def count_dense(first: Any, second: Any, outcome: Any, low: int, fold: bool, table: Any) -> int:
+@compiled
+def count_dense(first, second, outcome, low, fold, table, n):
     """Count outcomes 0, 1/2 and 1 by pair; return the first row that can't be counted, or `GOOD`.
 
     The three counts of a pair share one number, so that the table stays in the processor's cache:
-    21 bits each for wins of j, ties and wins of i, from the lowest. If a count runs over, the sum
+    21 bits each for wins of j, ties and wins of i, from the lowest. If a count overflows, the sum
     of all is less than the number of rows.
 
     Parameters
@@ -55,17 +48,9 @@ def count_dense(first: Any, second: Any, outcome: Any, low: int, fold: bool, tab
         What the first one got.
     fold : bool
         Whether a pair is counted at i < j, whichever came first.
-    table : uint64 array of shape (n, n)
+    table : uint64 array of shape (n * n,)
         Is added to.
     """
-    check_shape("second", second, len(first), kind=np.int64, advice=EACH)
-    check_shape("outcome", outcome, len(first), advice=EACH)
-    check_shape("table", table, len(table), len(table), kind=np.uint64, advice=EACH)
-    return int(_count_dense(first, second, outcome, low, fold, table.reshape(-1), len(table)))
-
-
-@compiled
-def _count_dense(first, second, outcome, low, fold, table, n):
     # No branch depends on a row: which of two comes first can't be predicted.
     for r in range(first.shape[0]):
         i, j, p = first[r] - low, second[r] - low, outcome[r]
@@ -77,16 +62,6 @@ def _count_dense(first, second, outcome, low, fold, table, n):
         kind += 2 * turned * (1 - kind)
         table[(i + step) * n + j - step] += np.uint64(1) << np.uint64(BITS * kind)
     return GOOD
-
-
-def unpack(table: Any) -> tuple[Any, Any, Any]:
-    """Return the pairs of a table of `count_dense` that have met, and their four counts."""
-    left, right = np.nonzero(table)
-    packed = table[left, right]
-    counts = np.zeros((len(left), 4))
-    for column, kind in enumerate((2, 0, 1)):
-        counts[:, column] = (packed >> np.uint64(BITS * kind)) & np.uint64(2**BITS - 1)
-    return left, right, counts
 
 
 @compiled
@@ -111,38 +86,21 @@ def resample(rows, seed, out):
         out[rows[((word >> half) * np.uint64(m)) >> half]] += 1.0
 
 
-def count_sorted(
-    first: Any, second: Any, outcome: Any, weight: Any, ties: bool, fold: bool, n: int
-) -> tuple[Any, Any, Any]:
-    """Return the pairs of codes below n that have met, and their counts.
+@compiled
+def count_sorted(order, starts, right, swapped, outcome, weight, ties):
+    """Return the pairs that have met, and their counts.
 
     Parameters
     ----------
-    first, second : int64 arrays of shape (m,)
-        Codes of two different items a row.
+    order, starts : int64 arrays of shape (m,) and (n + 1,)
+        Rows sorted by their left item, and where each item's rows begin.
+    right, swapped : arrays of shape (m,)
+        The right item of each row, and whether it came first.
     outcome, weight : float64 arrays of shape (m,)
         What the first one got, from 0 to 1, and how often.
     ties : bool
         Whether an outcome of 1/2 is a tie, and not half a win and half a loss.
-    fold : bool
-        Whether a pair is counted at i < j, whichever came first.
     """
-    m = len(first)
-    for name, column, kind in (
-        ("second", second, np.int64),
-        ("outcome", outcome, np.float64),
-        ("weight", weight, np.float64),
-    ):
-        check_shape(name, column, m, kind=kind, advice=EACH)
-    turned = fold & (first > second)
-    left, right = np.where(turned, second, first), np.where(turned, first, second)
-    order, starts = counting_sort(left, n)
-    found = _count_sorted(order, starts, right, turned, outcome, weight, ties)
-    return found[0], found[1], found[2]
-
-
-@compiled
-def _count_sorted(order, starts, right, turned, outcome, weight, ties):
     n, m = starts.shape[0] - 1, order.shape[0]
     slot, of = np.empty(n, np.int64), np.full(n, -1, np.int64)
     lefts, rights, counts = np.empty(m, np.int64), np.empty(m, np.int64), np.zeros((m, 4))
@@ -157,7 +115,7 @@ def _count_sorted(order, starts, right, turned, outcome, weight, ties):
                 met += 1
             row = counts[slot[j]]
             p, w = outcome[r], weight[r]
-            if turned[r]:
+            if swapped[r]:
                 p = 1.0 - p
             if ties and p == 0.5:
                 row[2] += w

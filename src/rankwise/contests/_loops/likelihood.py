@@ -117,34 +117,27 @@ def log_likelihood(cells, n, params, kind):
 
 
 @compiled(inline="always")
-def _add_covariates(cells, c, n, by_eta, by_both, by_tie, matrix):
-    """Add to the upper triangle what covariates and the parameter of ties amount to."""
+def _add_square(cells, c, n, weights, matrix):
+    """Add to the upper triangle what a cell's weights by eta, eta and k, k amount to."""
     a, i, j = cells.scale[c], cells.left[c], cells.right[c]
     d, last = cells.z.shape[1], matrix.shape[0] - 1
+    h = a * a * weights[0]
+    matrix[i, i] += h
+    matrix[j, j] += h
+    matrix[min(i, j), max(i, j)] -= h
     for k in range(d):
-        along = a * a * by_eta * cells.z[c, k]
+        along = h * cells.z[c, k]
         matrix[i, n + k] += along
         matrix[j, n + k] -= along
         for other in range(k, d):
             matrix[n + k, n + other] += along * cells.z[c, other]
     if last == n + d:
-        matrix[i, last] += a * by_both
-        matrix[j, last] -= a * by_both
+        both = a * weights[1]
+        matrix[i, last] += both
+        matrix[j, last] -= both
         for k in range(d):
-            matrix[n + k, last] += a * by_both * cells.z[c, k]
-        matrix[last, last] += by_tie
-
-
-@compiled(inline="always")
-def _add_square(cells, c, n, weights, matrix):
-    """Add to the upper triangle what a cell's weights by eta, eta and k, k amount to."""
-    a, i, j = cells.scale[c], cells.left[c], cells.right[c]
-    h = a * a * weights[0]
-    matrix[i, i] += h
-    matrix[j, j] += h
-    matrix[min(i, j), max(i, j)] -= h
-    if matrix.shape[0] > n:
-        _add_covariates(cells, c, n, weights[0], weights[1], weights[2], matrix)
+            matrix[n + k, last] += both * cells.z[c, k]
+        matrix[last, last] += weights[2]
 
 
 @compiled

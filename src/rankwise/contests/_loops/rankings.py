@@ -6,11 +6,8 @@ choices in Efron's form: the r-th has r / t of the tied items' weight left out. 
 ranking is no choice.
 """
 
-from typing import Any
-
 import numpy as np
 
-from rankwise._core._loops.shapes import EACH, check_shape
 from rankwise._core.compilation import compiled
 
 
@@ -57,13 +54,9 @@ def _choices(items, levels, start, stop, strengths, terms):
     return value
 
 
-def rankings_value(votes: Any, strengths: Any) -> float:
-    """Return the log likelihood of votes, each times its weight."""
-    return float(_value(votes.items, votes.levels, votes.starts, votes.weight, strengths))
-
-
 @compiled
-def _value(items, levels, starts, weight, strengths):
+def rankings_value(items, levels, starts, weight, strengths):
+    """Return the log likelihood of votes, each times its weight."""
     terms = np.empty((items.shape[0], 4))
     value = 0.0
     for v in range(weight.shape[0]):
@@ -71,26 +64,12 @@ def _value(items, levels, starts, weight, strengths):
     return value
 
 
-def rankings_derivatives(
-    votes: Any, strengths: Any, gradient: Any, curvature: Any, spread: Any
-) -> None:
-    """Add slopes, and to upper triangles minus second derivatives and squared slopes of votes."""
-    n = len(strengths)
-    check_shape("gradient", gradient, n, advice=EACH)
-    for name, matrix in (("curvature", curvature), ("spread", spread)):
-        check_shape(name, matrix, n, n, advice=EACH)
-    _derivatives(
-        (votes.items, votes.levels, votes.starts, votes.weight),
-        strengths,
-        gradient,
-        curvature,
-        spread,
-    )
-
-
 @compiled
-def _derivatives(votes, strengths, gradient, curvature, spread):
-    items, levels, starts, weight = votes
+def rankings_derivatives(items, levels, starts, weight, strengths, gradient, curvature, squares):
+    """Add the gradient, and to upper triangles minus the Hessian and the squares of gradients.
+
+    Both are sums over votes, each times its weight.
+    """
     terms = np.empty((items.shape[0], 4))
     for v in range(weight.shape[0]):
         start, stop, w = starts[v], starts[v + 1], weight[v]
@@ -100,13 +79,13 @@ def _derivatives(votes, strengths, gradient, curvature, spread):
             chosen = 1.0 if levels[a] != levels[stop - 1] else 0.0
             gradient[i] += w * one[1]
             curvature[i, i] += w * (chosen - one[1] - one[0] * one[0] * one[2])
-            spread[i, i] += w * one[1] * one[1]
+            squares[i, i] += w * one[1] * one[1]
             for b in range(a + 1, stop):
                 j, other = items[b], terms[b - start]
                 factor = one[2] if levels[a] == levels[b] else one[3]
                 low, high = min(i, j), max(i, j)
                 curvature[low, high] -= w * one[0] * other[0] * factor
-                spread[low, high] += w * one[1] * other[1]
+                squares[low, high] += w * one[1] * other[1]
 
 
 @compiled

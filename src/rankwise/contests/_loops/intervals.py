@@ -1,15 +1,12 @@
-"""A fit to a sample of the counts, from the fit to all of them.
+"""Fit samples of the counts for the bootstrap, and find the largest gap of draws of strengths.
 
 Exponentials are taken item by item, not cell by cell: of a pair only a ratio is needed, so that a
-pass is a few operations a cell. If strengths are so far apart that a ratio overflows, `refit` says
-that it failed.
+pass is a few operations a cell. If strengths are so far apart that a ratio overflows, `refit`
+returns False.
 """
-
-from typing import Any
 
 import numpy as np
 
-from rankwise._core._loops.shapes import EACH, check_shape
 from rankwise._core.compilation import compiled
 from rankwise.contests._loops.likelihood import DAVIDSON, PLAIN, RAO_KUPPER
 
@@ -18,7 +15,8 @@ _MAX_PASSES = 60
 _ENOUGH = 1e-7
 
 
-def refit(cells: Any, n: int, kind: int, precision: float, inverse: Any, params: Any) -> bool:
+@compiled(error_model="numpy")
+def refit(cells, n, kind, precision, inverse, params):
     """Climb from ``params``, which are changed, by steps of one inverse; return whether it settled.
 
     A step of Newton's method with the inverse information of all contests in place of the sample's
@@ -42,15 +40,6 @@ def refit(cells: Any, n: int, kind: int, precision: float, inverse: Any, params:
     params : float64 array of shape (p,)
         The fit to all contests.
     """
-    c, p = len(cells.left), len(params)
-    check_shape("right", cells.right, c, kind=np.int64, advice=EACH)
-    check_shape("counts", cells.counts, c, 4, advice=EACH)
-    check_shape("inverse", inverse, p, p, advice=EACH)
-    return bool(_refit(cells, n, kind, precision, inverse, params))
-
-
-@compiled(error_model="numpy")
-def _refit(cells, n, kind, precision, inverse, params):
     p = params.shape[0]
     fixed, gradient, step = np.zeros(p), np.empty(p), np.empty(p)
     totals, odds = np.empty(cells.left.shape[0]), np.empty(n)
@@ -58,9 +47,9 @@ def _refit(cells, n, kind, precision, inverse, params):
     before = np.inf
     for _ in range(_MAX_PASSES):
         if kind == RAO_KUPPER:
-            _slopes_rao_kupper(cells, n, params, odds, gradient)
+            _gradient_rao_kupper(cells, n, params, odds, gradient)
         else:
-            _slopes(cells, totals, fixed, n, kind, params, odds, gradient)
+            _gradient(cells, totals, fixed, n, kind, params, odds, gradient)
         for i in range(n):
             gradient[i] -= precision * params[i]
         for j in range(p):
@@ -103,7 +92,7 @@ def _add_up(cells, n, kind, totals, fixed):
 
 
 @compiled(error_model="numpy")
-def _slopes(cells, totals, fixed, n, kind, params, odds, gradient):
+def _gradient(cells, totals, fixed, n, kind, params, odds, gradient):
     """Fill in the slopes: what left ones got less what they were to get, a tie being half."""
     left, right = cells.left, cells.right
     p, ordered = params.shape[0], cells.z.shape[1] == 1
@@ -141,7 +130,7 @@ def _slopes(cells, totals, fixed, n, kind, params, odds, gradient):
 
 
 @compiled(error_model="numpy")
-def _slopes_rao_kupper(cells, n, params, odds, gradient):
+def _gradient_rao_kupper(cells, n, params, odds, gradient):
     """Fill in the slopes of a model that is no exponential family."""
     counts, p, ordered = cells.counts, params.shape[0], cells.z.shape[1] == 1
     ahead = np.exp(params[n]) if ordered else 1.0
@@ -160,3 +149,43 @@ def _slopes_rao_kupper(cells, n, params, odds, gradient):
         if ordered:
             gradient[n] += upper - lower
         gradient[p - 1] += ties * between - upper - lower
+
+
+@compiled
+def largest_gaps(draws, orders, per_error):
+    """Return for each draw the largest difference of two items in units of its standard error.
+
+    A draw is sorted, and pairs are tried from the ends inwards as long as one that is as far apart
+    could still be the largest: a few n pairs a draw instead of n^2 / 2.
+
+    Parameters
+    ----------
+    draws : float64 array of shape (b, n)
+        Errors of the strengths.
+    orders : int64 array of shape (b, n)
+        The argsort of each draw: a compiled sort takes longer to compile than all the rest.
+    per_error : float64 array of shape (n, n)
+        One over the standard error of each difference, symmetric; the diagonal is not read.
+    """
+    b, n = draws.shape
+    most = np.zeros(n)
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                most[i] = max(most[i], per_error[i, j])
+    out = np.zeros(b)
+    for row in range(b):
+        draw, order = draws[row], orders[row]
+        best = 0.0
+        for a in range(n - 1, 0, -1):
+            i = order[a]
+            if (draw[i] - draw[order[0]]) * most[i] <= best:
+                continue
+            for o in range(a):
+                j = order[o]
+                gap = draw[i] - draw[j]
+                if gap * most[i] <= best:
+                    break
+                best = max(best, gap * per_error[i, j])
+        out[row] = best
+    return out
