@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
+from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,7 +60,7 @@ def draw_errors(covariance: Floats, n_draws: int, seed: int) -> Floats:
 
 
 def covariance_factor(covariance: Floats, n: int) -> tuple[Floats, float]:
-    """Return the Cholesky factor of a covariance whose n strengths add to 0, and one number more.
+    """Return a square root of a covariance whose n strengths add to 0, and one number more.
 
     The mean of the strengths gets a variance, so that the matrix can be factored: the number.
     """
@@ -70,7 +70,13 @@ def covariance_factor(covariance: Floats, n: int) -> tuple[Floats, float]:
     errors = np.sqrt(np.diag(covariance))
     scaled = covariance / errors[:, None] / errors
     scaled[np.diag_indices_from(scaled)] += 1e-10
-    return errors[:, None] * cholesky(scaled, lower=True), spread
+    try:
+        root = cholesky(scaled, lower=True)
+    except LinAlgError:
+        # a singular matrix that rounding has made indefinite
+        values, vectors = eigh(scaled)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return errors[:, None] * root, spread
 
 
 def rank_bounds(strengths: Floats, covariance: Floats, gaps: Floats, level: float) -> Indices:
