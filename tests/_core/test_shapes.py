@@ -4,10 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from rankwise._core._loops.rows import as_rows, scores
-from rankwise._core._loops.shapes import check_shape, row_count, row_width
+from rankwise._core._loops.shapes import check_shape
 from rankwise._core.kernels import Kernel
 from rankwise._core.pairs import HingeLoss, MagnitudeLoss, Pairs, count_pairs
 from rankwise.boosting.pair_weights import GivenPairs
@@ -25,16 +23,6 @@ def test_another_shape_or_type_is_named(array):
         ValueError, match=r"^w is .*, wanted float64 of shape \(any, 3\): fit anew$"
     ):
         check_shape("w", array, None, 3, advice="fit anew")
-
-
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_rows_know_their_shape(container):
-    rows = as_rows(container(np.eye(4, 5)))
-    assert (row_count(rows), row_width(rows, learning=True)) == (4, 5)
-    with pytest.raises(ValueError, match="coef_ is float64"):
-        scores(rows, np.ones((1, 4)), np.empty((4, 1)))
-    with pytest.raises(ValueError, match="coef_ is <U1, wanted real numbers"):
-        scores(rows, np.array([["a"] * 5]), np.empty((4, 1)))
 
 
 @pytest.mark.parametrize("s", [Y[:2], np.append(Y, 3.0)], ids=["shorter", "longer"])

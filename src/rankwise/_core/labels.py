@@ -49,7 +49,8 @@ def as_labels(y: Any, name: str = "y") -> Labels:
         raise ValueError(f"{name} contains infinity, which is no label: correct the row")
     if np.ma.is_masked(y) or any_missing(labels):
         raise ValueError(
-            f"{name} contains NaN: a row without a label can't be learned from; drop it"
+            f"{name} contains NaN or a masked entry: a row without a label can't be learned from; "
+            "drop it"
         )
     return labels
 
@@ -69,7 +70,8 @@ def ordered_categories(y: object) -> Labels | None:
 
     It may be an array, a column or a table of one column. None: it is neither.
     """
-    dtype: Any = getattr(only_column(y), "dtype", None)
+    column = only_column(y) if getattr(y, "ndim", 1) == 2 else y
+    dtype: Any = getattr(column, "dtype", None)
     if not getattr(dtype, "ordered", False) and type(dtype).__name__ != "Enum":
         return None
     return np.asarray(dtype.categories)
@@ -122,8 +124,8 @@ def sorted_labels(y: Labels, *, name: str = "y", say: str = "label_order") -> La
     Integers of a small span are counted rather than sorted: O(n) instead of O(n log n).
     """
     bounds = _bounds(y)
-    if bounds is not None and _is_dense(bounds, len(y)):
-        counts = np.bincount(_from(bounds[0], y))
+    if bounds is not None:
+        counts = np.bincount(y.astype(np.int64, copy=False) - bounds[0])
         return (np.flatnonzero(counts) + bounds[0]).astype(y.dtype)
     try:
         return np.unique(y)
@@ -152,11 +154,11 @@ def to_ranks(y: Labels, labels: Labels, name: str = "y") -> NDArray[np.int64]:
     """
     kinds = {y.dtype.kind, labels.dtype.kind}
     known, found = _bounds(labels), _bounds(y)
-    if known is not None and found is not None and _is_dense(known, len(labels)):
+    if known is not None and found is not None:
         low, high = known
         table = np.full(high - low + 2, -1, dtype=np.int64)
         table[labels.astype(np.int64) - low] = np.arange(len(labels))
-        places = _from(low, y)
+        places = y.astype(np.int64, copy=False) - low
         if found[0] < low or found[1] > high:
             places = np.where((places >= 0) & (places <= high - low), places, -1)
         ranks = table.take(places)
@@ -177,26 +179,12 @@ def to_ranks(y: Labels, labels: Labels, name: str = "y") -> NDArray[np.int64]:
 
 
 def _bounds(y: Labels) -> tuple[int, int] | None:
-    """Return bounds of integers whose differences can't overflow, else None.
-
-    A small lowest value is taken as 0, which spares a subtraction from every label.
-    """
+    """Return the bounds of integers if a table from lowest to highest is short, else None."""
     if y.dtype.kind not in "biu" or not len(y):
         return None
     low, high = int(y.min()), int(y.max())
-    low = 0 if 0 <= low < 1024 else low
-    return (low, high) if low >= -(2**62) and high < 2**62 else None
-
-
-def _from(low: int, y: Labels) -> NDArray[np.int64]:
-    """Return integers less the lowest."""
-    whole = y.astype(np.int64, copy=False)
-    return whole if low == 0 else whole - low
-
-
-def _is_dense(bounds: tuple[int, int], n: int) -> bool:
-    """Whether a table from lowest to highest is not much longer than n."""
-    return bounds[1] - bounds[0] < 4 * n + 1024
+    small = low >= -(2**62) and high < 2**62 and high - low < 4 * len(y) + 1024
+    return (low, high) if small else None
 
 
 def _is_missing(label: Any) -> bool:

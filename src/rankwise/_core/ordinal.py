@@ -1,9 +1,9 @@
 """Ordinal models: classifiers over ordered labels, and those that learn from a stream."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core._loops.rows import NO_GUESSES, Stream, as_rows, scores
-from rankwise._core.inputs import check_weights, refuse_masked
+from rankwise._core._loops.rows import NO_GUESSES, NO_ORDER, Stream, as_rows, scores
+from rankwise._core._loops.shapes import as_floats, check_shape
+from rankwise._core.inputs import check_weights
 from rankwise._core.labels import (
     check_same_order,
     found_labels,
@@ -41,11 +42,13 @@ class OrdinalMixin(ClassifierMixin):
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
     thresholds_: NDArray[np.float64]
+    n_features_in_: int
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
 
     def project(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -126,8 +129,10 @@ class OrdinalMixin(ClassifierMixin):
         return check_rows(self, X, reset=reset, dtype=_FLOATS, finite=precomputed)
 
     def _direction(self) -> NDArray[np.float64]:
-        """Return what the parts of X are multiplied with."""
-        return self.coef_
+        """Return what the parts of X are multiplied with, in the shape that fits them."""
+        coef = as_floats("coef_", self.coef_)
+        check_shape("coef_", coef, *coef.shape[:-1], self.n_features_in_)
+        return coef
 
     def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Yield places of X and the rows there, as the loops take them."""
@@ -206,7 +211,6 @@ class OrdinalMixin(ClassifierMixin):
 
 
 State = dict[str, NDArray[Any]]
-Pass = Callable[[Stream, State], int]
 
 # Passes of ``epochs="auto"``: at most so many, and until so many in a row have not lowered the loss
 # by a hundredth. Chosen on tables by ``python -m benchmarks tables``.
@@ -216,41 +220,51 @@ FALL = 0.01
 
 # Set by scikit-learn's validation, before anything is learned.
 _VALIDATED = {"n_features_in_", "feature_names_in_"}
+# Types of the arrays of a state that hold integers.
+_INTEGERS = {
+    **dict.fromkeys(("counts", "survived", "voter_counts", "correct"), np.int64),
+    "seed": np.uint64,
+}
 
 
-class RowSource(Protocol):
-    """What a model learns from in place of X: its rows, an explicit map of them, or kernel values.
+@dataclass
+class LinearRows:
+    """Rows to learn from, as they are. A direction has a number for each feature.
 
-    Attributes
+    Parameters
     ----------
-    width : int
-        The numbers of a direction before the first round.
     description : ndarray
-        The kind of rows, as numbers. A stream goes on with the same ones only.
+        The kernel and its numbers. A stream is resumed with the same ones only.
+    width : int
+        The length of a direction before the first round.
     """
 
-    width: int
     description: NDArray[np.float64]
+    width: int
 
-    def check(self, X: Any, *, whole: bool) -> None:
-        """Refuse rows that can't be learned from; ``whole``: they must be all there will be."""
-
-    def learn(
+    def streams(
         self,
-        one_pass: Pass,
         X: Any,
         ranks: NDArray[np.int64],
         state: State,
         order: NDArray[np.int64] | None,
         guesses: NDArray[np.int64],
-    ) -> int:
-        """Give streams of rows to ``one_pass``; return -1, or a row whose score is not finite."""
+    ) -> Iterator[tuple[Stream, NDArray[np.int64] | None]]:
+        """Yield streams of rows, and which rows of X they are; None: all of them."""
+        given = NO_ORDER if order is None else order
+        yield Stream(as_rows(X), ranks, given, state["counts"], guesses), None
 
     def parts(self, X: Any, state: State) -> Iterator[tuple[slice, Any]]:
         """Yield places of X and the rows there, as the loops take them."""
+        yield slice(None), as_rows(X)
 
-    def attributes(self, state: State, learned: dict[str, Any]) -> dict[str, Any]:
-        """Return the learned attributes of the model, directions under their public names."""
+    def length(self, state: State) -> int:
+        """Return the length of a learned direction."""
+        return self.width
+
+    def products(self, W: NDArray[np.float64], state: State) -> NDArray[np.float64]:
+        """Return the inner products of directions with each other."""
+        return W @ W.T
 
 
 @dataclass
@@ -274,14 +288,14 @@ class OnlineMixin(OrdinalMixin):
 
     All that is learned is in ``state``, a dict of arrays. A subclass supplies four hooks:
 
-    - ``_source(state)`` returns what is learned from, checked against the state; None: a new one;
     - ``_start(n_ranks, width)`` returns the state before the first round, for directions of this
       width; ``counts`` are its rounds, mistakes and rank loss;
     - ``_pass(stream, state)`` learns from the rows of a stream, writing into the state, and returns
       -1 or a row with a score that is not finite;
-    - ``_learned(state)`` returns the learned attributes.
+    - ``_learned(state)`` returns the learned attributes;
+    - ``_shapes(state, n_ranks, width)`` returns the shapes of the arrays of a valid state.
 
-    A call works on a copy of the state and puts it in place at the end, so a refused chunk or an
+    A call works on a copy of the state and puts it in place at the end, so an invalid chunk or an
     interrupt leaves the model as it was.
     """
 
@@ -291,6 +305,8 @@ class OnlineMixin(OrdinalMixin):
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
     }
+    # Whether each rank has its own direction, instead of thresholds on a common one.
+    _own_directions: ClassVar[bool] = False
 
     epochs: int | str
     shuffle: bool
@@ -317,9 +333,15 @@ class OnlineMixin(OrdinalMixin):
         -------
         self
         """
-        rows = self._check_stream(X, y, reset=True)
-        source = self._source(None)
-        source.check(rows, whole=True)
+        self._validate_params()
+        rows = self._check_rows(X, reset=True)
+        check_consistent_length(rows, y)
+        if getattr(self, "kernel", None) == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"X has shape {rows.shape}, but with kernel='precomputed' fit takes the square "
+                "matrix of all pairs of rows; partial_fit takes some rows of it"
+            )
+        source = self._source()
         classes, ranks = self._check_labels(y, find=True)
         state = self._start(len(classes), source.width)
         random = check_random_state(self.random_state)
@@ -327,8 +349,7 @@ class OnlineMixin(OrdinalMixin):
         for _ in range(MOST_EPOCHS if self.epochs == "auto" else int(self.epochs)):
             before = int(state["counts"][2])
             order = random.permutation(len(ranks)) if self.shuffle else None
-            bad = source.learn(self._pass, rows, ranks, state, order, NO_GUESSES)
-            _refuse_overflow(rows, bad, state)
+            self._learn(source, rows, ranks, state, order, NO_GUESSES)
             if self.epochs == "auto" and not falling.goes_on(int(state["counts"][2]) - before):
                 break
         self._finish(source, state, classes)
@@ -351,7 +372,7 @@ class OnlineMixin(OrdinalMixin):
         -------
         self
         """
-        self._partial_fit(X, y, classes, wanted=False)
+        self._partial_fit(X, y, classes, guess=False)
         return self
 
     def partial_fit_predict(
@@ -374,7 +395,7 @@ class OnlineMixin(OrdinalMixin):
         -------
         ndarray of shape (n_samples,)
         """
-        guesses = self._partial_fit(X, y, classes, wanted=True)
+        guesses = self._partial_fit(X, y, classes, guess=True)
         return self.classes_[guesses]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -382,44 +403,98 @@ class OnlineMixin(OrdinalMixin):
 
     @unchanged_on_error
     def _partial_fit(
-        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, *, wanted: bool
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, *, guess: bool
     ) -> NDArray[np.int64]:
         first = not self.__sklearn_is_fitted__()
-        rows = self._check_stream(X, y, reset=first)
+        self._validate_params()
+        rows = self._check_rows(X, reset=first)
+        check_consistent_length(rows, y)
         if first:
             labels, ranks = self._check_labels(y, classes, find=False)
-            source = self._source(None)
+            source = self._source()
             state = self._start(len(labels), source.width)
         else:
+            source = self._check_state()
             labels, ranks = self.classes_, self._check_labels_again(y, classes)
             state = {name: array.copy() for name, array in self._state.items()}
-            source = self._source(state)
-        source.check(rows, whole=False)
-        guesses = np.empty(len(ranks), dtype=np.int64) if wanted else NO_GUESSES
-        bad = source.learn(self._pass, rows, ranks, state, None, guesses)
-        _refuse_overflow(rows, bad, state)
+        guesses = np.empty(len(ranks), dtype=np.int64) if guess else NO_GUESSES
+        self._learn(source, rows, ranks, state, None, guesses)
         self._finish(source, state, labels)
         return guesses
 
-    def _check_stream(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Any:
-        """Return the rows; refuse parameters, rows and a number of labels that are not valid."""
-        self._validate_params()
-        refuse_masked(y, "y")
-        rows = self._check_rows(X, reset=reset)
-        check_consistent_length(rows, y)
-        return rows
+    def _learn(
+        self,
+        source: LinearRows,
+        X: Any,
+        ranks: NDArray[np.int64],
+        state: State,
+        order: NDArray[np.int64] | None,
+        guesses: NDArray[np.int64],
+    ) -> None:
+        """Run one pass over the rows; raise if a score or what is learned is not finite."""
+        for stream, rows in source.streams(X, ranks, state, order, guesses):
+            bad = self._pass(stream, state)
+            if bad >= 0:
+                raise bad_row(X, bad if rows is None else int(rows[bad]))
+        if not all(np.isfinite(array).all() for array in state.values()):
+            raise ValueError(f"what was learned from X is {TOO_LARGE}")
 
-    def _finish(self, source: RowSource, state: State, classes: NDArray[Any]) -> None:
+    def _finish(self, source: LinearRows, state: State, classes: NDArray[Any]) -> None:
         """Set what was learned, in place of what an earlier call has learned."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in _VALIDATED]:
             delattr(self, name)
         state["kernel"] = source.description
         self._state, self.classes_ = state, classes
         self.n_rounds_, self.n_mistakes_, self.rank_loss_ = state["counts"].tolist()
-        for name, value in source.attributes(state, self._learned(state)).items():
-            setattr(self, name, value)
+        dual = "supports" in state
+        for name, value in self._learned(state).items():
+            setattr(self, name.replace("coef_", "dual_coef_") if dual else name, value)
+        if dual:
+            self._set_supports(source, state)
 
-    def _source(self, state: State | None) -> RowSource:
+    def _source(self) -> LinearRows:
+        """Return what is learned from: the rows as they are, or their kernel values."""
+        if getattr(self, "kernel", "linear") == "linear":
+            description = np.array([0.0, getattr(self, "budget", None) or 0])
+            return LinearRows(description, self.n_features_in_)
+        return self._kernel_source()
+
+    def _check_state(self) -> LinearRows:
+        """Return what was learned from; raise if it, the state or the labels were changed."""
+        state, source = self._state, self._source()
+        if not np.array_equal(state.get("kernel", ()), source.description):
+            raise ValueError(
+                "the kernel, one of its numbers or budget was changed within a stream: restore "
+                "what it began with, or fit again"
+            )
+        classes = np.asarray(self.classes_)
+        check_shape("classes_", classes, None, kind=classes.dtype)
+        shapes = self._shapes(state, len(classes), source.length(state))
+        for name, shape in {"counts": (3,), **shapes}.items():
+            check_shape(name, state.get(name), *shape, kind=_INTEGERS.get(name, np.float64))
+        if not self._own_directions:
+            thresholds = as_floats("thresholds_", self.thresholds_)
+            check_shape("thresholds_", thresholds, len(classes) - 1)
+        return source
+
+    def _check_loaded(self) -> None:
+        if self.__sklearn_is_fitted__():
+            self._check_state()
+
+    def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        yield from self._check_state().parts(X, self._state)
+
+    def _direction(self) -> NDArray[np.float64]:
+        name = "dual_coef_" if "supports" in self._state else "coef_"
+        direction = as_floats(name, getattr(self, name, None))
+        ranks = (len(self.classes_),) if self._own_directions else ()
+        check_shape(name, direction, *ranks, self._check_state().length(self._state))
+        return direction
+
+    def _kernel_source(self) -> LinearRows:
+        raise NotImplementedError
+
+    def _set_supports(self, source: Any, state: State) -> None:
         raise NotImplementedError
 
     def _start(self, n_ranks: int, width: int) -> State:
@@ -431,10 +506,5 @@ class OnlineMixin(OrdinalMixin):
     def _learned(self, state: State) -> dict[str, Any]:
         raise NotImplementedError
 
-
-def _refuse_overflow(X: Any, bad: int, state: State) -> None:
-    """Refuse a row with a score that is not finite, and what can't be learned further."""
-    if bad >= 0:
-        raise bad_row(X, bad)
-    if not all(np.isfinite(array).all() for array in state.values()):
-        raise ValueError(f"what was learned from X is {TOO_LARGE}")
+    def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
+        raise NotImplementedError

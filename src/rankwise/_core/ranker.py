@@ -10,6 +10,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import as_rows, scores
+from rankwise._core._loops.shapes import as_floats, check_shape
 from rankwise._core.arguments import warn_user
 from rankwise._core.inputs import dense
 from rankwise._core.kernels import Anchored, Kernel
@@ -220,7 +221,9 @@ class KernelRanker(RankerMixin):
         found = np.empty((rows.shape[0], 1))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             if self._is_linear():
-                scores(as_rows(rows), np.atleast_2d(self._predicting("coef_")), found)
+                coef = np.atleast_2d(as_floats("coef_", self._predicting("coef_")))
+                check_shape("coef_", coef, 1, rows.shape[1])
+                scores(as_rows(rows), coef, found)
                 found += self.intercept_
             else:
                 dual = self._predicting("dual_coef_")

@@ -18,7 +18,6 @@ from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
 from rankwise.distributed._shared import in_part, set_features
 from rankwise.ordinal import OAPRank
-from rankwise.ordinal.online_kernel import LinearRows
 
 
 def learn(estimator: OnlineMixin, parts: Parts) -> None:
@@ -83,8 +82,8 @@ def _start(estimator: OnlineMixin, classes: Any, parts: Parts) -> list[Any]:
     model = clone(estimator)
     model.label_order = classes
     model.n_features_in_ = parts.n_features
-    source = model._source(None)
-    if not (isinstance(model, OAPRank) and isinstance(source, LinearRows)):
+    source = model._source()
+    if not (isinstance(model, OAPRank) and source.width > 0):
         return [model]
     model.n_jobs = estimator.n_jobs
     state = model._start(len(classes), source.width)
@@ -109,9 +108,9 @@ def _start(estimator: OnlineMixin, classes: Any, parts: Parts) -> list[Any]:
 def _finish(estimator: OnlineMixin, blocks: list[Any], parts: Parts) -> None:
     """Put what the blocks have learned together, and on the estimator."""
     model = blocks[0]
-    source = model._source(model._state)
+    source = model._check_state()
     state = {name: array.copy() for name, array in model._state.items()}
-    if isinstance(estimator, OAPRank) and isinstance(source, LinearRows):
+    if isinstance(estimator, OAPRank) and source.width > 0:
         for name in ("W", "B", "correct"):
             state[name] = np.concatenate([block._state[name] for block in blocks])
         counts = np.array([block._state["counts"] for block in blocks])

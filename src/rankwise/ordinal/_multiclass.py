@@ -186,8 +186,14 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
             "counts": np.zeros(3, dtype=np.int64),
         }
 
-    def _count_ranks(self, state: State) -> int:
-        return len(state["W"])
+    def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
+        late = n_ranks if len(state["c_late"]) else 0
+        return {
+            "W": (n_ranks, width),
+            "c": (n_ranks,),
+            "W_late": (late, width),
+            "c_late": (late,),
+        }
 
     def _pass(self, stream: Stream, state: State) -> int:
         if (self.vote == "averaged") != (len(state["c_late"]) > 0):
@@ -202,9 +208,8 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
         if self.vote is None:
             return {"coef_": state["W"].copy(), "intercept_": state["c"].copy()}
         rounds = self.n_rounds_
-        means = [averaged(*pair, rounds) for pair in zip(state["W"], state["W_late"], strict=True)]
         return {
-            "coef_": np.stack(means),
+            "coef_": averaged(state["W"], state["W_late"], rounds),
             "intercept_": averaged(state["c"], state["c_late"], rounds),
         }
 

@@ -14,14 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import NO_GUESSES, Stream
-from rankwise._core._loops.shapes import check_shape, has_kernel_values
 from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise._core.validation import check_rows
-from rankwise.ordinal._loops.large_margin import PERCEPTRON, UPDATES
-from rankwise.ordinal._loops.oap import ONE, Coins, Members, member_ranks, oap
-from rankwise.ordinal._loops.oap_steps import oap_steps
+from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
+from rankwise.ordinal._loops.oap import ONE, Coins, Members, member_ranks, oap, oap_steps
+from rankwise.ordinal._loops.prank import PERCEPTRON, UPDATES
 from rankwise.ordinal._prank import warn_unusual_scale
 from rankwise.ordinal.online_kernel import KernelMixin
 
@@ -254,8 +253,8 @@ class OAPRank(KernelMixin, BaseEstimator):
             self._validate_params()  # says what it may be
         weights = np.zeros(1, dtype=np.int64)
         if self.combine == "voted":
+            self._check_state()
             weights = self._state["correct"]
-            check_shape("correct", weights, len(self._state["W"]), kind=np.int64)
         ranks = [
             vote(each.sum(axis=1), (each * weights).sum(axis=1), weights.sum(), each.shape[1])
             for each in self._member_ranks(X)
@@ -307,7 +306,7 @@ class OAPRank(KernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         W, B = self._state["W"], self._state["B"]
-        products = self._source(self._state).products(W, self._state) + B @ B.T
+        products = self._check_state().products(W, self._state) + B @ B.T
         lengths = np.sqrt(np.maximum(products.diagonal(), 0))
         active = np.flatnonzero(lengths)
         n = len(active)
@@ -338,26 +337,24 @@ class OAPRank(KernelMixin, BaseEstimator):
             "counts": np.zeros(3, dtype=np.int64),
         }
 
-    def _count_ranks(self, state: State) -> int:
-        check_shape("B", state["B"], None, None)
-        return state["B"].shape[1] + 1
+    def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
+        n = len(state["B"])
+        return {"seed": (1,), "W": (n, width), "B": (n, n_ranks - 1), "correct": (n,)}
 
     def _pass(self, stream: Stream, state: State) -> int:
         seed, members = state["seed"], Members(state["W"], state["B"], state["correct"])
-        if self.update == "romma" and has_kernel_values(stream.rows):
+        dual = isinstance(stream.rows, KernelRows | BudgetRows)
+        if self.update == "romma" and dual:
             raise ValueError(
                 "update='romma' needs the lengths of the members, which a kernel in the dual does "
                 "not keep: use update='pa', or kernel='poly' with at most 500 monomials"
             )
         if state["counts"][0] == 0 and self.update == "perceptron":
             warn_unusual_scale(stream.rows, type(self).__name__)
-        check_shape("seed", seed, 1, kind=np.uint64)
-        n_members, n_ranks = len(members.B), self._count_ranks(state)
-        check_shape("W", members.W, n_members, None)
-        check_shape("correct", members.correct, n_members, kind=np.int64)
-        spans = _spans(n_members, together=has_kernel_values(stream.rows))
+        n_members, cuts = members.B.shape
+        spans = _spans(n_members, together=dual)
         n, bpm = len(stream.guesses), self.combine == "bpm"
-        sums = np.zeros((len(spans), n if bpm else 0, n_ranks))
+        sums = np.zeros((len(spans), n if bpm else 0, cuts + 1))
         votes = np.zeros((len(spans), 0 if bpm else n, 3), dtype=np.int64)
         counts = np.zeros((len(spans), 3), dtype=np.int64)
         start, update = state["counts"][0], UPDATES[self.update]

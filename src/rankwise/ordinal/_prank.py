@@ -12,14 +12,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import CSR, Stream
-from rankwise._core._loops.shapes import has_kernel_values
 from rankwise._core.arguments import warn_user
 from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.validation import bad_row, check_rows
-from rankwise.ordinal._loops.large_margin import PERCEPTRON, UPDATES, margin
-from rankwise.ordinal._loops.prank import average, prank
-from rankwise.ordinal._loops.voted import Voters, elect, voted
+from rankwise.ordinal._loops.prank import (
+    PERCEPTRON,
+    UPDATES,
+    Iterate,
+    Voters,
+    elect,
+    margin,
+    prank,
+    voted,
+)
+from rankwise.ordinal._supports import larger
 from rankwise.ordinal.online_kernel import KernelMixin
 
 # Lengths of rows that steps of 1 can match, looked at in so many rows.
@@ -30,33 +37,24 @@ _KEPT = ("W", "B", "voter_counts")
 
 
 def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.float64]:
-    """Return the mean of the iterates held while predicting each round; see `average`."""
-    mean = np.zeros(len(last))
-    if rounds:
-        average(last, late, rounds, mean)
-    return mean
-
-
-def _first_norms(rows: Any) -> NDArray[np.float64]:
-    """Return the lengths of the first rows of a stream."""
-    if has_kernel_values(rows):
-        return np.sqrt(np.maximum(rows.within.diagonal()[: len(rows.slots)], 0))
-    if isinstance(rows, CSR):
-        indptr = rows.indptr[: _SAMPLE + 1]
-        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        values = rows.data[: indptr[-1]].astype(np.float64)
-        with np.errstate(over="ignore"):
-            return np.sqrt(np.bincount(places, values * values))
-    return row_norms(rows[:_SAMPLE].astype(np.float64, copy=False))
+    """Return the mean of the iterates held while predicting each round, as `average` does."""
+    return (last * rounds - late) / max(rounds, 1)
 
 
 def warn_unusual_scale(rows: Any, name: str) -> None:
-    """Warn when the rows are so long or short that thresholds moving by 1 can't match them."""
-    norms = _first_norms(rows)
+    """Warn when the first rows are too long or short for thresholds that move by 1."""
+    with np.errstate(over="ignore"):
+        if isinstance(rows, np.ndarray):
+            norms = row_norms(rows[:_SAMPLE].astype(np.float64, copy=False))
+        elif isinstance(rows, CSR):
+            indptr = rows.indptr[: _SAMPLE + 1]
+            places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+            values = rows.data[: indptr[-1]].astype(np.float64)
+            norms = np.sqrt(np.bincount(places, values * values))
+        else:
+            norms = np.sqrt(np.maximum(rows.within.diagonal()[: len(rows.slots)], 0))
     norms = norms[norms > 0]
-    if not len(norms):
-        return
-    typical = float(np.median(norms))
+    typical = float(np.median(norms)) if len(norms) else 1.0
     if not _USUAL_NORMS[0] <= typical <= _USUAL_NORMS[1]:
         warn_user(
             f"rows of X have a typical length of {typical:.2g}, while the thresholds of {name} "
@@ -319,8 +317,19 @@ class PRank(KernelMixin, BaseEstimator):
             "b_late": np.zeros(cuts * averaged),
         }
 
-    def _count_ranks(self, state: State) -> int:
-        return len(state["b"]) + 1
+    def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
+        cuts = n_ranks - 1
+        shapes: dict[str, tuple[int, ...]] = {"w": (width,), "b": (cuts,)}
+        if "W" in state:
+            n = len(state["voter_counts"])
+            kept = {"W": (n, width), "B": (n, cuts), "voter_counts": (n, 2)}
+            return shapes | {"survived": (1,)} | kept
+        late = cuts if len(state["b_late"]) else 0
+        # With a budget, a row that is removed leaves every direction, also one that is not used.
+        return shapes | {
+            "w_late": (width if late or "supports" in state else 0,),
+            "b_late": (late,),
+        }
 
     def _pass(self, stream: Stream, state: State) -> int:
         held = "voted" if "W" in state else "averaged" if len(state["b_late"]) else None
@@ -334,10 +343,9 @@ class PRank(KernelMixin, BaseEstimator):
             warn_unusual_scale(stream.rows, type(self).__name__)
         if self.vote == "voted":
             return self._voted_pass(stream, update, state)
-        arrays = state["w"], state["b"], state["w_late"], state["b_late"]
-        if update == PERCEPTRON:
-            return prank(stream, *arrays)
-        return margin(stream, update, *arrays)
+        w, w_late = state["w"], state["w_late"]
+        iterate = Iterate(w, state["b"], w_late, state["b_late"], w[None], w_late[None])
+        return prank(stream, iterate) if update == PERCEPTRON else margin(stream, update, iterate)
 
     def _voted_pass(self, stream: Stream, update: int, state: State) -> int:
         most = min(self.max_voters or _ALL, _ALL) - 1
@@ -345,9 +353,14 @@ class PRank(KernelMixin, BaseEstimator):
         if surplus > 0:
             kept = np.sort(np.lexsort(state["voter_counts"].T[::-1])[surplus:])
             state.update({name: state[name][kept] for name in _KEPT})
-        bad, voters = voted(stream, update, _voters(state), most)
-        state.update({name: getattr(voters, name) for name in _KEPT})
-        return bad
+        none, begin = np.empty(0), 0
+        iterate = Iterate(state["w"], state["b"], none, none, state["w"][None], none[None])
+        while True:
+            begin, bad = voted(stream, begin, update, most, iterate, _voters(state))
+            if bad >= 0 or begin == len(stream.ranks):
+                return bad
+            n = min(2 * len(state["W"]) + 8, most)
+            state.update({name: larger(state[name], n, state[name].shape[1]) for name in _KEPT})
 
     def _learned(self, state: State) -> dict[str, Any]:
         if self.vote == "averaged":

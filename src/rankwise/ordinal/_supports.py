@@ -11,15 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.kernel_values import inner, minus_distances, pack, powers, squares
-from rankwise._core._loops.machine_inner import ACROSS
+from rankwise._core._loops.kernel_values import (
+    ACROSS,
+    inner,
+    minus_distances,
+    pack,
+    powers,
+    squares,
+)
 from rankwise._core._loops.rows import as_rows
 from rankwise._core._loops.shapes import FIT_ANEW, check_shape
 from rankwise._core.kernels import Kernel
 from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
 
-# Rows that are compared together, a multiple of the panels of `inner`.
-TILE = 64
+# Rows that are compared together: at most a panel of `inner`.
+TILE = ACROSS
 
 
 def of_products(
@@ -176,30 +182,30 @@ class DenseSupports(Supports):
         super()._grow()
         self.norms = larger(self.norms[: self.n], self.capacity)
         self.panels = np.zeros((self.capacity // ACROSS, self.n_features, ACROSS))
-        pack(self.rows[: self.n], np.arange(self.n), self.panels)
+        pack(as_rows(self.rows[: self.n]), np.arange(self.n), self.panels)
 
     def _fill(self) -> None:
         t, n = len(self.tile), self.n
-        self.padded = larger(self.tile, _whole(t), self.n_features)
-        self.tile_norms = squares(self.padded)
-        inner(self.padded, self.panels[: -(-n // ACROSS)], self.values)
+        self.tile = as_rows(self.tile)
+        self.tile_norms = squares(self.tile)
+        inner(self.tile, self.panels[: -(-n // ACROSS)], self.values)
         values = self.values[:t, :n]
-        of_products(self.kernel, values, self.padded, self.tile_norms, self.rows, self.norms)
+        of_products(self.kernel, values, self.tile, self.tile_norms, self.rows, self.norms)
 
     def _within(self) -> NDArray[np.float64]:
-        t = len(self.padded)
-        own = np.empty((t // ACROSS, self.n_features, ACROSS))
-        pack(self.padded, np.arange(t), own)
-        within = np.empty((t, t))
-        inner(self.padded, own, within)
-        own_rows = self.padded, self.tile_norms
-        of_products(self.kernel, within, *own_rows, *own_rows)
+        t = len(self.tile)
+        panel = np.zeros((1, self.n_features, ACROSS))
+        pack(self.tile, np.arange(t), panel)
+        within = np.empty((t, ACROSS))
+        inner(self.tile, panel, within)
+        own_rows = self.tile, self.tile_norms
+        of_products(self.kernel, within[:, :t], *own_rows, *own_rows)
         return within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
         super()._store(slots, taken)
         self.norms[slots] = self.tile_norms[taken]
-        pack(self.padded[taken], slots, self.panels)
+        pack(as_rows(self.tile[taken]), slots, self.panels)
 
 
 class SparseSupports(Supports):

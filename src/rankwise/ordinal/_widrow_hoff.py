@@ -152,13 +152,13 @@ class WidrowHoff(KernelMixin, BaseEstimator):
             "counts": np.zeros(3, dtype=np.int64),
         }
 
-    def _count_ranks(self, state: State) -> int:
-        return len(state["thresholds"]) + 1
+    def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
+        return {"w": (width,), "intercept": (1,), "thresholds": (n_ranks - 1,)}
 
     def _pass(self, stream: Stream, state: State) -> int:
         step = Step(float(self.eta), self.step == "normalised", bool(self.fit_intercept))
         thresholds = state["thresholds"]
-        bad, peak = widrow_hoff(stream, step, state["w"], state["intercept"], thresholds)
+        bad, peak = widrow_hoff(stream, step, state["w"][None], state["intercept"], thresholds)
         k = len(thresholds) + 1
         if peak > _FAR * k:
             warn_user(

@@ -5,10 +5,13 @@ A stream that is cut into any chunks then gives the same model.
 
 import numpy as np
 
-from rankwise._core._loops.machine_inner import ACROSS, DOWN, FUSED, corner
 from rankwise._core._loops.rows import CSR, SUMS, by_rows
 from rankwise._core.compilation import compiled
 
+# Rows of a panel. The loop over so many is vectorised; shorter ones are unrolled instead.
+ACROSS = 64
+# Sums are taken from the first feature to the last; products may be fused with additions.
+FUSED = {"contract"}
 # Squared lengths times gamma up to which products of rows tell exponents to 1e-12.
 LONG = 1000.0
 # What products are wrong by at most, as a share of the squared lengths.
@@ -17,19 +20,27 @@ ROUNDING = 1e-12
 VANISHING = 800.0
 
 
-@compiled
+@compiled(fastmath=FUSED)
 def inner(X, panels, out):
     """Fill ``out[i, s]`` with the inner product of row i of X and row s of the panels.
 
+    A matrix product of BLAS is faster, but the last bits of its sums depend on the number of rows.
+
     Parameters
     ----------
-    X : (m, d) with m a multiple of DOWN and at least one feature, float64, C-ordered
+    X : (m, d) float64, C-ordered
     panels : (p, d, ACROSS), row s of the others in ``panels[s // ACROSS, :, s % ACROSS]``
     out : (m, at least p * ACROSS), C-ordered
     """
     for p in range(panels.shape[0]):
-        for i in range(0, X.shape[0], DOWN):
-            corner(X, i, panels, p, out)
+        for i in range(X.shape[0]):
+            sums = out[i, ACROSS * p : ACROSS * (p + 1)]
+            for s in range(ACROSS):
+                sums[s] = 0.0
+            for j in range(X.shape[1]):
+                x = X[i, j]
+                for s in range(ACROSS):
+                    sums[s] += x * panels[p, j, s]
 
 
 @compiled

@@ -14,15 +14,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.shapes import FIT_ANEW, as_floats, check_shape, row_count, row_width
 from rankwise._core.compilation import compiled
-
-
-def kind_of(rows: Any) -> type:
-    """Return the class of the rows, which compiled code knows by the type that numba gave them."""
-    if isinstance(rows, np.ndarray | types.Array):
-        return np.ndarray
-    return getattr(rows, "instance_class", type(rows))
 
 
 def by_rows(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -39,11 +31,13 @@ def by_rows(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
         @wraps(function)
         def chosen(*arguments: Any) -> Any:
-            return versions[kind_of(arguments[place])](*arguments)
+            return versions[type(arguments[place])](*arguments)
 
         @overload(chosen, jit_options=options, strict=False)
         def _(*arguments: Any) -> Callable[..., Any] | None:
-            return versions.get(kind_of(arguments[place]))
+            kind = arguments[place]
+            cls: Any = np.ndarray if isinstance(kind, types.Array) else None
+            return versions.get(getattr(kind, "instance_class", cls))
 
         def register(cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             def add(version: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,16 +73,14 @@ def as_rows(X: Any) -> Any:
     """
     if isinstance(X, tuple):
         return X
-    if sparse.issparse(X):
-        data, indices, indptr = map(_readonly, (X.data, X.indices, X.indptr))
-        return CSR(data, indices, indptr, X.shape[1])
-    return _readonly(X)
-
-
-def _readonly(array: Any) -> Any:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+    arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    views = [np.ascontiguousarray(array).view() for array in arrays]
+    for view in views:
+        view.flags.writeable = False
+    if len(views) == 1:
+        return views[0]
+    data, indices, indptr = views
+    return CSR(data, indices, indptr, X.shape[1])
 
 
 @by_rows(fastmath=SUMS)
@@ -208,16 +200,9 @@ def _no_end(rows, directions, others):
     """Features have no budget."""
 
 
-def scores(rows: Any, W: Any, out: Any) -> None:
-    """Fill ``out[i, r]`` with the inner product of row i with ``W[r]``."""
-    W = as_floats("coef_", W)
-    check_shape("coef_", W, None, row_width(rows, learning=False))
-    check_shape("out", out, row_count(rows), len(W))
-    _scores(rows, W, out)
-
-
 @compiled
-def _scores(rows, W, out):
+def scores(rows, W, out):
+    """Fill ``out[i, r]`` with the inner product of row i with ``W[r]``."""
     for i in range(out.shape[0]):
         for r in range(out.shape[1]):
             out[i, r] = dot(rows, i, W[r])
@@ -258,26 +243,3 @@ class Stream(NamedTuple):
     order: NDArray[np.int64]
     counts: NDArray[np.int64]
     guesses: NDArray[np.int64]
-
-
-def as_stream(
-    X: Any,
-    ranks: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    *,
-    order: NDArray[np.int64] | None = None,
-    guesses: NDArray[np.int64] = NO_GUESSES,
-) -> Stream:
-    """Return the arrays of a stream as the loops take them."""
-    return Stream(as_rows(X), ranks, NO_ORDER if order is None else order, counts, guesses)
-
-
-def check_stream(stream: Stream, n_ranks: int) -> None:
-    """Refuse a stream whose arrays don't fit each other or the number of ranks."""
-    n, ranks = row_count(stream.rows), stream.ranks
-    check_shape("ranks", ranks, n, kind=np.int64)
-    check_shape("order", stream.order, n if len(stream.order) else 0, kind=np.int64)
-    check_shape("counts", stream.counts, 3, kind=np.int64)
-    check_shape("guesses", stream.guesses, n if len(stream.guesses) else 0, kind=np.int64)
-    if n and not 0 <= ranks.min() <= ranks.max() < n_ranks:
-        raise ValueError(f"a row has rank {ranks.max() + 1} of {n_ranks}: {FIT_ANEW}")

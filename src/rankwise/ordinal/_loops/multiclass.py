@@ -1,11 +1,10 @@
-"""The multiclass perceptron pass. Twin: `tests.reference.multiclass_perceptron`."""
+"""The multiclass perceptron pass. Reference: `tests.reference.multiclass_perceptron`."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from rankwise._core._loops.rows import axpy, check_stream, dot, end_update
-from rankwise._core._loops.shapes import check_shape, row_width
+from rankwise._core._loops.rows import axpy, dot, end_update
 from rankwise._core.compilation import compiled
 from rankwise.ordinal._loops.prank import average
 
@@ -20,7 +19,7 @@ class Prototypes(NamedTuple):
     W, c : (k, d) and (k,)
         The directions and the intercepts.
     W_late, c_late : (k, d) and (k,)
-        The sums of their steps, each times its round, for `average`; empty if not wanted.
+        The sums of their steps, each times its round, for `average`; empty if means are not needed.
     """
 
     W: np.ndarray
@@ -29,7 +28,8 @@ class Prototypes(NamedTuple):
     c_late: np.ndarray
 
 
-def multiclass(stream: Any, update: int, prototypes: Prototypes, constant: float) -> int:
+@compiled
+def multiclass(stream, update, prototypes, constant):
     """Run the perceptron over a stream, updating in place.
 
     Parameters
@@ -41,31 +41,17 @@ def multiclass(stream: Any, update: int, prototypes: Prototypes, constant: float
     prototypes : Prototypes
         What is learned.
     constant : float
-        The constant of each row, 1, or 0 if intercepts are not wanted.
+        The constant of each row, 1, or 0 if intercepts are not learned.
 
     Returns
     -------
     int
         -1, or a row with a score that is not finite.
     """
-    W, c, W_late, c_late = prototypes
-    width = row_width(stream.rows, learning=True)
-    check_shape("W", W, None, width)
-    check_shape("c", c, len(W))
-    averaged = len(c_late) > 0
-    check_shape("c_late", c_late, len(W) if averaged else 0)
-    check_shape("W_late", W_late, len(W) if averaged else 0, width)
-    check_stream(stream, len(W))
-    return _multiclass(stream, update, prototypes, constant, np.empty((2, len(W))))
-
-
-@compiled
-def _multiclass(stream, update, prototypes, constant, scratch):
-    """``scratch``, (2, k), is for the scores of a row and for the shares of its rivals."""
     rows, ranks, order, counts, guesses = stream
     W, c, W_late, c_late = prototypes
     wanted, averaged = guesses.shape[0] > 0, c_late.shape[0] > 0
-    scores, shares = scratch[0], scratch[1]
+    scores, shares = np.empty(W.shape[0]), np.empty(W.shape[0])
     W_mean, c_mean = np.empty(W_late.shape), np.empty(c_late.shape)
     rounds, mistakes, loss = counts[0], counts[1], counts[2]
     for n in range(ranks.shape[0]):

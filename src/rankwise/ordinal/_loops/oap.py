@@ -1,4 +1,4 @@
-"""Many PRank members over one stream. Twin: `tests.reference.oap`.
+"""Many PRank members over one stream. Reference implementation: `tests.reference.oap`.
 
 Member m sees round t when lane m % 4 of a 64-bit hash of (seed, t, m // 4), 15 bits wide, is below
 tau: the same members for any chunking and any number of threads. Members are run in blocks that fit
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from rankwise._core._loops.rows import axpy, check_stream, dot, dot4, end_update, rank_of
-from rankwise._core._loops.shapes import check_shape, row_count, row_width
+from rankwise._core._loops.rows import axpy, dot, dot4, end_update, rank_of
 from rankwise._core.compilation import compiled
+from rankwise.ordinal._loops.prank import ROMMA, Iterate, is_satisfied, take_step
 
 # What a lane is compared with, for tau = 1, and the bit above each lane.
 ONE = 2**15
@@ -82,7 +82,8 @@ class Members(NamedTuple):
     correct: np.ndarray
 
 
-def oap(stream: Any, coins: Coins, members: Members, sums: Any, votes: Any) -> int:
+@compiled
+def oap(stream, coins, members, sums, votes):
     """Run members over a stream, updating in place.
 
     Parameters
@@ -95,35 +96,16 @@ def oap(stream: Any, coins: Coins, members: Members, sums: Any, votes: Any) -> i
     members : Members
         What they have learned.
     sums : (m, k), or empty
-        Filled with the members' sums of scores and of thresholds; empty: not wanted.
+        Filled with the members' sums of scores and of thresholds; empty: not needed.
     votes : (m, 3) int64, or empty
         Filled with the sums over the members of rank, of rank times rounds ranked rightly, and of
-        these rounds; empty: not wanted.
+        these rounds; empty: not needed.
 
     Returns
     -------
     int
         -1, or a row whose score is not finite.
     """
-    check_members(stream, members, sums, votes)
-    with np.errstate(over="ignore"):  # in plain Python, too, the hash wraps around
-        return _oap(stream, coins, members, sums, votes)
-
-
-def check_members(stream: Any, members: Members, sums: Any, votes: Any) -> None:
-    """Refuse arrays that don't fit the stream or each other."""
-    rows, (W, B, correct) = stream.rows, members
-    check_shape("B", B, None, None)
-    n, (n_members, cuts) = row_count(rows), B.shape
-    check_shape("W", W, n_members, row_width(rows, learning=True))
-    check_shape("correct", correct, n_members, kind=np.int64)
-    check_shape("sums", sums, n if len(sums) else 0, cuts + 1)
-    check_shape("votes", votes, n if len(votes) else 0, 3, kind=np.int64)
-    check_stream(stream, cuts + 1)
-
-
-@compiled
-def _oap(stream, coins, members, sums, votes):
     rows, ranks, order, counts, _ = stream
     W, B, correct = members
     n_members, cuts = B.shape
@@ -205,6 +187,87 @@ def _oap(stream, coins, members, sums, votes):
 
 
 @compiled
+def oap_steps(stream, coins, tails, update, members, sums, votes):
+    """Run members with any step, which may see a round more than once, updating in place.
+
+    Parameters
+    ----------
+    stream, coins, members, votes
+        As in `oap`.
+    tails : (n,) int64
+        The probabilities that a member sees a round more than 0, 1, ... times, in units of 1/ONE.
+    update : int
+        The steps: PERCEPTRON, PA or ROMMA.
+    sums : (m, k), or empty
+        As there; the members of ROMMA, which have no common length, are scaled to length 1.
+
+    Returns
+    -------
+    int
+        -1, or a row whose score is not finite.
+    """
+    rows, ranks, order, counts, _ = stream
+    W, B, correct = members
+    n_members = B.shape[0]
+    none, mistakes, loss = np.empty(0), 0, 0
+    for n in range(ranks.shape[0]):
+        i = order[n] if order.shape[0] > 0 else n
+        rank = ranks[i]
+        # Whether or not a member sees the row, the first one looks whether it is finite.
+        if not np.isfinite(dot(rows, i, W[0])):
+            return i
+        if sums.shape[0] > 0:
+            _add_members(rows, i, members, update, sums[n])
+        if votes.shape[0] > 0:
+            count_votes(rows, i, members, votes[n])
+        changed = False
+        for m in range(n_members):
+            if m % 4 == 0:
+                word = draw(coins.seed, coins.start + n, (coins.first + m) // 4)
+            lane = (word >> uint64(16 * (m % 4))) & uint64(0x7FFF)
+            for p in range(tails.shape[0]):
+                if lane >= uint64(tails[p]):
+                    break
+                score = dot(rows, i, W[m])
+                if not np.isfinite(score):
+                    return i
+                guess = rank_of(score, B[m])
+                correct[m] += guess == rank
+                mistakes += guess != rank
+                loss += abs(guess - rank)
+                if not is_satisfied(update, score, rank, guess, B[m]):
+                    iterate = Iterate(W[m], B[m], none, none, W, W)
+                    take_step(update, rows, i, score, rank, iterate, 0)
+                    changed = True
+        if changed:
+            end_update(rows, W, W[:0])
+    counts[0] += ranks.shape[0]
+    counts[1] += mistakes
+    counts[2] += loss
+    return -1
+
+
+@compiled
+def _add_members(rows, i, members, update, total):
+    """Fill ``total``, (k,), with the members' sums of scores and of thresholds."""
+    W, B, _ = members
+    for r in range(total.shape[0]):
+        total[r] = 0.0
+    for m in range(W.shape[0]):
+        share = 1.0
+        if update == ROMMA:
+            square = 0.0
+            for j in range(W.shape[1]):
+                square += W[m, j] * W[m, j]
+            for r in range(B.shape[1]):
+                square += B[m, r] * B[m, r]
+            share = 1.0 / np.sqrt(square) if square > 0.0 else 1.0
+        total[0] += share * dot(rows, i, W[m])
+        for r in range(B.shape[1]):
+            total[r + 1] += share * B[m, r]
+
+
+@compiled
 def count_votes(rows, i, members, vote):
     """Fill ``vote``, (3,), with the sums over the members that `oap` names."""
     W, B, correct = members
@@ -216,19 +279,12 @@ def count_votes(rows, i, members, vote):
         vote[2] += correct[m]
 
 
-def member_ranks(rows: Any, W: Any, B: Any, out: Any) -> None:
-    """Fill ``out[i, m]`` with the rank that member m gives row i.
+@compiled
+def member_ranks(rows, W, B, out):
+    """Fill ``out[i, m]`` with the rank that member m gives row i, or -1.
 
     W is (n, d), B (n, k-1) and ``out`` (rows, n) int64.
     """
-    check_shape("W", W, None, row_width(rows, learning=False))
-    check_shape("B", B, len(W), None)
-    check_shape("out", out, row_count(rows), len(W), kind=np.int64)
-    _member_ranks(rows, W, B, out)
-
-
-@compiled
-def _member_ranks(rows, W, B, out):
     for i in range(out.shape[0]):
         for m in range(out.shape[1]):
             score = dot(rows, i, W[m])

@@ -1,11 +1,10 @@
-"""The Widrow-Hoff pass. Twin: `tests.reference.widrow_hoff`."""
+"""The Widrow-Hoff pass. Reference: `tests.reference.widrow_hoff`."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from rankwise._core._loops.rows import axpy, check_stream, dot, end_update, row_square
-from rankwise._core._loops.shapes import check_shape, row_width
+from rankwise._core._loops.rows import axpy, dot, end_update, row_square
 from rankwise._core.compilation import compiled
 
 # A score beyond this is lost: the row is not learned from.
@@ -30,9 +29,8 @@ class Step(NamedTuple):
     intercept: bool
 
 
-def widrow_hoff(
-    stream: Any, step: Step, w: Any, intercept: Any, thresholds: Any
-) -> tuple[int, float]:
+@compiled
+def widrow_hoff(stream, step, W, intercept, thresholds):
     """Run Widrow-Hoff over a stream, updating in place.
 
     Parameters
@@ -42,7 +40,7 @@ def widrow_hoff(
         the weights to infinity.
     step : Step
         How a row is learned from.
-    w, intercept : (d,) and (1,)
+    W, intercept : (1, d) and (1,)
         The direction and the weight of the constant, which are learned.
     thresholds : (k-1,)
         The halves between ranks from 1.
@@ -54,15 +52,6 @@ def widrow_hoff(
     peak : float
         The largest absolute score.
     """
-    check_shape("w", w, row_width(stream.rows, learning=True))
-    check_shape("intercept", intercept, 1)
-    check_shape("thresholds", thresholds, None)
-    check_stream(stream, len(thresholds) + 1)
-    return _widrow_hoff(stream, step, w[None], intercept, thresholds)
-
-
-@compiled
-def _widrow_hoff(stream, step, W, intercept, thresholds):
     rows, ranks, order, counts, guesses = stream
     w = W[0]
     wanted = guesses.shape[0] > 0
