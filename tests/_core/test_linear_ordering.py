@@ -1,5 +1,6 @@
 """The solver of linear orderings, and its loops, against their definitions."""
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -12,7 +13,6 @@ from rankwise._core import child_process as child
 from rankwise._core import linear_ordering as local_search
 from rankwise._core import linear_ordering as ordering
 from rankwise._core._loops.linear_ordering import (
-    common_divisor,
     most_violated,
     order_by_subsets,
     order_cost,
@@ -204,13 +204,13 @@ def circles(margins):
 
 
 @given(st.lists(st.integers(-12, 12), min_size=1, max_size=10), st.sampled_from([1, 3, 6]))
-def test_the_common_divisor_of_margins(values, factor):
+def test_margins_are_divided_by_their_common_divisor(values, factor):
+    upper = factor * np.resize([*values, 0], 10)
     margins = np.zeros((5, 5))
-    margins[np.triu_indices(5, 1)] = factor * np.resize([*values, 0], 10)
-    if margins.any():
-        assert common_divisor(margins) == np.gcd.reduce(margins.astype(int), axis=None)
+    margins[np.triu_indices(5, 1)] = upper
+    assert ordering._unit(margins - margins.T) == (math.gcd(*upper.tolist()) or 1.0, True)
     margins[3, 4] = 0.5
-    assert common_divisor(margins) == 0
+    assert ordering._unit(margins - margins.T) == (max(abs(upper[:9]).max(), 0.5), False)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 30))

@@ -19,7 +19,6 @@ from scipy.sparse.csgraph import connected_components
 
 from rankwise._core._loops.linear_ordering import (
     Search,
-    common_divisor,
     insert_waiting,
     most_violated,
     order_by_subsets,
@@ -192,8 +191,12 @@ def _unit(margins: Floats) -> tuple[float, bool]:
     largest = float(margins.max(initial=0.0))
     if largest == 0:
         return 1.0, True
-    divisor = common_divisor(margins) if largest < 2**53 else 0
-    return (float(divisor), True) if divisor else (largest, False)
+    if largest < 2**53:
+        upper = margins[np.triu_indices(len(margins), 1)]
+        integers = upper.astype(np.int64)
+        if (integers == upper).all():
+            return float(np.gcd.reduce(integers)), True
+    return largest, False
 
 
 def _solve_component(margins: Floats, *, prove: bool, deadline: float, whole: bool) -> Ordering:

@@ -6,9 +6,8 @@ from rankwise.aggregation._agreement import (
     footrule_distance,
     kendall_distance,
 )
-from rankwise.aggregation._kemeny import kemeny, kemeny_cost, local_kemenisation
+from rankwise.aggregation._kemeny import kemeny, kemeny_cost, local_kemenisation, pairwise_wins
 from rankwise.aggregation._rules import borda, copeland, footrule, kwiksort, markov_chain
-from rankwise.aggregation._wins import pairwise_wins
 
 __all__ = [
     "Concordance",

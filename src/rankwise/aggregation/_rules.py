@@ -13,7 +13,7 @@ from rankwise._core._loops.linear_ordering import order_cost
 from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.ranking import Ranking
 from rankwise._core.votes import Floats, Indices, Votes, read_votes
-from rankwise.aggregation._wins import as_ranking
+from rankwise.aggregation._kemeny import as_ranking
 from rankwise.preference.sorting import QuickSort
 
 # The least chance to start anew: with less, those who always lose are lost in rounding.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._core.arguments import check_whole
 from rankwise._core.ranker import RankerMixin
 from rankwise._core.validation import check_rows
-from rankwise.boosting._ensemble import FeatureScore, Forest, Stumps
+from rankwise.boosting._ensemble import FeatureScore, Forest, Stumps, check_nodes
 from rankwise.boosting.pair_weights import Tree
 from rankwise.boosting.rounds import Stopping
 from rankwise.boosting.stumps import Rounds
@@ -94,10 +94,18 @@ class BoostedRanker(RankerMixin, BaseEstimator):
 
     def _learned(self) -> Stumps | Forest:
         """Return what was learned, as it gives scores."""
-        nodes = self.features_, self.cutpoints_, self.missing_above_
+        arrays = self.features_, self.cutpoints_, self.missing_above_
+        learned: Stumps | Forest
         if hasattr(self, "alphas_"):
-            return Stumps(*nodes, self.alphas_)
-        return Forest(*nodes, self.children_, self.leaf_values_, self.tree_starts_)
+            learned = Stumps(*arrays, self.alphas_)
+        else:
+            learned = Forest(*arrays, self.children_, self.leaf_values_, self.tree_starts_)
+        check_nodes(learned, self.n_features_in_)
+        return learned
+
+    def _check_loaded(self) -> None:
+        if hasattr(self, "features_"):
+            self._learned()
 
     def _take_rounds(
         self,

@@ -38,6 +38,46 @@ class FeatureScore(NamedTuple):
         return np.where(np.isnan(x), self.missing, self.scores[np.searchsorted(self.cuts, x)])
 
 
+def check_nodes(nodes: "Forest | Stumps", n_features: int) -> None:
+    """Raise unless the arrays of all nodes fit each other and rows of ``n_features``."""
+    n, kinds = np.shape(nodes.features), (nodes.features.dtype.kind, nodes.missing_above.dtype.kind)
+    if not (
+        len(n) == 1
+        and kinds == ("i", "b")
+        and nodes.cutpoints.dtype.kind == "f"
+        and nodes.cutpoints.shape == nodes.missing_above.shape == n
+        and ((nodes.features >= 0) & (nodes.features < n_features)).all()
+        and (_is_forest(nodes) if isinstance(nodes, Forest) else _floats(nodes.alphas, *n))
+    ):
+        raise ValueError("the attributes of the model have been changed: fit it again")
+
+
+def _floats(values: Floats, n: int) -> bool:
+    return values.dtype.kind == "f" and values.shape == (n,)
+
+
+def _is_forest(forest: "Forest") -> bool:
+    """Return whether each node leads to later nodes and leaves of its own tree."""
+    n, children, starts = len(forest.features), forest.children, forest.starts
+    if not (
+        children.dtype.kind == starts.dtype.kind == "i"
+        and children.shape == (n, 2)
+        and starts.ndim == 1
+        and len(starts) > 0
+        and starts[0] == 0
+        and starts[-1] == n
+        and (np.diff(starts) > 0).all()
+        and _floats(forest.values, n + len(starts) - 1)
+    ):
+        return False
+    sizes = np.diff(starts)
+    node = (np.arange(n) - np.repeat(starts[:-1], sizes))[:, None]
+    size = np.repeat(sizes, sizes)[:, None]
+    return bool(
+        np.where(children < 0, ~children <= size, (node < children) & (children < size)).all()
+    )
+
+
 class Forest(NamedTuple):
     """Trees one after the other, as in `rankwise.boosting.pair_weights.Tree`.
 

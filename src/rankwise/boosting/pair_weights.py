@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core._loops.shapes import check_shape
 from rankwise._core.pairs import Pairs
-from rankwise.boosting._loops.bins import WIDTH, Dense, Sparse
+from rankwise.boosting._loops.bins import Dense, Sparse
 from rankwise.boosting._loops.given_pairs import PairArrays, fill_pair_shares, weigh_pairs
 from rankwise.boosting._loops.weights import (
     BETTER,
@@ -156,10 +155,6 @@ class GivenPairs:
     """
 
     def __init__(self, worse: Indices, better: Indices, weight: Floats, n_rows: int) -> None:
-        for name, rows in (("worse", worse), ("better", better)):
-            check_shape(name, rows, len(weight), kind=np.int64, advice="each pair has one")
-            if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
-                raise ValueError(f"{name} names row {rows.max()} of {n_rows}, counted from 0")
         self.order, self.limit = np.arange(n_rows), 2.0 * len(weight)
         self.starts = np.array([0, n_rows])
         self.pairs = PairArrays(worse, better, np.log(weight), np.empty(len(weight)))
@@ -175,20 +170,6 @@ class GivenPairs:
         up, down = np.empty((2, len(self.s)))
         fill_pair_shares(self.pairs, up, down)
         return up, down
-
-
-def check_bins(bins: Bins, m: int) -> None:
-    """Refuse bins of other than m rows."""
-    d = len(bins.n_bins)
-    check_shape("missing", bins.missing, d, kind=np.bool_, advice="each feature has one")
-    if isinstance(bins, Dense):
-        shape = -(-d // WIDTH), m, WIDTH
-        check_shape("codes", bins.codes, *shape, kind=bins.codes.dtype, advice="of these rows")
-        return
-    check_shape("indptr", bins.indptr, d + 1, kind=np.int64, advice="of these features")
-    check_shape("rows", bins.rows, len(bins.codes), kind=np.int64, advice="each code has one")
-    if bins.rows.max(initial=-1) >= m:
-        raise ValueError(f"the bins are of row {bins.rows.max()}, but there are {m} rows")
 
 
 def proportions(weight: Floats) -> tuple[Floats, Indices]:

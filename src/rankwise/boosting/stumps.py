@@ -17,7 +17,7 @@ from rankwise.boosting._loops import given_pairs
 from rankwise.boosting._loops import stumps as loops
 from rankwise.boosting._loops.bins import WIDTH, Dense, Part
 from rankwise.boosting._loops.stumps import TIE, WIDE, Objective, Split, State, Wholes
-from rankwise.boosting.pair_weights import AllPairs, Bins, GivenPairs, Tree, check_bins
+from rankwise.boosting.pair_weights import AllPairs, Bins, GivenPairs, Tree
 from rankwise.boosting.steps import margin_step, push_step
 
 # Groups whose histograms are always fewer than the rows are worth.
@@ -48,7 +48,6 @@ class Rounds:
         step: str = "exact",
     ) -> None:
         m = len(relation.s)
-        check_bins(bins, m)
         self.pairs, self.bins, self.pool, self.criterion = relation, bins, pool, criterion
         self.objective = Objective(self.magnitude, criterion == "edge", relation.limit)
         self.first_log = relation.log_total

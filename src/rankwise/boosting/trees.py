@@ -20,7 +20,7 @@ from rankwise._core.threads import Pool
 from rankwise.boosting._loops import trees as loops
 from rankwise.boosting._loops.bins import WIDTH, Dense
 from rankwise.boosting._loops.trees import CURVED, LOW_BITS, TIE, WIDE, Node, Rule
-from rankwise.boosting.pair_weights import Bins, Floats, Tree, check_bins
+from rankwise.boosting.pair_weights import Bins, Floats, Tree
 
 # Rows of a node: where they start and stop, the depth, and what they sum up to.
 Span = tuple[int, int, int, NDArray[np.int64]]
@@ -84,7 +84,6 @@ class Trees:
     ) -> None:
         self.m = m = len(s)
         d = len(bins.n_bins)
-        check_bins(bins, m)
         self.s, self.gradient, self.bins, self.limits = s, gradient, bins, limits
         self.counts, self.n_rows, self.pool = counts, int(counts.sum()), pool
         if self.n_rows >= 1 << LOW_BITS:

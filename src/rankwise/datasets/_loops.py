@@ -5,18 +5,14 @@ A number is ``[+-] digits [. digits] [e [+-] digits]``, and below 1e308. Where i
 are left to the caller, who gets their places.
 """
 
-from typing import Any
-
 import numpy as np
 
-from rankwise._core._loops.shapes import check_shape
 from rankwise._core.compilation import compiled
 
 WHOLE, REAL, TEXT, ID = 0, 1, 2, 3
 NONE, BACKSLASH, DOUBLED = 0, 1, 2
 NO, EXACT, HARD = 0, 1, 2
 
-ROOM = "room for every line"
 
 _TENS = 10.0 ** np.arange(23)
 _NEWLINE, _RETURN, _QUOTE, _ESCAPE, _TAB, _SPACE = 10, 13, 34, 92, 9, 32
@@ -151,17 +147,8 @@ def _text(data, i, separator, width, quotes, quoted):
     return i, newlines
 
 
-def scan_table(
-    data: Any,
-    start: Any,
-    line: Any,
-    separator: Any,
-    width: Any,
-    quotes: Any,
-    kinds: Any,
-    stop: Any,
-    out: Any,
-) -> tuple[int, int, int, int, int]:
+@compiled
+def scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     """Read the rows of a table whose columns are known.
 
     Parameters
@@ -188,24 +175,6 @@ def scan_table(
     tuple of int
         Rows read, rows refused, line and offset of the first refused, numbers left to the caller.
     """
-    numbers, spans, lines, hard = out
-    _check_text(data)
-    rows, columns = len(lines), len(kinds)
-    check_shape("numbers", numbers, columns, rows, advice=ROOM)
-    check_shape(
-        "spans", spans, 2 * columns if TEXT in kinds else 0, rows, kind=np.int64, advice=ROOM
-    )
-    check_shape("hard", hard, None, 4, kind=np.int64, advice=ROOM)
-    return _scan_table(data, start, line, separator, width, quotes, kinds, stop, out)
-
-
-def _check_text(data):
-    if len(data) == 0 or data[-1] != _NEWLINE:
-        raise ValueError("the last byte of the text must be a newline")
-
-
-@compiled
-def _scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     numbers, spans, lines, hard = out
     n_columns = len(kinds)
     i, row, bad, bad_line, bad_at, n_hard = start, 0, 0, 0, 0, 0
@@ -283,9 +252,8 @@ def _scan_table(data, start, line, separator, width, quotes, kinds, stop, out):
     return row, bad, bad_line, bad_at, n_hard
 
 
-def scan_letor(
-    data: Any, limit: Any, base: Any, grouped: Any, stop: Any, out: Any
-) -> tuple[int, int, int, int, int]:
+@compiled
+def scan_letor(data, limit, base, grouped, stop, out):
     """Read lines of ``grade qid:number feature:value ... # comment``.
 
     Parameters
@@ -310,20 +278,6 @@ def scan_letor(
     tuple of int
         Rows read, rows refused, line and offset of the first refused, numbers left to the caller.
     """
-    grades, qids, lines, comments, indptr, indices, values, hard = out
-    _check_text(data)
-    rows = len(lines)
-    check_shape("grades", grades, rows, advice=ROOM)
-    check_shape("qids", qids, rows, kind=np.int64, advice=ROOM)
-    check_shape("comments", comments, 2, rows, kind=np.int64, advice=ROOM)
-    check_shape("indptr", indptr, rows + 1, kind=np.int64, advice=ROOM)
-    check_shape("indices", indices, len(values), kind=np.int32, advice=ROOM)
-    check_shape("hard", hard, None, 3, kind=np.int64, advice=ROOM)
-    return _scan_letor(data, limit, base, grouped, stop, out)
-
-
-@compiled
-def _scan_letor(data, limit, base, grouped, stop, out):
     grades, qids, lines, comments, indptr, indices, values, hard = out
     i, line, row, entry, bad, bad_line, bad_at, n_hard = 0, 1, 0, 0, 0, 0, 0, 0
     place = 0

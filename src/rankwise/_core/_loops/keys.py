@@ -5,11 +5,8 @@ highest of its query, and the row. NumPy sorts such numbers several at a time, s
 to sort keys and read the rows off them than to ask it for the order of the values.
 """
 
-from typing import Any
-
 import numpy as np
 
-from rankwise._core._loops.shapes import EACH, check_shape
 from rankwise._core.compilation import compiled
 
 TINY = 1e-280
@@ -79,19 +76,12 @@ def _range(values):
     return lowest * unit, highest * unit - lowest * unit, unit
 
 
-def pack(values: Any, starts: Any, row_bits: Any, value_bits: Any, keys: Any) -> None:
+@compiled
+def pack(values, starts, row_bits, value_bits, keys):
     """Fill ``keys``; query q is from ``starts[q]`` to ``starts[q + 1]``.
 
     At least the lowest and the highest value of a query differ in their keys if they differ.
     """
-    n = starts[-1]
-    check_shape("values", values, n, advice=EACH)
-    check_shape("keys", keys, n, kind=np.int64, advice=EACH)
-    _pack(values, starts, row_bits, value_bits, keys)
-
-
-@compiled
-def _pack(values, starts, row_bits, value_bits, keys):
     top = 2.0**value_bits - 1
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
@@ -107,21 +97,13 @@ def _pack(values, starts, row_bits, value_bits, keys):
             keys[i] = ((query | place) << row_bits) | i
 
 
-def unpack(keys: Any, row_bits: Any, values: Any, rows: Any, ordered: Any) -> int:
+@compiled
+def unpack(keys, row_bits, values, rows, ordered):
     """Fill the rows in the order of their sorted keys, and their values; count those that fall.
 
     A value falls if it is below the one before it, though their keys differ by the row alone.
     ``ordered`` may share the memory of ``keys``.
     """
-    n = len(keys)
-    check_shape("values", values, n, advice=EACH)
-    check_shape("rows", rows, n, kind=np.int32, advice=EACH)
-    check_shape("ordered", ordered, n, advice=EACH)
-    return _unpack(keys, row_bits, values, rows, ordered)
-
-
-@compiled
-def _unpack(keys, row_bits, values, rows, ordered):
     falls, before, last = 0, np.int64(-1), 0.0
     mask = (np.int64(1) << row_bits) - 1
     for i in range(keys.shape[0]):
@@ -135,17 +117,12 @@ def _unpack(keys, row_bits, values, rows, ordered):
     return falls
 
 
-def sort_equal_keys(keys: Any, row_bits: Any, values: Any) -> bool:
+@compiled
+def sort_equal_keys(keys, row_bits, values):
     """Put sorted keys right that differ by the row alone; False if values are equal, or too many.
 
     The order is that of the values if True, and else as good as before.
     """
-    check_shape("values", values, len(keys), advice=EACH)
-    return _sort_equal_keys(keys, row_bits, values)
-
-
-@compiled
-def _sort_equal_keys(keys, row_bits, values):
     mask = (np.int64(1) << row_bits) - 1
     moves = keys.shape[0]
     for i in range(1, keys.shape[0]):
@@ -162,15 +139,9 @@ def _sort_equal_keys(keys, row_bits, values):
     return True
 
 
-def gather(values: Any, keys: Any, row_bits: Any, out: Any) -> None:
-    """Fill ``out`` with the values of the rows in the order of their keys."""
-    check_shape("values", values, len(keys), kind=values.dtype, advice=EACH)
-    check_shape("out", out, len(keys), kind=values.dtype, advice=EACH)
-    _gather(values, keys, row_bits, out)
-
-
 @compiled
-def _gather(values, keys, row_bits, out):
+def gather(values, keys, row_bits, out):
+    """Fill ``out`` with the values of the rows in the order of their keys."""
     mask = (np.int64(1) << row_bits) - 1
     for i in range(keys.shape[0]):
         out[i] = values[keys[i] & mask]

@@ -34,26 +34,6 @@ def order_cost(wins, order):
     return total
 
 
-@compiled
-def common_divisor(margins):
-    """Return the greatest common divisor of the numbers above the diagonal, 0 if one is no integer.
-
-    Zeros don't count, and at least one number is none.
-    """
-    n = len(margins)
-    divisor = 0
-    for i in range(n):
-        for j in range(i + 1, n):
-            whole = int(margins[i, j])
-            if whole != margins[i, j]:
-                return 0
-            whole = abs(whole)
-            if divisor == 0 or whole % divisor:
-                while whole:
-                    divisor, whole = whole, divisor % whole
-    return divisor
-
-
 NO_LIMIT = np.iinfo(np.int64).max
 
 

@@ -1,30 +1,20 @@
 """Residuals, and how far they spread around their mean, by query. Twin: the definition."""
 
-from typing import Any
-
 import numpy as np
 
-from rankwise._core._loops.shapes import EACH, check_shape
 from rankwise._core.compilation import compiled
 
 BLOCK = 1024
 """Rows that are read twice while the cache holds them."""
 
 
-def centred_residuals(s: Any, y: Any, codes: Any) -> Any:
+@compiled
+def centred_residuals(s, y, codes):
     """Return s - y less that of the row of the same query where it is nearest to 0.
 
     The difference of two residuals of a query then has all its digits, however far y and s are from
     0 and from each other. ``codes`` are the queries from 0, empty if there is one.
     """
-    n = len(y)
-    check_shape("s", s, n, advice=EACH)
-    check_shape("codes", codes, n if len(codes) else 0, kind=np.int64, advice=EACH)
-    return _centred_residuals(s, y, codes)
-
-
-@compiled
-def _centred_residuals(s, y, codes):
     n_queries = 1
     for i in range(codes.shape[0]):
         n_queries = max(n_queries, codes[i] + 1)
@@ -51,20 +41,13 @@ def _exact_difference(a, b):
     return rounded, (a - (rounded - part)) - (b + part)
 
 
-def squared_spread(r: Any, a: Any, starts: Any) -> float:
+@compiled(fastmath={"reassoc", "contract"})
+def squared_spread(r, a, starts):
     """Return the sum over queries of their weight times that of a (r - mean)^2.
 
     ``a`` are row weights, empty if all are 1. Each block is centred on its own, then joins the ones
     before it, so that nothing cancels.
     """
-    n = starts[-1]
-    check_shape("r", r, n, advice=EACH)
-    check_shape("a", a, n if len(a) else 0, advice=EACH)
-    return _squared_spread(r, a, starts)
-
-
-@compiled(fastmath={"reassoc", "contract"})
-def _squared_spread(r, a, starts):
     found = 0.0
     for q in range(starts.shape[0] - 1):
         weight, mean, squares = 0.0, 0.0, 0.0

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from rankwise._core._loops.dominance import exponential_sum
 from rankwise._core._loops.keys import deal_runs, sort_equal_keys
-from rankwise._core._loops.machine_lanes import LANES
 from rankwise._core._loops.misranked import misranked_sum
 from rankwise._core.arguments import check_power
 from rankwise._core.pairs._order import Floats, read_rows, row_bits, sort_ties, sorted_keys
@@ -40,10 +39,10 @@ def by_score(pairs: Pairs, s: Floats) -> ByScore:
     a = pairs.group(pairs.weight) if pairs.weighted else None
     # in one piece, which is soon given back to the next call
     n_columns, m = 2 if a is None else 3, len(s)
-    room = np.empty((2 * n_columns, m + LANES))
+    room = np.empty((2 * n_columns, m))
     if pairs.codes is None and m >= _MANY:
         # what lies apart in memory is slow to fetch in the order of the scores
-        columns, codes = room[n_columns:, :m], np.empty(m, np.uint16)
+        columns, codes = room[n_columns:], np.empty(m, np.uint16)
         starts = deal_runs(s, y, a, min(m // _RUN, _MOST_RUNS), codes, room[n_columns:])
         s, y, a = columns[0], columns[1], None if a is None else columns[2]
     keys = sorted_keys(s, starts)
@@ -59,16 +58,17 @@ def misranked_total(
 ) -> float:
     """Sum over the misranked pairs; scores are all 0 if they are no part of the cost."""
     return misranked_sum(
-        rows.s if scores else None,
+        rows.s,
         rows.y,
-        rows.a,
+        _NONE if rows.a is None else rows.a,
         rows.keys,
         row_bits(rows.keys),
         rows.room,
         pairs.targets,
         pairs.starts,
-        both=magnitude,
-        power=power,
+        scores,
+        magnitude,
+        power,
     )
 
 

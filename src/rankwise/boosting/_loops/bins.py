@@ -10,8 +10,6 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from rankwise._core._loops.machine_lanes import add_two
-
 # Features whose codes of a row lie side by side; codes of a byte are then one word.
 WIDTH = 8
 
@@ -216,4 +214,5 @@ def _add_one(hist, k, p, value):
 
 
 def _add_two(hist, k, p, value):
-    add_two(hist, k, np.int64(p), value[0], value[1])
+    hist[k, p, 0] += value[0]
+    hist[k, p, 1] += value[1]

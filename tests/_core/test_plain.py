@@ -1,13 +1,11 @@
-"""Without the compiler, and without its raw instructions, the results are the same."""
+"""Without the compiler the results are the same."""
 
 import json
 import os
 import subprocess
 import sys
-from functools import cache
 
 import numpy as np
-import pytest
 
 CALLS = """
 import json
@@ -60,18 +58,11 @@ print(json.dumps({name: np.asarray(call()).tolist() for name, call in calls.item
 """
 
 
-NO_INSTRUCTIONS = """
-from rankwise._core._loops import machine_lanes as lanes
-lanes.has_instructions = lambda: False
-"""
-
-
-@cache
-def results(first="", **variables):
-    """Return what the calls return in a new process with some code before them."""
+def results(**variables):
+    """Return what the calls return in a new process."""
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", first + CALLS],
+        [sys.executable, "-W", "ignore", "-c", CALLS],
         env={**environment, **variables},
         capture_output=True,
         text=True,
@@ -81,17 +72,8 @@ def results(first="", **variables):
     return json.loads(done.stdout)
 
 
-def check_same(found):
-    expected = results()
+def test_results_are_the_same_where_nothing_is_compiled():
+    expected, found = results(), results(NUMBA_DISABLE_JIT="1")
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-9, err_msg=name)
-
-
-def test_results_are_the_same_where_nothing_is_compiled():
-    check_same(results(NUMBA_DISABLE_JIT="1"))
-
-
-@pytest.mark.slow
-def test_results_are_the_same_without_raw_instructions(tmp_path):
-    check_same(results(NO_INSTRUCTIONS, NUMBA_CACHE_DIR=str(tmp_path)))
