@@ -25,8 +25,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 Record = dict[str, Any]
 Key = tuple[str, str, str]
 
-# The page in order: rooms, and the title of each race.
-ROOMS = {
+# The page in order: its sections, and the title of each race.
+SECTIONS = {
     "Grades, row by row": {
         "online_ordinal": "One pass over graded rows",
         "oap": "One hundred members over graded rows",
@@ -233,7 +233,7 @@ def values(each: Record, measure: str = "") -> str:
 def page(records: dict[Key, Record]) -> str:
     """Write the page: machine, versions, targets that are not met, then a chart for each race."""
     lines = ["# Races in charts", "", *introduction(list(records.values())), ""]
-    for room, titles in ROOMS.items():
+    for section_title, titles in SECTIONS.items():
         body: list[str] = []
         for name, title in titles.items():
             found = [record for key, record in records.items() if key[0] == name]
@@ -242,7 +242,7 @@ def page(records: dict[Key, Record]) -> str:
             for record in sorted(found, key=lambda each: list(AXES).index(each.get("axis", ""))):
                 body += section(record)
         if body:
-            lines += [f"## {room}", "", *body]
+            lines += [f"## {section_title}", "", *body]
     return "\n".join(lines)
 
 
@@ -266,7 +266,7 @@ def introduction(records: list[Record]) -> list[str]:
     dates = sorted(each["date"][:10] for each in records)
     missed = [
         f"- [{title}](#{anchor(title)}): {line}"
-        for titles in ROOMS.values()
+        for titles in SECTIONS.values()
         for name, title in titles.items()
         for each in records
         if each["race"] == name
@@ -359,7 +359,7 @@ def draw(record: Record, theme: str, path: Path) -> None:
 
 def shown(records: dict[Key, Record]) -> dict[Key, Record]:
     """Keep what the page has a place for."""
-    races = {name for room in ROOMS.values() for name in room}
+    races = {name for titles in SECTIONS.values() for name in titles}
     return {
         key: r for key, r in records.items() if key[0] in races and key[1] in ("race", "growth")
     }

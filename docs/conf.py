@@ -9,6 +9,7 @@ import inspect
 import os
 import re
 import shutil
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from sphinx.addnodes import tabular_col_spec
 from sphinx.util import logging
 
 import rankwise
+
+# An example runs experiments, which are beside the package and not in it.
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 project = "rankwise"
 author = "The rankwise developers"
@@ -65,13 +69,15 @@ def public_members(cls):
     return found
 
 
-ROOMS = {
-    name: room for name in rankwise.__all__ if inspect.ismodule(room := getattr(rankwise, name))
+PACKAGES = {
+    name: package
+    for name in rankwise.__all__
+    if inspect.ismodule(package := getattr(rankwise, name))
 }
 autosummary_context = {
     "public_members": {
-        f"rankwise.{room}.{name}": public_members(value)
-        for room, module in ROOMS.items()
+        f"rankwise.{package}.{name}": public_members(value)
+        for package, module in PACKAGES.items()
         for name in module.__all__
         if inspect.isclass(value := getattr(module, name))
     }
@@ -162,10 +168,11 @@ copybutton_prompt_is_regexp = True
 def check_reference(app):
     """Warn, which fails the build, when a public name is missing from the API reference."""
     text = (Path(app.srcdir) / "reference.md").read_text(encoding="utf-8")
-    for room, module in ROOMS.items():
+    for package, module in PACKAGES.items():
         for name in module.__all__:
             if not re.search(rf"\b{name}\b", text):
-                logging.getLogger(__name__).warning("reference.md lacks rankwise.%s.%s", room, name)
+                missing = f"rankwise.{package}.{name}"
+                logging.getLogger(__name__).warning("reference.md lacks %s", missing)
 
 
 def close_blocks(_app, _docname, source):

@@ -1,4 +1,4 @@
-"""Import stays light, rooms load on demand, streams stay out of memory."""
+"""Import stays light, packages load on demand, streams stay out of memory."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def test_import_is_light():
     assert run(code).strip() == "[]"
 
 
-def test_importing_a_room_compiles_nothing_and_draws_nothing():
+def test_importing_a_package_compiles_nothing_and_draws_nothing():
     code = (
         "import sys; from rankwise.ordinal import PRank; "
         "from rankwise.ordinal._loops.prank import prank; "
@@ -32,7 +32,7 @@ def test_importing_a_room_compiles_nothing_and_draws_nothing():
     assert run(code).strip() == "[] False"
 
 
-def test_rooms_load_on_demand():
+def test_packages_load_on_demand():
     assert rankwise.ordinal.PRank is PRank
     assert "ordinal" in dir(rankwise)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

@@ -76,7 +76,7 @@ def run(root, code, *options, **variables):
     )
 
 
-ROOMS = "import rankwise.ordinal, rankwise.pairwise, rankwise.magnitude, rankwise.aggregation"
+PACKAGES = "import rankwise.ordinal, rankwise.pairwise, rankwise.magnitude, rankwise.aggregation"
 USE = (
     "import numpy as np; from rankwise._core._loops.rows import rank_of; "
     "print(rank_of(1.0, np.arange(3.0)))"
@@ -84,7 +84,7 @@ USE = (
 
 
 def test_without_a_folder_to_write_to_one_warning_says_what_to_set(sealed):
-    done = run(sealed, f"{ROOMS}; {USE}")
+    done = run(sealed, f"{PACKAGES}; {USE}")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "2\n"
     assert done.stderr.count("NUMBA_CACHE_DIR") == done.stderr.count("UserWarning") == 1

@@ -1,4 +1,4 @@
-"""What other rooms import of `rankwise.base`, from the package itself."""
+"""What other packages import of `rankwise.base`, from the package itself."""
 
 import pytest
 

@@ -65,7 +65,7 @@ def test_the_page_names_the_command_of_a_race() -> None:
         assert charts.command(name, growth=False) == f"`python -m benchmarks {module}{options}`"
     found = {
         name if name in races() else name.partition("_")[0]
-        for r in charts.ROOMS.values()
+        for r in charts.SECTIONS.values()
         for name in r
     }
     assert found <= races().keys()

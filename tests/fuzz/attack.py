@@ -28,13 +28,11 @@ import rankwise
 from fuzz.arguments import World, good
 from fuzz.damages import damage
 
-# Rooms and names that are not attacked, with the reason.
-OTHER_ROOMS = {
+# Packages and names that are not attacked, with the reason.
+OTHER_PACKAGES = {
     "cli": "a command line, tested by its own fuzz",
     "comparison": "fits for seconds; damaged files and tables are in tests/comparison",
     "distributed": "takes collections; bad parts are in tests/distributed",
-    "engine": "not public",
-    "experiments": "minutes each, and their arguments are sizes",
     "testing": "checks that fail on purpose",
     "web": "a service, attacked by requests in tests/web",
 }
@@ -101,11 +99,11 @@ def targets():
     """Return all that is attacked, by name: functions, constructors and lives of estimators."""
     found = {}
     for module in pkgutil.iter_modules(rankwise.__path__):
-        if module.name.startswith("_") or module.name in OTHER_ROOMS:
+        if module.name.startswith("_") or module.name in OTHER_PACKAGES:
             continue
-        room = importlib.import_module(f"rankwise.{module.name}")
-        for name in room.__all__:
-            member = getattr(room, name)
+        package = importlib.import_module(f"rankwise.{module.name}")
+        for name in package.__all__:
+            member = getattr(package, name)
             if not inspect.isclass(member):
                 is_type = typing.get_origin(member) is not None
                 found |= {name: member} if callable(member) and not is_type else {}

@@ -480,9 +480,10 @@ class TestMemory:
             load(forged(tmp_path, facts, arrays))
 
 
-def test_the_rooms_that_are_trusted_are_few():
+def test_the_packages_that_are_trusted_are_few():
     """A change here deserves a thought: what these export can be made by a file."""
-    assert _registry._ROOMS == ("ordinal", "magnitude", "pairwise", "preference", "recommend")
+    trusted = "ordinal magnitude pairwise boosting preference contests recommend"
+    assert tuple(trusted.split()) == _registry._PACKAGES
 
 
 def test_reading_needs_no_pickle(tmp_path):

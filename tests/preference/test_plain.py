@@ -1,4 +1,4 @@
-"""The room without compilation: slow, and the same results."""
+"""The package without compilation: slow, and the same results."""
 
 import os
 import subprocess

@@ -45,7 +45,7 @@ def test_a_strict_program_sees_the_types(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_rooms_that_load_on_demand_are_imported_for_the_types():
+def test_packages_that_load_on_demand_are_imported_for_the_types():
     tree = ast.parse((SOURCE / "rankwise" / "__init__.py").read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     named = {alias.name for node in imports for alias in node.names} - {"TYPE_CHECKING", "Any"}

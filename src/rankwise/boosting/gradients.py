@@ -102,7 +102,7 @@ class PairSlopes:
 
     There scores are spread linearly over `POINTS` points between the lowest and the highest, by
     grade, and the pairs of points are summed up. More than `MOST_GRADES` grades are merged, evenly
-    by rows. `tests/engine/test_slopes.py` measures the error.
+    by rows. `tests/boosting/test_trees.py` measures the error.
 
     Parameters
     ----------

@@ -48,49 +48,49 @@ class FirstCall:
 
     Attributes
     ----------
-    rooms : tuple of str
+    packages : tuple of str
         The modules of rankwise that it needs.
     call : callable
         Takes a `Data` and returns numbers, which are finite if all is well.
     reads_rows : bool
-        Whether it compiles anew for another kind of rows.
+        Whether it compiles again for another kind of rows.
     """
 
-    rooms: tuple[str, ...]
+    packages: tuple[str, ...]
     call: Callable[[Data], Any]
     reads_rows: bool = False
 
     def load(self) -> None:
         """Import what it needs, and compile nothing."""
-        for room in self.rooms:
-            import_module(f"rankwise.{room}")
+        for package in self.packages:
+            import_module(f"rankwise.{package}")
 
 
-def _fit(room: str, name: str, **options: Any) -> FirstCall:
+def _fit(package: str, name: str, **options: Any) -> FirstCall:
     def call(data: Data) -> Any:
-        model = getattr(getattr(rankwise, room), name)(**options)
+        model = getattr(getattr(rankwise, package), name)(**options)
         model.fit(data.X, data.y)
-        return model.rank(data.X) if room == "preference" else model.predict(data.X)
+        return model.rank(data.X) if package == "preference" else model.predict(data.X)
 
-    return FirstCall((room,), call, reads_rows=True)
+    return FirstCall((package,), call, reads_rows=True)
 
 
-def _fit_queries(room: str, name: str) -> FirstCall:
+def _fit_queries(package: str, name: str) -> FirstCall:
     def call(data: Data) -> Any:
-        model = getattr(getattr(rankwise, room), name)().fit(data.X, data.y, qid=data.qid)
+        model = getattr(getattr(rankwise, package), name)().fit(data.X, data.y, qid=data.qid)
         return model.score(data.X, data.y, qid=data.qid)
 
-    return FirstCall((room,), call, reads_rows=True)
+    return FirstCall((package,), call, reads_rows=True)
 
 
-def _fit_ratings(room: str, name: str) -> FirstCall:
+def _fit_ratings(package: str, name: str) -> FirstCall:
     """Fit so many different ratings that pairs are swept and not listed."""
 
     def call(_: Data) -> Any:
         X = np.random.default_rng(0).normal(size=(1200, 4))
-        return getattr(getattr(rankwise, room), name)().fit(X, X @ [1.0, 2.0, -1.0, 0.0]).coef_
+        return getattr(getattr(rankwise, package), name)().fit(X, X @ [1.0, 2.0, -1.0, 0.0]).coef_
 
-    return FirstCall((room,), call)
+    return FirstCall((package,), call)
 
 
 def _score(name: str, **options: str) -> FirstCall:
@@ -121,7 +121,7 @@ def _contests(ties: str) -> FirstCall:
         model.fit(*columns, sample_weight=np.ones(len(columns[0])))
         return model.fit(*columns).rank_interval()
 
-    return FirstCall(("preference",), call)
+    return FirstCall(("contests",), call)
 
 
 def _seeded(name: str) -> dict[str, int]:
@@ -165,17 +165,21 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         ("magnitude", "MPRankCV", [{}]),
         ("magnitude", "SVRank", [{}]),
         ("pairwise", "RankSVM", [{}, {"power": 1}, {"kernel": "rbf"}]),
-        ("pairwise", "RankBoost", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}]),
+        ("boosting", "RankBoost", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}]),
         ("pairwise", "TopPush", [{}]),
         ("pairwise", "AccuracyAtTop", [{}]),
         ("preference", "PreferenceRanker", [{}]),
     ]
-    for room, name, variants in models:
+    for package, name, variants in models:
         for options in variants:
             shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
-            yield f"{name}({shown})", _fit(room, name, **options)
-    for room, name in (("magnitude", "MPRank"), ("pairwise", "RankSVM"), ("pairwise", "RankBoost")):
-        yield f"{name}() with qid", _fit_queries(room, name)
+            yield f"{name}({shown})", _fit(package, name, **options)
+    for package, name in (
+        ("magnitude", "MPRank"),
+        ("pairwise", "RankSVM"),
+        ("boosting", "RankBoost"),
+    ):
+        yield f"{name}() with qid", _fit_queries(package, name)
     yield "RankSVM() on many ratings", _fit_ratings("pairwise", "RankSVM")
     yield "SVRank() on many ratings", _fit_ratings("magnitude", "SVRank")
     for name in (
@@ -223,14 +227,14 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
     yield (
         "PlackettLuce()",
         FirstCall(
-            ("preference",),
+            ("contests",),
             lambda data: rankwise.contests.PlackettLuce().fit(data.votes).rank_interval(),
         ),
     )
     yield (
         "EloRating()",
         FirstCall(
-            ("preference",),
+            ("contests",),
             lambda data: rankwise.contests.EloRating().fit(data.y, data.y + 4, data.y > 1).ratings_,
         ),
     )
@@ -240,7 +244,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         "concordance",
         FirstCall(("aggregation",), lambda data: rankwise.aggregation.concordance(data.votes).tau),
     )
-    yield "rows of a stream", FirstCall(("engine.loops.online.scaling",), _scale)
+    yield "rows of a stream", FirstCall(("cli._loops",), _scale)
     yield "read_letor", _read("read_letor", "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n", ".txt", "X")
     yield "read_movielens", _read("read_movielens", "1::7::4.5::97\n", ".dat", "rating")
 

@@ -11,7 +11,7 @@ from rankwise.distributed._parts import Parts, as_parts
 logger = logging.getLogger("rankwise.distributed")
 Estimator = TypeVar("Estimator")
 
-# Where a class is learned from parts: a module of this room with a function
+# Where a class is learned from parts: a module of this package with a function
 # ``learn(estimator, parts)``, which sets what was learned on the estimator.
 _LEARNERS = {
     "MPRank": "_mprank",

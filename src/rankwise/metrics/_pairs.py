@@ -23,7 +23,7 @@ from rankwise._core.pairs import (
     exponential_mean,
     misranked_mean,
 )
-from rankwise.metrics._scale import (
+from rankwise.metrics.scored_rows import (
     Scored,
     check_scored,
     far_apart,

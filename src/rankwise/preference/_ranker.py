@@ -21,7 +21,7 @@ from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import HasMethods, Interval, StrOptions
 from rankwise._core.validation import TOO_LARGE, explained, unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
-from rankwise.metrics._scale import check_scored
+from rankwise.metrics.scored_rows import check_scored
 from rankwise.preference._all_pairs import sort_by_degree
 from rankwise.preference.sorting import QuickSort, decide, quicksort
 

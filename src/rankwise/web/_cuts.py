@@ -1,4 +1,4 @@
-"""Thresholds on a line of scores that fit a person's own grades best: see `engine.cuts`."""
+"""Thresholds on a line of scores that fit a person's own grades best; see `ordinal.cuts`."""
 
 import numpy as np
 
