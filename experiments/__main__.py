@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import track
 
 from rankwise._core.terminal import sentence
+from rankwise.cli._commands import PlainErrors
 from rankwise.cli._compare import check_out
-from rankwise.cli._group import PlainErrors
-from rankwise.cli._shown import examples
+from rankwise.cli._shared import examples
 from rankwise.reports.terminal import show
 
 if TYPE_CHECKING:
@@ -96,7 +96,10 @@ def experiment(
     out: Path,
     scheduler: str | None,
 ) -> None:
-    """Run an experiment, or all, and write the report; list shows a line about each.
+    """Run an experiment, or all, and write the report.
+
+    list prints a line about each: which table or figure of which paper, seconds of processor of the
+    short form, and its data.
 
     Finished trials of people's data are kept in the folder trials beside the report: the same
     command goes on where it was broken off, with the same numbers. With all, OUT/index.html lists
@@ -104,10 +107,10 @@ def experiment(
     without it, they are left out of all.
     """
     if not names:
-        from experiments import EXPERIMENTS  # noqa: PLC0415
+        from experiments import ABOUT  # noqa: PLC0415
 
-        for name, run in EXPERIMENTS.items():
-            click.echo(f"{name:18}{(inspect.getdoc(run) or '').partition(chr(10))[0]}")
+        for name, (source, data_sets, seconds) in ABOUT.items():
+            click.echo(f"{name:17} {source:57} {seconds:>3} s  {data_sets}")
         return
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
@@ -133,7 +136,7 @@ def experiment(
 
 
 def _check_trials(names: list[str]) -> None:
-    """Refuse experiments on a cluster none of which has trials that it could run."""
+    """Raise if none of the experiments has trials that a cluster could run."""
     from experiments import EXPERIMENTS  # noqa: PLC0415
 
     able = [
@@ -175,7 +178,7 @@ def _run_list(
 
 
 def _missing(name: str) -> str | None:
-    """Say how to get the data without which an experiment does nothing; None if it is there."""
+    """Return how to get the data that an experiment needs; None if they are there."""
     from experiments._data import absent, find  # noqa: PLC0415
 
     return next((absent(data) for data in _DATA_OF.get(name, ()) if find(data) is None), None)
@@ -220,7 +223,7 @@ def _data_in(data: str) -> Iterator[None]:
         yield
         return
     if not Path(data).is_dir():
-        raise click.ClickException(f"--data {data} is no folder")
+        raise click.ClickException(f"--data {data} is not a folder")
     before = os.environ.get("RANKWISE_DATA")
     os.environ["RANKWISE_DATA"] = data
     try:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankwise.aggregation import kemeny, kemeny_cost
+from rankwise.cli._aggregate import read_votes
 from rankwise.cli._commands import rankwise
-from rankwise.cli._votes import read_votes
 
 VOTES = "# three judges\na > b = c > d\nb, a, d\n3: d; c\n\na\tc\n"
 ORDERS = [["a", ("b", "c"), "d"], ["b", "a", "d"], *[["d", "c"]] * 3, ["a", "c"]]

@@ -17,15 +17,20 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rankwise.cli._commands import rankwise
-from rankwise.cli._group import SECTIONS
+from rankwise.cli._commands import SECTIONS, rankwise
 
 SCRIPT = [sys.executable, "-c", "from rankwise.cli import main; main()"]
 VOTES = "a > b > c\nb > a > c\na > c > b\n"
 
 
+def commands_of(group):
+    """Return all commands of a group by their names, loaded."""
+    context = click.Context(group)
+    return {name: group.get_command(context, name) for name in group.list_commands(context)}
+
+
 def leaves(group=rankwise, before=()):
-    for name, command in group.commands.items():
+    for name, command in commands_of(group).items():
         if isinstance(command, click.Group):
             yield from leaves(command, (*before, name))
         yield (*before, name), command
@@ -59,7 +64,7 @@ def test_commands_of_the_guide_exist():
     assert len(lines) > 15
     for line in lines:
         words = shlex.split(line)
-        command = rankwise.commands[words[0]]
+        command = commands_of(rankwise)[words[0]]
         known = {name for parameter in command.params for name in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known
 
@@ -68,16 +73,68 @@ def test_commands_are_grouped_by_what_a_person_wants():
     shown = CliRunner().invoke(rankwise, ["--help"]).stdout
     places = [shown.index(f"{title}:") for title in SECTIONS if f"{title}:" in shown]
     assert places == sorted(places)
-    assert all(f"  {name} " in shown for name in rankwise.commands)
+    assert all(f"  {name} " in shown for name in commands_of(rankwise))
     assert "..." not in shown.partition("Options:")[2]
-    assert "More:" not in shown
+
+
+# Commands whose line in the list is shorter than the first sentence of their help.
+SHORTER = {"export", "duel", "serve", "warmup", "doctor"}
+
+
+def test_the_list_of_commands_says_what_their_help_says():
+    commands = commands_of(rankwise)
+    for section in SECTIONS.values():
+        for name, (_, text) in section.items():
+            assert (
+                name in SHORTER
+                or commands[name].help.startswith(f"{text}\n")
+                or (commands[name].help == text)
+            )
+
+
+LOADED = """
+import os, sys
+heavy = ["numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib"]
+try:
+    from rankwise.cli import main
+    main()
+finally:
+    print([name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["nonsense"], ["fit", "--help"], ["stream", "--help"]]
+)
+def test_help_loads_no_library(arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments], check=False, capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_tab_key_loads_no_library():
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        env={
+            **os.environ,
+            "_RANKWISE_COMPLETE": "bash_complete",
+            "COMP_WORDS": "rankwise ",
+            "COMP_CWORD": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert {"plain,compare", "plain,show"} <= set(done.stdout.split())
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_list_of_commands_fits_the_terminal(width):
     shown = CliRunner().invoke(rankwise, ["--help"], terminal_width=width).stdout
     assert max(map(len, shown.splitlines())) <= width
-    assert all(f"  {name} " in shown for name in rankwise.commands)
+    assert all(f"  {name} " in shown for name in commands_of(rankwise))
 
 
 def test_an_older_name_still_works_with_a_warning():

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rankwise import load
+from rankwise import load, save
 from rankwise.cli import _stream_input
 from rankwise.cli._commands import rankwise
 from rankwise.ordinal import PRank
@@ -318,6 +318,18 @@ def test_a_bad_row_can_be_mended(graded):
     graded.with_name("m.rankwise").unlink()
     learn(graded, "--labels", "1-4")
     assert graded.with_name("m.rankwise").read_bytes() == mended
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], ["a", "b", "c", "d"]])
+def test_a_file_with_other_columns_than_its_scaler_is_refused(graded, columns):
+    learn(graded)
+    path = graded.with_name("m.rankwise")
+    notes = read_notes(path)
+    notes["stream"]["columns"] = columns
+    save(load(path), path, notes=notes)
+    result = learn(graded)
+    assert result.exit_code == 1
+    assert "give --model another file" in result.stderr
 
 
 def test_what_does_not_belong_to_the_model_is_refused(graded):

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankwise._core.compilation import folder_name
-from rankwise.cli import _doctor, _warmup
+from rankwise.cli import _doctor
 from rankwise.cli._commands import rankwise
 from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, FirstCall, make_data
 from rankwise.testing import all_estimators
@@ -79,7 +79,7 @@ def test_warmup_says_what_it_can_not_do(monkeypatch):
     result = invoke("warmup", "--only", "nonsense")
     assert result.exit_code == 1
     assert "no entry point has that in its name" in result.output
-    monkeypatch.setattr(_warmup, "cache_folder", lambda: None)
+    monkeypatch.setattr(_doctor, "cache_folder", lambda: None)
     result = invoke("warmup", "--only", "borda")
     assert result.exit_code == 1
     assert "set NUMBA_CACHE_DIR" in result.output
@@ -90,7 +90,7 @@ def failing(_):
 
 
 def test_warmup_leaves_out_what_needs_an_extra(monkeypatch):
-    monkeypatch.setitem(_warmup.FIRST_CALLS, "a reader", FirstCall(("datasets",), failing))
+    monkeypatch.setitem(_doctor.FIRST_CALLS, "a reader", FirstCall(("datasets",), failing))
     result = invoke("warmup", "--only", "a reader")
     assert result.exit_code == 0, result.output
     assert "a reader is left out: no module named pandas" in result.output

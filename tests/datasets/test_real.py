@@ -5,10 +5,12 @@ import csv
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_svmlight_files
 
+from rankwise.cli._commands import rankwise
 from rankwise.datasets import (
     fetch_jester,
     fetch_movielens,
@@ -20,7 +22,6 @@ from rankwise.datasets import (
     read_ordinal,
     read_preflib,
 )
-from rankwise.datasets.__main__ import main
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,7 @@ def test_ordinal(real):
     }
 
 
-def test_check_finds_no_problem(real, capsys):
-    assert main(["check", str(real)]) == 0
-    assert "1,000,209 ratings by 6,040 users" in capsys.readouterr().out
+def test_check_finds_no_problem(real):
+    result = CliRunner().invoke(rankwise, ["data", "check", str(real)])
+    assert result.exit_code == 0
+    assert "1,000,209 ratings by 6,040 users" in result.stdout

@@ -1,4 +1,4 @@
-"""The command line on a real cluster: compare and experiment with --scheduler."""
+"""The command lines on a real cluster: compare and experiments with --scheduler."""
 
 import json
 import subprocess
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import experiments
+from experiments.__main__ import experiment
 from rankwise import load
 from rankwise.cli._commands import rankwise as main
 from rankwise.distributed import cluster as connect
@@ -71,15 +73,13 @@ class TestScheduler:
         np.testing.assert_array_equal(*(model.predict(rows) for model in models))
 
     def test_experiment(self, client, cluster, tmp_path, monkeypatch):
-        from rankwise import experiments
-
         few = wraps(experiments.judges)(partial(experiments.judges, n_trials=2))
         monkeypatch.setitem(experiments.EXPERIMENTS, "judges", few)
         monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))  # the films that come along
 
         def run(folder, *more):
-            words = ["experiment", "judges", "--jobs", "1", "--out", str(tmp_path / folder), *more]
-            done = CliRunner().invoke(main, words, catch_exceptions=False)
+            words = ["judges", "--jobs", "1", "--out", str(tmp_path / folder), *more]
+            done = CliRunner().invoke(experiment, words, catch_exceptions=False)
             assert done.exit_code == 0, done.output
             return (tmp_path / folder / "results.csv").read_text()
 
@@ -106,8 +106,8 @@ class TestRefused:
         assert find_client(None) is None
 
     def test_experiments_without_trials(self, tmp_path):
-        words = ["experiment", "drift", "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path)]
-        done = CliRunner().invoke(main, words)
+        words = ["drift", "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path)]
+        done = CliRunner().invoke(experiment, words)
         assert "drift has no trials that a cluster could run, only advice, judges" in done.output
 
     @pytest.mark.slow

@@ -4,6 +4,7 @@ import errno
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import experiments
-from experiments import EXPERIMENTS, LONG_FORMS
+from experiments import ABOUT, EXPERIMENTS, LONG_FORMS
 from experiments.__main__ import experiment
 from rankwise import __version__
 from rankwise.reports import Report, Table
@@ -23,6 +24,12 @@ def test_the_list_has_a_line_for_each():
     assert shown.exit_code == 0
     lines = [line.split(maxsplit=1) for line in shown.output.splitlines()]
     assert [name for name, _ in lines] == list(EXPERIMENTS)
+    assert all("paper" in line and " s  " in line for _, line in lines)
+
+
+def test_the_times_of_the_list_are_those_of_the_page():
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text("utf-8")
+    assert all(re.search(rf"\b{name} {seconds}\b", page) for name, (_, _, seconds) in ABOUT.items())
 
 
 def test_every_module_is_an_experiment():

@@ -1,14 +1,18 @@
-"""``python -m rankwise.persistence show FILE``."""
+"""``rankwise show FILE``, and the notes beside a model."""
 
-import subprocess
-import sys
+import json
 
 import pytest
+from click.testing import CliRunner
 
 from rankwise import load, save
+from rankwise.cli._commands import rankwise
 from rankwise.ordinal import PRank
 from rankwise.persistence import read_notes
-from rankwise.persistence.__main__ import main
+
+
+def show(*arguments):
+    return CliRunner().invoke(rankwise, ["show", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -17,9 +21,8 @@ def path(tmp_path, graded):
     return tmp_path / "m.rankwise"
 
 
-def test_what_is_in_a_file(path, capsys):
-    assert main(["show", str(path)]) == 0
-    shown = capsys.readouterr().out
+def test_what_is_in_a_file(path):
+    shown = show(path).stdout
     for words in (
         '"rankwise.ordinal.PRank"',
         "schema 1",
@@ -32,57 +35,54 @@ def test_what_is_in_a_file(path, capsys):
         assert words in shown
 
 
-def test_nothing_is_loaded(path, monkeypatch, capsys):
+def test_what_is_in_a_file_as_json(path):
+    shown = json.loads(show(path, "--json").stdout)
+    assert shown["class"] == "rankwise.ordinal.PRank"
+    assert shown["parameters"]["epochs"] == 2
+    assert shown["arrays"]["coef_"] == "<f8 4"
+    assert shown["bytes"] == path.stat().st_size
+
+
+def test_nothing_is_loaded(path, monkeypatch):
     """Not even if the class is not known, or arrays are broken."""
     content = path.read_bytes()
     place = content.index(b"\x93NUMPY") + 130
     path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
     monkeypatch.setattr("rankwise.persistence._decode.class_of", None)
-    assert main(["show", str(path)]) == 0
-    assert "PRank" in capsys.readouterr().out
+    assert "PRank" in show(path).stdout
 
 
-def test_a_file_can_not_write_to_the_terminal(path, rewritten, capsys):
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_file_can_not_write_to_the_terminal(path, rewritten, options):
     def noisy(facts, _):
         facts["class"] = "\x1b[2Ja\nb\u202e"
         facts["training"] = {"\x1b]0;title\x07": "\x1b[31m" + "x" * 500}
         facts["input"] = "\x1b"
 
     rewritten(path, path, noisy)
-    assert main(["show", str(path)]) == 0
-    shown = capsys.readouterr().out
+    shown = show(path, *options).stdout
     assert shown.isascii()
-    assert all(line.isprintable() and len(line) < 200 for line in shown.splitlines())
+    assert all(line.isprintable() for line in shown.splitlines())
+    assert options or max(map(len, shown.splitlines())) < 200
 
 
-def test_what_can_not_be_shown_is_a_line(path, tmp_path, capsys):
+def test_what_can_not_be_shown_is_a_line(path, tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
-    assert main(["show", str(path)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert main(["show", str(tmp_path / "absent")]) == 2
-    assert "No such file" in capsys.readouterr().err
-    assert main(["show", str(tmp_path)]) == 2
-    assert capsys.readouterr().err
+    result = show(path)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    for other in (tmp_path / "absent", tmp_path):
+        result = show(other)
+        assert result.exit_code == 2
+        assert str(other) in result.stderr
 
 
-def test_as_a_command(path):
-    done = subprocess.run(
-        [sys.executable, "-m", "rankwise.persistence", "show", str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "PRank" in done.stdout
-
-
-def test_notes_are_kept_beside_the_model(path, graded, capsys):
+def test_notes_are_kept_beside_the_model(path, graded):
     assert read_notes(path) == {}
     model = PRank().fit(*graded)
     save(model, path, notes={"rows": 3, "columns": ["é"]})
     assert read_notes(path) == {"rows": 3, "columns": ["é"]}
     assert (load(path).coef_ == model.coef_).all()
-    main(["show", str(path)])
-    assert "rows = 3" in capsys.readouterr().out
+    assert "rows = 3" in show(path).stdout
 
 
 @pytest.mark.parametrize("notes", [[1], {"a": float("nan")}, {"a": {1, 2}}, 3])

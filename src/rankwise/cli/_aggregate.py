@@ -1,15 +1,19 @@
 """``rankwise aggregate``: one ranking from many, by every method side by side."""
 
-from collections.abc import Callable
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import click
 
-from rankwise.cli._shown import as_json as json_option
-from rankwise.cli._shown import examples, show_json, show_table
+from rankwise.cli._shared import as_json as json_option
+from rankwise.cli._shared import examples, show_json, show_table
 
 _NAMES = ("kemeny", "borda", "copeland", "footrule", "markov_chain", "kwiksort")
 
@@ -57,7 +61,6 @@ def aggregate(
     voters order otherwise: less is better. A lower bound tells how far from the best it may be.
     """
     from rankwise import aggregation  # noqa: PLC0415
-    from rankwise.cli._votes import read_votes  # noqa: PLC0415
 
     orders, counts = read_votes(votes)
     options: dict[str, Any] = {"weights": counts, "unlisted": unlisted}
@@ -115,3 +118,61 @@ def _show(facts: dict[str, int], found: list[dict[str, Any]], bound: float, top:
     left = facts["candidates"] - len(places)
     if left > 0:
         click.echo(f"{left:,} more places: --top {facts['candidates']}, or --json")
+
+
+_COUNT = re.compile(r"([0-9]+)\s*:\s*(.*)")
+Votes = tuple[list[list[Any]], Sequence[int]]
+
+
+def read_votes(path: Path) -> Votes:
+    """Return orders, best first with ties as tuples, and how often each was cast."""
+    if str(path) != "-":
+        return _read(path, str(path))
+    with TemporaryDirectory() as folder:
+        spooled = Path(folder) / "votes"
+        with spooled.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        return _read(spooled, "standard input")
+
+
+def _read(path: Path, name: str) -> Votes:
+    from rankwise.datasets import read_preflib  # noqa: PLC0415
+    from rankwise.datasets.check import guess_format  # noqa: PLC0415
+
+    known = guess_format(path)
+    if known is not None and known.name == "PrefLib":
+        orders, counts = read_preflib(path, return_counts=True)
+        return orders, counts.tolist()
+    raw = path.read_bytes()
+    if b"\0" in raw:
+        raise click.ClickException(f"{name}: no text; PrefLib or one ranking a line is wanted")
+    orders, counts = [], []
+    for number, line in enumerate(raw.decode("utf-8-sig", "replace").splitlines(), start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        counted = _COUNT.fullmatch(text)
+        counts.append(int(counted[1]) if counted else 1)
+        orders.append(_order(counted[2] if counted else text, f"{name}:{number}"))
+    if not orders:
+        raise click.ClickException(f"{name} has no rankings")
+    return orders, counts
+
+
+def _order(text: str, place: str) -> list[Any]:
+    """Return the order of a line: ``a > b = c``, ``a, b, c``, or words."""
+    separator = next((mark for mark in (">", ",", ";", "\t") if mark in text), None)
+    joined = re.sub(r"\s*=\s*", "=", text)
+    groups = [
+        tuple(name.strip() for name in group.split("=") if name.strip())
+        for group in joined.split(separator)
+    ]
+    names = [name for group in groups for name in group]
+    if any(not group for group in groups):
+        raise click.ClickException(f"{place}: a name is missing in {text[:80]!r}")
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise click.ClickException(
+            f"{place}: {twice!r} is there twice; a ranking a line is wanted, as in a > b = c"
+        )
+    return [group if len(group) > 1 else group[0] for group in groups]

@@ -1,25 +1,125 @@
-"""The commands."""
+"""All commands: a table of their modules, loaded when called, and errors in one line."""
+
+import warnings
+from importlib import import_module
+from typing import Any
 
 import click
-from rich.console import Console
+from click.shell_completion import CompletionItem, get_completion_class
 
 from rankwise import __version__
-from rankwise.cli._aggregate import aggregate
-from rankwise.cli._compare import compare
-from rankwise.cli._completion import completion
-from rankwise.cli._data import data
-from rankwise.cli._duel import duel
-from rankwise.cli._evaluate import evaluate
-from rankwise.cli._explain import explain
-from rankwise.cli._export import export
-from rankwise.cli._fit import fit
-from rankwise.cli._group import Commands
-from rankwise.cli._predict import predict
-from rankwise.cli._rank import rank
-from rankwise.cli._serve import serve
-from rankwise.cli._shown import examples
-from rankwise.cli._sort import sort
-from rankwise.cli._stream import stream
+from rankwise._core.terminal import degrade_output, sentence
+from rankwise.cli._shared import examples
+
+# Tasks, and the commands for them: the module of each, and its line in the list of commands.
+SECTIONS = {
+    "Learn from a table": {
+        "compare": ("_compare", "Compare the methods that fit a table, and keep the best."),
+        "fit": ("_fit", "Fit a model to TABLE and save it."),
+        "predict": ("_predict", "Print a grade or a score for each row of TABLE."),
+        "rank": ("_predict", "Put the rows of TABLE in order, best first."),
+        "evaluate": ("_evaluate", "Measure MODEL on rows that it has not learned from."),
+        "explain": ("_explain", "Split the score of a row by its columns."),
+        "show": ("_export", "Print what is in a model file, without loading it."),
+        "export": ("_export", "Write a model for a search engine."),
+    },
+    "Learn while rows come in": {
+        "stream": ("_stream", "Learn grades online from FILE or standard input."),
+    },
+    "Put things in order": {
+        "sort": ("_sort", "Put lines in order by saying which of two goes first."),
+        "duel": ("_duel", "Say how strong each of many is, from contests."),
+        "aggregate": ("_aggregate", "Make one ranking from many, by every method."),
+    },
+    "Let people rate and see their ranking": {
+        "serve": ("_serve", "Serve the page where people rate and rank."),
+    },
+    "Data": {
+        "data": ("_data", "List, get and check the data sets that rankwise knows."),
+    },
+    "This installation": {
+        "warmup": ("_doctor", "Compile all loops, so that no call has to wait."),
+        "doctor": ("_doctor", "Say what is installed, and whether it works."),
+        "completion": ("_commands", "Print what a shell needs for the tab key."),
+    },
+}
+_COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+_ALIASES = {"order": "sort"}
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def _warn(message: Warning | str, *_: Any) -> None:
+    """Print a warning in a line, without the code that gives it."""
+    click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+
+
+class PlainErrors(click.Command):
+    """A command whose errors are one line, on any terminal."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; the exit status is 1 for a mistake and 130 for Ctrl-C."""
+        degrade_output()
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _warn  # type: ignore[assignment]
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (click.Abort, KeyboardInterrupt):
+            raise click.exceptions.Exit(130) from None
+        except ImportError as error:
+            if (error.name or "").partition(".")[0] == "rankwise":
+                raise
+            hint = "" if "pip install" in str(error) else "; pip install 'rankwise[all]'"
+            raise click.ClickException(f"{sentence(error)}{hint}") from error
+        except MemoryError as error:
+            raise click.ClickException(f"memory is too small ({sentence(error)})") from error
+        except (OSError, ValueError) as error:
+            raise click.ClickException(sentence(error)) from error
+
+
+class Commands(PlainErrors, click.Group):
+    """All commands of ``rankwise``; the module of a command is loaded when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a command by its name or an older one."""
+        name = _ALIASES.get(cmd_name, cmd_name)
+        if name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"rankwise.cli.{_COMMANDS[name][0]}"), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was asked for; an older name is answered with a warning."""
+        if args and args[0] in _ALIASES and not ctx.resilient_parsing:
+            from rankwise._core.arguments import warn_deprecated  # noqa: PLC0415
+
+            new = _ALIASES[args[0]]
+            warn_deprecated(f"'rankwise {args[0]}'", f"'rankwise {new}'", since="0.2", gone="0.4")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands, a section for each task."""
+        width = max(map(len, _COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), text) for name, (_, text) in commands.items()]
+                )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so, and load none of them."""
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ] + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(cls=Commands, epilog="rankwise COMMAND --help tells more, with examples.")
@@ -28,53 +128,17 @@ def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
 
 
-@rankwise.command(
-    short_help="Compile all loops, so that no call has to wait.",
-    epilog=examples("rankwise warmup", "rankwise warmup --only PRank"),
+@click.command(
+    epilog=examples(
+        "rankwise completion bash >> ~/.bashrc",
+        "rankwise completion fish > ~/.config/fish/completions/rankwise.fish",
+    )
 )
-@click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
-def warmup(only: str) -> None:
-    """Compile all loops and keep them, so that no later call has to wait.
-
-    They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
-    whichever can be written to first. What older versions of rankwise have left there is removed.
-    """
-    from rankwise.cli._warmup import warm_up  # noqa: PLC0415
-
-    warm_up(only, Console(markup=False, emoji=False))
-
-
-@rankwise.command(
-    short_help="Say what is installed, and whether it works.",
-    epilog=examples("rankwise doctor", "rankwise doctor --no-test"),
-)
-@click.option("--no-test", is_flag=True, help="Leave out the self-test.")
-def doctor(no_test: bool) -> None:
-    """Say what is installed, where compiled loops are kept, and whether all works.
-
-    The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
-    one of them fails.
-    """
-    from rankwise.cli._doctor import examine  # noqa: PLC0415
-
-    if not examine(Console(markup=False, emoji=False), test=not no_test):
-        raise click.exceptions.Exit(1)
-
-
-for _command in (
-    aggregate,
-    compare,
-    completion,
-    data,
-    duel,
-    evaluate,
-    explain,
-    export,
-    fit,
-    predict,
-    rank,
-    serve,
-    sort,
-    stream,
-):
-    rankwise.add_command(_command)
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print what a shell needs for the tab key."""
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.ClickException(f"{shell} is not known to this version of click")
+    click.echo(found(ctx.find_root().command, {}, "rankwise", "_RANKWISE_COMPLETE").source())

@@ -11,8 +11,7 @@ import click
 from rich.console import Console
 
 from rankwise.cli._duel import judge
-from rankwise.cli._options import split_names
-from rankwise.cli._shown import examples, table_notes
+from rankwise.cli._shared import examples, split_names, table_notes
 
 _COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie")
 _FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}

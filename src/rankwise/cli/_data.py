@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from rankwise.cli._shown import as_json as json_option
-from rankwise.cli._shown import examples, show_json
+from rankwise.cli._shared import as_json as json_option
+from rankwise.cli._shared import examples, show_json
 
 
 @click.group(epilog=examples("rankwise data list", "rankwise data get ml-100k"))

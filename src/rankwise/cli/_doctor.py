@@ -1,24 +1,27 @@
-"""``rankwise doctor``: what is installed here, and whether it works."""
+"""``rankwise doctor`` and ``rankwise warmup``: examine this installation, compile all loops."""
 
 import os
 import platform
 from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
+from pathlib import Path
 from time import monotonic
 
+import click
 import numba
 import numpy as np
 from numba.core.errors import NumbaError
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from threadpoolctl import threadpool_info
 
 from rankwise import __version__
-from rankwise._core.compilation import cache_folder
+from rankwise._core.compilation import cache_folder, remove_old
 from rankwise._core.terminal import sentence
-from rankwise.cli._first_calls import FIRST_CALLS, make_data
-from rankwise.cli._warmup import compiled_files
+from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, FirstCall, make_data
+from rankwise.cli._shared import examples
 from rankwise.datasets import dataset_info, list_datasets
 from rankwise.datasets.download import local_copy
 
@@ -52,6 +55,29 @@ _FAILURES = (
     TypeError,
     ValueError,
 )
+
+
+@click.command(epilog=examples("rankwise doctor", "rankwise doctor --no-test"))
+@click.option("--no-test", is_flag=True, help="Leave out the self-test.")
+def doctor(no_test: bool) -> None:
+    """Say what is installed, where compiled loops are kept, and whether all works.
+
+    The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
+    one of them fails.
+    """
+    if not examine(Console(markup=False, emoji=False), test=not no_test):
+        raise click.exceptions.Exit(1)
+
+
+@click.command(epilog=examples("rankwise warmup", "rankwise warmup --only PRank"))
+@click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
+def warmup(only: str) -> None:
+    """Compile all loops and keep them, so that no later call has to wait.
+
+    They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
+    whichever can be written to first. What older versions of rankwise have left there is removed.
+    """
+    warm_up(only, Console(markup=False, emoji=False))
 
 
 def examine(console: Console, *, test: bool) -> bool:
@@ -124,3 +150,44 @@ def _data_sets() -> str:
     """Return which data sets are on this machine."""
     found = [name for name in list_datasets() if local_copy(dataset_info(name))]
     return ", ".join(found) or "none is downloaded; `rankwise data list` lists all"
+
+
+def compiled_files() -> list[Path]:
+    """Return the files of compiled loops that today's sources can use."""
+    folder = cache_folder()
+    return [] if folder is None else sorted(folder.rglob("*.nbc"))
+
+
+def chosen(word: str) -> Iterator[tuple[str, str, FirstCall]]:
+    """Yield the kind of input, the name and the call of the entry points that hold a word."""
+    for kind in INPUTS:
+        for name, first in FIRST_CALLS.items():
+            if word in name and (kind == INPUTS[0] or first.reads_rows):
+                yield kind, name, first
+
+
+def warm_up(only: str, console: Console) -> None:
+    """Call the entry points whose names hold a word, for all kinds of input, and tell of it."""
+    work = list(chosen(only))
+    if not work:
+        raise click.ClickException(f"--only {only}: no entry point has that in its name")
+    folder = cache_folder()
+    if folder is None:
+        raise click.ClickException(
+            "compiled loops can't be kept: set NUMBA_CACHE_DIR to a folder that can be written to"
+        )
+    start = monotonic()
+    data = {kind: make_data(kind) for kind in INPUTS}
+    for kind, name, first in track(work, description="compiling", console=console):
+        try:
+            first.call(data[kind])
+        except ImportError as error:
+            console.print(f"{name} is left out: {error}", soft_wrap=True)
+    old = remove_old(folder)
+    files = compiled_files()
+    size = sum(path.stat().st_size for path in files) / 1e6
+    console.print(
+        f"{len(work)} calls took {monotonic() - start:.0f} s. {len(files)} compiled functions "
+        f"({size:.0f} MB) are kept in {folder}; {old} old folders were removed.",
+        soft_wrap=True,
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from rankwise.cli._shown import examples
+from rankwise.cli._shared import examples
 from rankwise.reports import Report, Table
 from rankwise.reports.terminal import show
 
@@ -18,7 +18,6 @@ _UNKNOWN = 50.0
 
 
 @click.command(
-    short_help="Say how strong each of many is, from contests.",
     epilog=examples(
         "rankwise duel arena.csv --rater worker --out arena",
         "rankwise duel chess.csv --first white --second black --outcome result",

@@ -1,15 +1,61 @@
-"""``rankwise export``: a saved model as the text that a search engine takes."""
+"""``rankwise show`` and ``rankwise export``: a model file for a reader or a search engine."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rankwise._core.files import replacing
-from rankwise.cli._shown import examples
-from rankwise.cli._writing import check_writable
+from rankwise.cli._shared import as_json as json_option
+from rankwise.cli._shared import check_writable, examples, model_argument
 
+_WIDTH = 100
 FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear", "solr-trees"]
+
+
+@click.command(
+    epilog=examples("rankwise show films.rankwise", "rankwise show films.rankwise --json")
+)
+@model_argument
+@json_option
+def show(model: Path, as_json: bool) -> None:
+    """Print what is in a model file, without loading it.
+
+    Class, versions, training, notes, parameters and the shapes of the arrays. Nothing in the file
+    is run, and its text can't change the terminal.
+    """
+    from rankwise.persistence import read_facts  # noqa: PLC0415
+
+    facts, arrays = read_facts(model)
+    described = {
+        name: f"{spec['dtype']} {'x'.join(map(str, spec['shape'])) or 'scalar'}"
+        for name, spec in arrays.items()
+    }
+    content = facts["model"] if isinstance(facts["model"], dict) else {}
+    sections = {
+        **{part: facts.get(part) for part in ("made_with", "input", "training", "notes")},
+        "parameters": content.get("params"),
+        "arrays": described,
+    }
+    size = model.stat().st_size
+    if as_json:
+        head = {"class": facts.get("class"), "bytes": size, "schema": facts["schema"]}
+        click.echo(json.dumps(head | sections))
+        return
+    click.echo(f"{'class':14} {_text(facts.get('class'))}")
+    click.echo(f"{'file':14} {size:,} bytes, schema {facts['schema']}")
+    for title, values in sections.items():
+        label = title.replace("_", " ")
+        for name, value in values.items() if isinstance(values, dict) else ():
+            click.echo(f"{label:14} {_text(name)[1:-1]} = {_text(value)}")
+            label = ""
+
+
+def _text(value: Any) -> str:
+    """Return a value in ASCII on one line: a file can't move the cursor or clear the screen."""
+    text = json.dumps(value)
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
 class _Shift(click.ParamType):  # type: ignore[type-arg]
@@ -24,7 +70,6 @@ class _Shift(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command(
-    short_help="Write a model for a search engine.",
     epilog=examples(
         "rankwise export films.rankwise --to es-xgboost --shift auto --out model.json",
         "rankwise export films.rankwise --to python > score_films.py",

@@ -2,14 +2,26 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise.cli._options import columns, split_names, table_argument
-from rankwise.cli._shown import as_json as json_option
-from rankwise.cli._shown import examples, note, show_json
-from rankwise.cli._writing import check_writable
+from rankwise.cli._shared import as_json as json_option
+from rankwise.cli._shared import (
+    check_writable,
+    columns,
+    examples,
+    note,
+    show_json,
+    split_names,
+    table_argument,
+    table_notes,
+)
+
+if TYPE_CHECKING:
+    from rankwise.comparison import Task
+
+_DEFAULT = "MPRank"
 
 
 @click.command(
@@ -68,8 +80,6 @@ def fit(
     Categories, dates and missing values are taken care of inside the model, and settings such as C
     are chosen on rows that are left out.
     """
-    from rankwise.cli._fitting import fit_table, read_task  # noqa: PLC0415
-
     check_writable(path, "--model", table)
     options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}
     frame, task = read_task(table, {k: v for k, v in parts.items() if v}, options)
@@ -85,3 +95,50 @@ def fit(
             f"{facts['method']}{f' with {chosen}' if chosen else ''} learned from "
             f"{facts['rows']:,} rows in {facts['seconds']:.1f} s; kept in {path}"
         )
+
+
+def read_task(path: Path, parts: dict[str, str], options: dict[str, Any]) -> tuple[Any, "Task"]:
+    """Read a table and recognise its task; options go before what is recognised."""
+    from rankwise.cli._tables import read_frame  # noqa: PLC0415
+    from rankwise.comparison import recognise  # noqa: PLC0415
+
+    table = read_frame(path)
+    known = table.roles if parts.keys() <= table.roles.keys() else {}
+    task = recognise(table.frame, **(known | parts), **options)
+    if task.kind == "contests":
+        raise click.ClickException(f"{path}: {task.why}; contests are for rankwise duel")
+    return table.frame, task
+
+
+def fit_table(
+    frame: Any, task: "Task", method: str | None, path: Path, seed: int
+) -> dict[str, Any]:
+    """Fit a model, save it with what is known of its table, and return what was done."""
+    from rankwise.comparison.measures import measures_of  # noqa: PLC0415
+    from rankwise.comparison.methods import methods_for  # noqa: PLC0415
+    from rankwise.comparison.problem import make_problem  # noqa: PLC0415
+    from rankwise.comparison.runner import fit_final  # noqa: PLC0415
+    from rankwise.comparison.trials import choose  # noqa: PLC0415
+    from rankwise.persistence import save  # noqa: PLC0415
+    from rankwise.recommend import RatingTable, TasteModel  # noqa: PLC0415
+
+    if task.kind == "ratings":
+        if method not in {None, "TasteModel"}:
+            raise click.ClickException(f"--method {method}: ratings are for TasteModel")
+        parts: dict[str, Any] = task.roles
+        ratings = RatingTable.from_frame(frame, **parts)
+        save(TasteModel().fit(ratings), path, notes=table_notes(task, ratings))
+        return {"method": "TasteModel", "setting": {}, "rows": ratings.n_ratings}
+    problem = make_problem(frame, task)
+    fitting = {one.name: one for one in methods_for(problem) if not one.baseline}
+    name = method or _DEFAULT
+    if name not in fitting:
+        raise click.ClickException(
+            f"--method {name}: choose one of {'; '.join(fitting)} for {task.kind}"
+            + (" with lists" if problem.qid is not None else "")
+        )
+    measure = measures_of(problem.kind, lists=problem.qid is not None)[0]
+    setting = choose(fitting[name], problem, measure, seed)
+    model = fit_final(fitting[name], problem, setting, seed)
+    save(model, path, notes=table_notes(task, problem))
+    return {"method": name, "setting": setting, "rows": len(problem.y)}

@@ -1,14 +1,12 @@
-"""Rows scaled by what was seen so far. Its twin is in the tests, a row at a time."""
-
-from typing import Any
+"""Rows of a stream, scaled by what was seen so far."""
 
 import numpy as np
 
-from rankwise._core._loops.shapes import check_shape
 from rankwise._core.compilation import compiled
 
 
-def scale_as_seen(columns: Any, seen: int, mean: Any, variance: Any) -> Any:
+@compiled
+def scale_as_seen(columns, seen, mean, variance):
     """Standardise rows one by one, by the mean and deviation of the rows up to each.
 
     The same numbers for any cutting of the rows into blocks, bit for bit. A column that has had one
@@ -28,16 +26,7 @@ def scale_as_seen(columns: Any, seen: int, mean: Any, variance: Any) -> Any:
     (n, d)
         The scaled rows.
     """
-    check_shape("columns", columns, None, None)
-    check_shape("mean", mean, len(columns))
-    check_shape("variance", variance, len(columns))
-    out = np.empty(columns.shape[::-1])
-    _scale_as_seen(columns, seen, mean, variance, out)
-    return out
-
-
-@compiled
-def _scale_as_seen(columns, seen, mean, variance, out):
+    out = np.empty((columns.shape[1], columns.shape[0]))
     for c in range(columns.shape[0]):
         m, v = mean[c], variance[c]
         for i in range(columns.shape[1]):
@@ -48,3 +37,4 @@ def _scale_as_seen(columns, seen, mean, variance, out):
             v += (apart * (x - m) - v) / n
             out[i, c] = (x - m) / np.sqrt(v) if v > 0.0 else x - m
         mean[c], variance[c] = m, v
+    return out

@@ -2,7 +2,7 @@
 
 import click
 
-from rankwise.cli._shown import examples
+from rankwise.cli._shared import examples
 
 _EXTRA = {
     "alembic",
@@ -16,7 +16,6 @@ _EXTRA = {
 
 
 @click.command(
-    short_help="Serve the page where people rate and rank.",
     epilog=examples("rankwise serve --open", "rankwise serve --data ratings.csv --port 9000"),
 )
 @click.option(

@@ -1,7 +1,12 @@
 """``rankwise sort``: a person or a command puts the lines of a file in order, pair by pair."""
 
+import asyncio
 import io
+import json
+import re
+import shlex
 import sys
+from asyncio.subprocess import PIPE
 from contextlib import suppress
 from pathlib import Path
 from reprlib import repr as short
@@ -9,13 +14,157 @@ from typing import Any
 
 import click
 
-from rankwise.cli._answers import Answers
-from rankwise.cli._shown import as_json as json_option
-from rankwise.cli._shown import examples, show_json
-from rankwise.cli._sort_with import Comparator, sort_with
+from rankwise._core.files import replacing
+from rankwise.cli._shared import as_json as json_option
+from rankwise.cli._shared import check_regular, check_writable, examples, show_json
 
 # Characters of a line that a question shows.
 _SHOWN = 1_000
+_ANSWERS = {"1": 1.0, "2": 0.0, "=": 0.5}
+_PLACE = re.compile(r"\{([12])\}")
+
+
+class Comparator:
+    """Run a command with two lines as arguments, and read its answer: 1, 2 or =.
+
+    The command is split once, as a shell would. The lines take the places of ``{1}`` and ``{2}`` in
+    its words and are never read by a shell.
+    """
+
+    def __init__(self, command: str) -> None:
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise click.BadParameter(f"{command!r}: {error}", param_hint="--with") from error
+        places = {place for word in self.words for place in _PLACE.findall(word)}
+        if places != {"1", "2"}:
+            raise click.BadParameter(
+                f"{command!r} must have {{1}} and {{2}} where the two lines go", param_hint="--with"
+            )
+
+    async def __call__(self, u: str, v: str) -> float:
+        """Return 1 if u goes first, 0 if v does, 1/2 if it does not matter."""
+        lines = {"1": u, "2": v}
+        words = [_PLACE.sub(lambda place: lines[place[1]], word) for word in self.words]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE
+            )
+        except OSError as error:
+            raise click.ClickException(f"--with {words[0]}: {error.strerror}") from error
+        try:
+            out, err = await process.communicate()
+        except asyncio.CancelledError:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            raise
+        said = out.decode("utf-8", "replace").strip()
+        if process.returncode:
+            why = err.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it says nothing"]
+            raise click.ClickException(f"--with ended with {process.returncode}: {why[0][:200]}")
+        if said not in _ANSWERS:
+            raise click.ClickException(
+                f"--with answered {said[:80]!r}, where 1, 2 or = is wanted: the first line goes "
+                "before the second, after it, or no matter"
+            )
+        return _ANSWERS[said]
+
+
+def sort_with(comparator: Comparator, items: list[str], jobs: int, **options: Any) -> Any:
+    """Sort by a comparator, so many questions at a time."""
+    from rankwise.preference import aquicksort  # noqa: PLC0415
+
+    return asyncio.run(aquicksort(items, comparator, max_concurrency=jobs, **options))
+
+
+class Answers(list[Any]):
+    """A log of answers about lines, in a file that holds all of them at any time.
+
+    The file is JSON: rows of two lines and the probability that the first goes before the second.
+    Rows about lines that are not in the list are kept and not used. ``kept`` of those that are
+    have been written.
+    """
+
+    def __init__(self, path: Path, lines: list[str]) -> None:
+        super().__init__()
+        self.path, self.lines = path, lines
+        place = {line: i for i, line in enumerate(lines)}
+        others: list[Any] = []
+        for row in _read(path):
+            first, second, probability = row
+            if first in place and second in place:
+                super().append((place[first], place[second], probability))
+            else:
+                others.append(row)
+        self._rows = [*map(_as_text, others), *map(self._text, self)]
+        self.kept = len(self)
+
+    def check(self) -> None:
+        """Raise if answers can't be written, before any question is asked."""
+        check_writable(self.path, "--log")
+
+    def append(self, entry: Any) -> None:
+        """Keep an answer, and write all of them."""
+        super().append(entry)
+        self._rows.append(self._text(entry))
+        self._write()
+
+    def back(self) -> None:
+        """Forget the last answer."""
+        if self:
+            self.pop()
+            self._rows.pop()
+            self._write()
+
+    def told(self) -> str:
+        """Say what is kept where."""
+        if not self.kept:
+            return "There is no answer to keep."
+        return f"{self.kept} answers are kept in {self.path}; the same command goes on there."
+
+    def _text(self, entry: Any) -> str:
+        i, j, probability = entry
+        return _as_text((self.lines[i], self.lines[j], probability))
+
+    def _write(self) -> None:
+        """Replace the file."""
+        text = ",\n".join(self._rows)
+        try:
+            with (
+                replacing(self.path) as temporary,
+                # Half a character, which JSON may hold, is written as JSON's escape of it.
+                temporary.open("w", encoding="utf-8", errors="backslashreplace") as file,
+            ):
+                file.write(f"[\n{text}\n]\n")
+        except OSError as error:
+            raise click.ClickException(
+                f"--log {self.path}: the last change could not be written ({error.strerror}). "
+                + self.told()
+            ) from error
+        self.kept = len(self)
+
+
+def _as_text(row: Any) -> str:
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _read(path: Path) -> list[Any]:
+    check_regular(path, "--log")
+    try:
+        if not path.exists():
+            return []
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+        good = isinstance(rows, list) and all(
+            isinstance(a, str) and isinstance(b, str) and a != b and 0 <= p <= 1 for a, b, p in rows
+        )
+    except (ValueError, TypeError, OSError, RecursionError) as error:
+        raise click.ClickException(f"--log {path}: not a list of answers ({error})") from error
+    if not good:
+        raise click.ClickException(
+            f"--log {path}: it must be a list, and a row of it two lines and a number in [0, 1]"
+        )
+    return list(rows)
 
 
 class _NoAnswerError(Exception):

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import click
 
-from rankwise.cli._options import split_names
-from rankwise.cli._shown import examples
-from rankwise.cli._writing import check_regular, check_writable
+from rankwise.cli._shared import check_regular, check_writable, examples, split_names
 
 _METHODS = ("averaged", "prank", "pa", "oap")
 

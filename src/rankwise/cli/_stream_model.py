@@ -67,9 +67,12 @@ class Learner:
         """Return the model of a file that a stream has written."""
         notes = read_notes(path).get("stream", {})
         pipeline = load(path)
-        good = isinstance(notes, dict) and notes.keys() >= {"labels", *PLACE}
+        good = isinstance(notes, dict) and notes.keys() >= {"labels", "columns", *PLACE}
         steps = [type(step) for _, step in getattr(pipeline, "steps", [])]
-        if not good or steps[:1] != [StandardScaler] or steps[1:] not in ([PRank], [OAPRank]):
+        good = good and steps in ([StandardScaler, PRank], [StandardScaler, OAPRank])
+        if not good or {np.shape(pipeline[0].mean_), np.shape(pipeline[0].var_)} != {
+            (len(notes["columns"]),)
+        }:
             raise click.ClickException(
                 f"{path} is a model that no stream has written: give --model another file"
             )

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from rankwise.cli._shown import note, show_json
+from rankwise.cli._shared import note, show_json
 from rankwise.cli._stream_input import Pieces
 from rankwise.cli._stream_model import Learner, as_numbers, parse_labels
 from rankwise.datasets.rows import Block, Rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from rankwise._core.labels import to_ranks
-from rankwise.cli._shown import note
+from rankwise.cli._shared import note
 from rankwise.comparison import prepare_like, read_table
 from rankwise.comparison.trials import project
 from rankwise.datasets.files import pandas

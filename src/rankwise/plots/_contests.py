@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_SAY = "fit a BradleyTerry or PlackettLuce of rankwise.preference"
-_SAY_CONTESTS = "fit a BradleyTerry of rankwise.preference"
+_SAY = "fit a BradleyTerry or PlackettLuce of rankwise.contests"
+_SAY_CONTESTS = "fit a BradleyTerry of rankwise.contests"
 
 
 def _rows(n: int) -> tuple[float, float]:

@@ -1,0 +1,135 @@
+"""Options, output and checks of paths that several commands share."""
+
+import errno
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import click
+from rich.console import Console
+
+from rankwise._core.files import is_stream
+from rankwise.reports import Table
+from rankwise.reports.terminal import grids
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a help text: examples, each in a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def table_notes(task: Any, problem: Any) -> dict[str, Any]:
+    """Return what is kept beside a model about the table that it was fitted to."""
+    labels = getattr(problem, "labels", None)
+    return {"table": {"kind": task.kind, **task.roles, "labels": labels}}
+
+
+def count(n: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def note(text: str) -> None:
+    """Tell a person at the terminal something; a pipe or a file gets none of it."""
+    if sys.stderr.isatty():
+        click.echo(text, err=True)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table in as many parts as the terminal needs."""
+    console = Console(markup=False, emoji=False, highlight=False)
+    if title:
+        console.print(title, style="italic")
+    for grid in grids(Table(title, list(columns), [list(row) for row in rows]), console):
+        console.print(grid)
+
+
+def show_json(value: Any, *, err: bool = False) -> None:
+    """Print a value as one line of JSON; a number that is not finite becomes null."""
+    click.echo(json.dumps(_plain(value), ensure_ascii=False), err=err)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of NumPy, or what holds some, as JSON knows it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+_COLUMNS = {
+    "target": "The column to learn or compare with.",
+    "query": "The column of lists: rows are compared within one.",
+    "user": "Of ratings: who.",
+    "item": "Of ratings: what.",
+    "rating": "Of ratings: the number.",
+}
+
+model_argument = click.argument(
+    "model", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+table_argument = click.argument(
+    "table", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
+
+
+def split_names(
+    _: click.Context, __: click.Parameter, value: str | tuple[str, ...] | None
+) -> list[str]:
+    """Return names that stand between commas, in one option or in several of one name."""
+    texts = (value or "",) if isinstance(value, str | None) else value
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def columns(*parts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options for the columns of a table."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for part in reversed(parts or tuple(_COLUMNS)):
+            function = click.option(f"--{part}", metavar="COL", help=_COLUMNS[part])(function)
+        return function
+
+    return decorate
+
+
+def check_writable(path: Path, option: str, *read: Path) -> None:
+    """Raise if a path can't be written, or is one of those that the command reads."""
+    for other in read:
+        if path.resolve() == other.resolve() or (
+            path.exists() and other.exists() and path.samefile(other)
+        ):
+            raise click.ClickException(
+                f"{option} {path}: {other} would be overwritten; choose another file"
+            )
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "it may not be written to")
+        if not is_stream(path):
+            with NamedTemporaryFile(dir=path.resolve().parent, prefix=f".{path.name}."):
+                pass
+    except ValueError as error:
+        raise click.ClickException(f"{option} {error}") from error
+    except OSError as error:
+        raise click.ClickException(
+            f"{option} {path}: it can't be written ({error.strerror}); choose another file"
+        ) from error
+
+
+def check_regular(path: Path, option: str) -> None:
+    """Raise if a path exists and is not a regular file, which can be read again."""
+    if path.exists() and not path.is_file():
+        raise click.ClickException(
+            f"{option} {path} is not a regular file, so it can't be read again: choose another file"
+        )
