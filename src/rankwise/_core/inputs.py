@@ -16,7 +16,7 @@ from rankwise._core.labels import any_missing, ordered_categories, to_ranks
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Refuse a masked array with a masked entry: what lies under the mask is no data.
+    """Raise if a masked array has a masked entry, which has no value.
 
     Parameters
     ----------

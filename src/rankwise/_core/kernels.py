@@ -1,4 +1,4 @@
-"""Kernels: Gram blocks, what differences see of them, and explicit maps of small polynomials."""
+"""Kernels: Gram matrices, also centred for differences of scores, and polynomial maps."""
 
 from collections import Counter
 from functools import lru_cache

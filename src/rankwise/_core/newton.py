@@ -42,7 +42,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Solution(NamedTuple):
-    """Where the method stopped.
+    """The result of `minimise`.
 
     Attributes
     ----------

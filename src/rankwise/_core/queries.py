@@ -1,4 +1,4 @@
-"""Which rows belong together: `qid` to codes, and rows brought together by code.
+"""Encode `qid` as integers, and group rows by query.
 
 The one place that reads a `qid`, for estimators, metrics and validation alike.
 """
@@ -47,8 +47,13 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
         raise ValueError(f"qid must be 1-D, one name a row, but its shape is {values.shape}")
     if len(values) != n:
         raise ValueError(f"qid has {len(values)} entries for {n} rows: give each row its query")
-    if values.dtype.kind in "US" and not hasattr(qid, "dtype"):
-        _refuse_mixture(qid)
+    # NumPy makes strings of other names in a list: 1 would become "1"
+    if (
+        values.dtype.kind in "US"
+        and not hasattr(qid, "dtype")
+        and not any(all(isinstance(name, kind) for name in qid) for kind in (str, bytes))
+    ):
+        raise ValueError(_MIXED)
     if any_missing(values):
         raise ValueError("qid contains NaN: a row must belong to a query; drop it or name one")
     if values.dtype.kind in "biu":
@@ -71,12 +76,6 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
         raise ValueError(_MIXED) from error
     codes = np.fromiter((code_of[name] for name in listed), dtype=np.int64, count=n)
     return codes, len(code_of)
-
-
-def _refuse_mixture(names: Any) -> None:
-    """Refuse a list of texts and other names, which NumPy makes texts of: 1 would become "1"."""
-    if not (all(isinstance(n, str) for n in names) or all(isinstance(n, bytes) for n in names)):
-        raise ValueError(_MIXED)
 
 
 def group_rows(

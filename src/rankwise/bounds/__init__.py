@@ -1,4 +1,4 @@
-"""How far to trust: one pure function per theorem, computed on the user's own data."""
+"""Bounds on errors: one pure function per theorem, computed on the user's own data."""
 
 from rankwise.bounds._bound import Bound
 from rankwise.bounds._margin import (

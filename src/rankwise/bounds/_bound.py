@@ -32,7 +32,7 @@ def check_rows(X: Any, *, sparse: bool = True) -> Any:
 
 
 def check_delta(delta: Any) -> None:
-    """Refuse what is no probability to fail with."""
+    """Raise if delta does not lie between 0 and 1."""
     if not (is_finite_number(delta) and 0 < delta < 1):
         raise ValueError(f"delta={delta!r} must be between 0 and 1, such as 0.05")
 

@@ -1,4 +1,4 @@
-r"""How far a ranking's error on new pairs can be from its margins on a sample of pairs.
+r"""Bounds on the error of a ranking on new pairs by its margins on a sample of pairs.
 
 With m independent pairs (x, x') of which x' is to be above x, a score h has the margins
 :math:`h(x'_i) - h(x_i)`. A margin loss charges 1 for a margin of 0 or less, nothing from

@@ -1,4 +1,4 @@
-r"""What can be said of PRank's mistakes before it is run.
+r"""Bounds on the mistakes of PRank before it is run.
 
 With :math:`z_r = +1` if a row's rank is above r and -1 otherwise, a ranker (w, b) of unit norm
 :math:`\|w\|^2 + \|b\|^2 = 1` ranks a row with margin :math:`\min_r z_r (w \cdot x - b_r)`. Rank

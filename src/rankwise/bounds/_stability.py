@@ -1,4 +1,4 @@
-r"""How far the error of magnitude-preserving ranking on its sample is from that on new pairs.
+r"""Stability bounds: the error of magnitude-preserving ranking on its sample and on new pairs.
 
 The algorithms minimise :math:`\|h\|_K^2 + C \cdot` mean cost over the :math:`m^2` pairs, with
 :math:`K(x, x) \le \kappa^2` and :math:`|h(x) - y| \le M` for all rows and hypotheses. The costs

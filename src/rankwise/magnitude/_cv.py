@@ -1,4 +1,4 @@
-"""MPRank with its parameters chosen by what it says of pairs that are left out."""
+"""MPRankCV: MPRank with parameters chosen by the leave-pair-out error."""
 
 from typing import Any, ClassVar, Self
 

@@ -1,4 +1,4 @@
-r"""What a ridge says of every pair of rows when both are left out: no refit, no approximation.
+r"""Exact leave-pair-out predictions of a ridge, without a refit.
 
 Leaving out i and j with c and C as they are: with J the inverse of :math:`\tilde K + I/C`, less its
 part along the means of the queries, and B the two rows, the residuals are

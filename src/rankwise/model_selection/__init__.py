@@ -1,4 +1,4 @@
-"""How sure are we: validation that fits the way a ranking is learned."""
+"""Validation that fits the way a ranking is learned."""
 
 from rankwise.model_selection._leave_pair_out import LeavePairOutResult, leave_pair_out
 from rankwise.model_selection._progressive import ProgressiveResult, progressive_validation

@@ -1,4 +1,4 @@
-"""How queries and weights reach the part of an estimator that learns from them."""
+"""Route queries and weights to the part of an estimator that learns from them."""
 
 from typing import Any
 

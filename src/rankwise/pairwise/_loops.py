@@ -1,4 +1,4 @@
-r"""The level that so much of some values lies above. Twin: bisection in the tests.
+r"""Levels with a given mass of values above them. Reference: bisection in the tests.
 
 With :math:`\psi_h` the hinge, rounded over a width h (see `rankwise._core.pairs._costs`), the
 level t of a query solves :math:`\sum_j a_j \psi_h(x_j - t) = \text{mass}`. The left side is convex
