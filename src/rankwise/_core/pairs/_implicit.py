@@ -16,7 +16,7 @@ from rankwise._core._loops.partners import (
     target_ranks,
     turned,
 )
-from rankwise._core._loops.windows import window_sums
+from rankwise._core._loops.residuals import window_sums
 from rankwise._core.pairs._costs import Curve, Evaluation
 from rankwise._core.pairs._order import Floats, sorted_rows
 from rankwise._core.pairs._pairs import Pairs

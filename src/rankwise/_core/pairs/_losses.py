@@ -15,8 +15,7 @@ time and O(m) memory, that of `MagnitudeLoss` with n = 2 O(m) time.
 
 import numpy as np
 
-from rankwise._core._loops.spreads import squared_spread
-from rankwise._core._loops.windows import window_sums
+from rankwise._core._loops.residuals import squared_spread, window_sums
 from rankwise._core.arguments import check_power
 from rankwise._core.pairs._costs import PairCosts
 from rankwise._core.pairs._explicit import ListedCosts, list_pairs

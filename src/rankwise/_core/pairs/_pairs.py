@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankwise._core._loops.dominance import comparable_weights, group_bounds
 from rankwise._core._loops.grades import MOST, find_grades
 from rankwise._core._loops.keys import counting_sort
-from rankwise._core._loops.spreads import centred_residuals
+from rankwise._core._loops.residuals import centred_residuals
 from rankwise._core.arguments import check_word
 from rankwise._core.pairs._order import Floats, Rows, sorted_rows
 from rankwise._core.queries import encode_queries, group_rows
