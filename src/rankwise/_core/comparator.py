@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankwise._core.arguments import check_whole
-from rankwise._core.ranking import Ranking
+from rankwise._core.ranking import Ranking, positions_of
 from rankwise._core.sklearn_private import safe_indexing
 
 Indices = NDArray[np.int64]
@@ -163,7 +163,7 @@ class Comparator:
         """Return an order of the items as a `Ranking`."""
         return Ranking(
             order=self.take(order),
-            positions=np.argsort(order) + 1,
+            positions=positions_of(order),
             n_calls=self.n_calls,
             n_batches=self.n_batches,
             log=self.log,

@@ -381,13 +381,14 @@ class _ComparatorSort:
     def take(self, answers: Floats) -> None:
         """Take the probabilities that each first goes before its second, NaN for no answer."""
         probability = np.abs(self.swapped - answers)
-        answered = ~np.isnan(probability)
-        self.n_pairs += int(answered.sum())
+        missing = np.isnan(probability)
+        n_missing = int(missing.sum())
+        self.n_pairs += len(probability) - n_missing
         if self.n_pairs > self.allowed:
             _warn_of_many(self.comparator.n, self.k, self.n_pairs)
             self.allowed = np.inf
         before = decide(probability, *self.pairs, self.seed, self.randomise)
-        self.sort.take(before, answered)
+        self.sort.take(before, ~missing if n_missing else None)
 
 
 def decide(
