@@ -154,7 +154,7 @@ def _keep_budget(rows, directions, others):
         rows.kept[1] = rows.kept[0]
 
 
-@compiled
+@compiled(inner=True)
 def _add_row(rows, i):
     slot = rows.kept[0]
     rows.kept[0] += 1
@@ -164,7 +164,7 @@ def _add_row(rows, i):
         rows.values[q, slot] = rows.within[q, i]
 
 
-@compiled
+@compiled(inner=True)
 def _extend_inverse(inverse, row, n):
     """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last."""
     image = np.empty(n)
@@ -184,7 +184,7 @@ def _extend_inverse(inverse, row, n):
     inverse[n, n] = 1.0 / gap
 
 
-@compiled
+@compiled(inner=True)
 def _record_cosines(recent, row, n, share):
     """Record the newest row, number n, which begins as near as the others were on average."""
     total = 0.0
@@ -198,57 +198,34 @@ def _record_cosines(recent, row, n, share):
         recent[0, s] += share * (cosine - recent[0, s])
 
 
-@compiled
+@compiled(inner=True)
 def _remove_row(rows, directions, others):
-    """Remove the old row with the smallest loss, as far as ``directions`` tell."""
-    inverse, last = rows.inverse, rows.kept[0] - 1
+    """Remove the old row with the smallest loss, as far as ``directions`` tell.
+
+    The others take over its part, and the last row takes its slot.
+    """
+    inverse, recent, last = rows.inverse, rows.recent, rows.kept[0] - 1
     weights = np.zeros(last + 1)
-    _sum_squares(directions, weights, last + 1)
+    for m in range(directions.shape[0]):
+        for s in range(last + 1):
+            weights[s] += directions[m, s] * directions[m, s]
     found = 0
     least = np.inf
     for s in range(last):
-        loss = weights[s] / inverse[s, s] * rows.recent[0, s]
+        loss = weights[s] / inverse[s, s] * recent[0, s]
         if loss < least:
             found, least = s, loss
-    whole = inverse[found, found]
+    column = inverse[found, : last + 1].copy()
     # The ridge is not part of the length, but of what the removal takes from it.
-    ridge = _inner(weights, rows.recent[1], last + 1)
-    rows.length[0] += RIDGE * ridge - weights[found] / whole
-    _take_over(directions, inverse, found, last)
-    _take_over(others, inverse, found, last)
-    _shrink_inverse(inverse, found, last)
-    for q in range(rows.values.shape[0]):
-        rows.values[q, found] = rows.values[q, last]
-        if rows.slots[q] == found:
-            rows.slots[q] = -1
-        elif rows.slots[q] == last:
-            rows.slots[q] = found
-    for k in range(2):
-        rows.recent[k, found] = rows.recent[k, last]
-    rows.source[found] = rows.source[last]
-    rows.kept[0] -= 1
-    _sum_squares(directions, weights, last)
-    rows.length[0] = max(0.0, rows.length[0] - RIDGE * _inner(weights, rows.recent[1], last))
-
-
-@compiled
-def _take_over(directions, inverse, found, last):
-    """Spread the part of a row on the others, and put the last row in its place."""
-    whole = inverse[found, found]
-    for m in range(directions.shape[0]):
-        part = directions[m, found] / whole
-        for s in range(last + 1):
-            directions[m, s] -= part * inverse[s, found]
-        directions[m, found] = directions[m, last]
-        directions[m, last] = 0.0
-
-
-@compiled
-def _shrink_inverse(inverse, found, last):
-    """Make the inverse of rows 0..last that without a row, whose place the last one takes."""
-    column = np.empty(last + 1)
-    for s in range(last + 1):
-        column[s] = inverse[found, s]
+    ridge = RIDGE * _inner(weights, recent[1], last + 1)
+    length = rows.length[0] + (ridge - weights[found] / column[found])
+    for matrix in (directions, others):
+        for m in range(matrix.shape[0]):
+            part = matrix[m, found] / column[found]
+            for s in range(last + 1):
+                matrix[m, s] -= part * inverse[s, found]
+            matrix[m, found] = matrix[m, last]
+            matrix[m, last] = 0.0
     for s in range(last + 1):
         part = column[s] / column[found]
         for t in range(last + 1):
@@ -257,19 +234,24 @@ def _shrink_inverse(inverse, found, last):
         inverse[found, s] = inverse[last, s]
     for s in range(last + 1):
         inverse[s, found] = inverse[s, last]
+    for q in range(rows.values.shape[0]):
+        rows.values[q, found] = rows.values[q, last]
+        if rows.slots[q] == found:
+            rows.slots[q] = -1
+        elif rows.slots[q] == last:
+            rows.slots[q] = found
+    for k in range(2):
+        recent[k, found] = recent[k, last]
+    rows.source[found] = rows.source[last]
+    rows.kept[0] -= 1
+    for s in range(last):
+        weights[s] = 0.0
+        for m in range(directions.shape[0]):
+            weights[s] += directions[m, s] * directions[m, s]
+    rows.length[0] = max(0.0, length - RIDGE * _inner(weights, recent[1], last))
 
 
-@compiled
-def _sum_squares(directions, out, n):
-    """Fill the first n of ``out`` with the sums of the squares of the coefficients."""
-    for s in range(n):
-        out[s] = 0.0
-    for m in range(directions.shape[0]):
-        for s in range(n):
-            out[s] += directions[m, s] * directions[m, s]
-
-
-@compiled(fastmath=SUMS)
+@compiled(inner=True, fastmath=SUMS)
 def _inner(first, second, n):
     """Return the inner product of the first n numbers of two arrays."""
     total = 0.0

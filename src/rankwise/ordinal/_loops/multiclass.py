@@ -86,7 +86,7 @@ def multiclass(stream, update, prototypes, constant):
     return -1
 
 
-@compiled
+@compiled(inner=True)
 def _best(rows, i, W, c, scores):
     """Fill ``scores``, (k,), with those of row i; return the first of the largest."""
     best = 0
@@ -97,7 +97,7 @@ def _best(rows, i, W, c, scores):
     return best
 
 
-@compiled
+@compiled(inner=True)
 def _share(scores, rank, guess, update, shares):
     """Split a step of 1 among the classes that score at least as high as the true one.
 

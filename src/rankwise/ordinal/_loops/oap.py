@@ -247,7 +247,7 @@ def oap_steps(stream, coins, tails, update, members, sums, votes):
     return -1
 
 
-@compiled
+@compiled(inner=True)
 def _add_members(rows, i, members, update, total):
     """Fill ``total``, (k,), with the members' sums of scores and of thresholds."""
     W, B, _ = members
@@ -267,7 +267,7 @@ def _add_members(rows, i, members, update, total):
             total[r + 1] += share * B[m, r]
 
 
-@compiled
+@compiled(inner=True)
 def count_votes(rows, i, members, vote):
     """Fill ``vote``, (3,), with the sums over the members that `oap` names."""
     W, B, correct = members

@@ -75,7 +75,7 @@ class Voters(NamedTuple):
     voter_counts: NDArray[np.int64]
 
 
-@compiled
+@compiled(inner=True)
 def average(last, late, rounds, out):
     """Fill ``out`` with the mean of the iterates held while predicting ``rounds`` rounds.
 
@@ -87,7 +87,7 @@ def average(last, late, rounds, out):
         out[j] = (last[j] * rounds - late[j]) / rounds
 
 
-@compiled
+@compiled(inner=True)
 def nearest_score(score, square, rank, b):
     """Return the score after the smallest change of (w, b) with a margin of 1 at each threshold.
 
@@ -115,7 +115,7 @@ def nearest_score(score, square, rank, b):
             high += 1
 
 
-@compiled
+@compiled(inner=True)
 def is_satisfied(update, score, rank, guess, b):
     """Return whether the round asks for no change of (w, b); b is (k-1,)."""
     if update != PA:
@@ -125,7 +125,7 @@ def is_satisfied(update, score, rank, guess, b):
     )
 
 
-@compiled
+@compiled(inner=True)
 def take_step(update, rows, i, score, rank, iterate, rounds):
     """Change (w, b) for row i, and the sums of the steps times ``rounds`` if means are needed."""
     w, b, w_late, b_late, _, _ = iterate
@@ -171,7 +171,7 @@ def take_step(update, rows, i, score, rank, iterate, rounds):
         axpy(total * rounds, rows, i, w_late)
 
 
-@compiled
+@compiled(inner=True)
 def _relax(rows, i, score, rank, iterate):
     """Return the score and the factors of (w, b) and of the perceptron's step in ROMMA's."""
     b = iterate.b
@@ -200,13 +200,13 @@ def _relax(rows, i, score, rank, iterate):
     return score, (row * square - wrong * along) / area, square * (wrong - along) / area
 
 
-@compiled
+@compiled(inner=True)
 def _scale(array, factor):
     for j in range(array.shape[0]):
         array[j] *= factor
 
 
-@compiled
+@compiled(inner=True)
 def mean_thresholds(b, b_late, rounds, out):
     """Fill ``out`` with the mean thresholds, kept in order where rounding would swap two."""
     average(b, b_late, rounds, out)
@@ -214,7 +214,7 @@ def mean_thresholds(b, b_late, rounds, out):
         out[r] = max(out[r], out[r - 1])
 
 
-@compiled
+@compiled(inner=True)
 def mean_rank(total, votes, otherwise):
     """Return total / votes to the nearest whole number, halves upwards; without votes, the last."""
     return (2 * total + votes) // (2 * votes) if votes > 0 else otherwise
@@ -423,7 +423,7 @@ def voted(stream, begin, update, most, iterate, voters):
     return ranks.shape[0], -1
 
 
-@compiled
+@compiled(inner=True)
 def _weakest(voter_counts, n):
     """Return the voter with the fewest votes, of equal ones the oldest; -1 without voters."""
     found = -1
