@@ -12,7 +12,6 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import NO_GUESSES, NO_ORDER, Stream, as_rows, scores
-from rankwise._core._loops.shapes import as_floats, check_shape
 from rankwise._core.inputs import check_weights
 from rankwise._core.labels import (
     check_same_order,
@@ -23,6 +22,7 @@ from rankwise._core.labels import (
     to_ranks,
     warn_alphabetical,
 )
+from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
 from rankwise._core.validation import TOO_LARGE, bad_row, check_rows, unchanged_on_error
 
@@ -130,7 +130,7 @@ class OrdinalMixin(ClassifierMixin):
 
     def _direction(self) -> NDArray[np.float64]:
         """Return what the parts of X are multiplied with, in the shape that fits them."""
-        coef = as_floats("coef_", self.coef_)
+        coef = learned_floats("coef_", self.coef_)
         check_shape("coef_", coef, *coef.shape[:-1], self.n_features_in_)
         return coef
 
@@ -197,7 +197,7 @@ class OrdinalMixin(ClassifierMixin):
             if self.label_order is not None and known.tolist() != self.classes_.tolist():
                 raise ValueError(
                     f"label_order={known.tolist()} was changed within a stream that began with "
-                    f"{self.classes_.tolist()}: set it before the first partial_fit, or fit anew"
+                    f"{self.classes_.tolist()}: set it before the first partial_fit, or fit again"
                 )
             check_same_order(known, self.classes_, "y")
         if classes is not None:
@@ -473,7 +473,7 @@ class OnlineMixin(OrdinalMixin):
         for name, shape in {"counts": (3,), **shapes}.items():
             check_shape(name, state.get(name), *shape, kind=_INTEGERS.get(name, np.float64))
         if not self._own_directions:
-            thresholds = as_floats("thresholds_", self.thresholds_)
+            thresholds = learned_floats("thresholds_", self.thresholds_)
             check_shape("thresholds_", thresholds, len(classes) - 1)
         return source
 
@@ -486,7 +486,7 @@ class OnlineMixin(OrdinalMixin):
 
     def _direction(self) -> NDArray[np.float64]:
         name = "dual_coef_" if "supports" in self._state else "coef_"
-        direction = as_floats(name, getattr(self, name, None))
+        direction = learned_floats(name, getattr(self, name, None))
         ranks = (len(self.classes_),) if self._own_directions else ()
         check_shape(name, direction, *ranks, self._check_state().length(self._state))
         return direction

@@ -10,10 +10,10 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import as_rows, scores
-from rankwise._core._loops.shapes import as_floats, check_shape
 from rankwise._core.arguments import warn_user
 from rankwise._core.inputs import dense
 from rankwise._core.kernels import Anchored, Kernel
+from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.sklearn_private import num_samples
 from rankwise._core.validation import TOO_LARGE, Ranked, bad_row, check_ranked, check_rows
@@ -221,7 +221,7 @@ class KernelRanker(RankerMixin):
         found = np.empty((rows.shape[0], 1))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             if self._is_linear():
-                coef = np.atleast_2d(as_floats("coef_", self._predicting("coef_")))
+                coef = np.atleast_2d(learned_floats("coef_", self._predicting("coef_")))
                 check_shape("coef_", coef, 1, rows.shape[1])
                 scores(as_rows(rows), coef, found)
                 found += self.intercept_
@@ -242,7 +242,7 @@ class KernelRanker(RankerMixin):
         if not hasattr(self, name):
             raise ValueError(
                 f"kernel={self.kernel!r} predicts by {name}, which {type(self).__name__} was not "
-                "fitted with: set the kernel back to what it was, or fit anew"
+                "fitted with: set the kernel back to what it was, or fit again"
             )
         return getattr(self, name)
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rankwise._core._loops.rows import Stream
-from rankwise._core._loops.shapes import as_floats, check_shape
+from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import StrOptions
 from rankwise.ordinal._loops.multiclass import (
@@ -172,7 +172,7 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
         ndarray of shape (n_samples, k)
         """
         products = super().project(X)
-        intercept = as_floats("intercept_", self.intercept_)
+        intercept = learned_floats("intercept_", self.intercept_)
         check_shape("intercept_", intercept, len(self.classes_))
         return products + intercept
 
@@ -199,7 +199,7 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
         if (self.vote == "averaged") != (len(state["c_late"]) > 0):
             raise ValueError(
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
-                "partial_fit, or fit anew"
+                "partial_fit, or fit again"
             )
         prototypes = Prototypes(*(state[name] for name in Prototypes._fields))
         return multiclass(stream, _UPDATES[self.update], prototypes, float(self.fit_intercept))

@@ -336,7 +336,7 @@ class PRank(KernelMixin, BaseEstimator):
         if held != self.vote:
             raise ValueError(
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
-                "partial_fit, or fit anew"
+                "partial_fit, or fit again"
             )
         update = UPDATES[self.update]
         if update == PERCEPTRON and state["counts"][0] == 0:

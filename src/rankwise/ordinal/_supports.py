@@ -20,8 +20,8 @@ from rankwise._core._loops.kernel_values import (
     squares,
 )
 from rankwise._core._loops.rows import as_rows
-from rankwise._core._loops.shapes import FIT_ANEW, check_shape
 from rankwise._core.kernels import Kernel
+from rankwise._core.learned_state import FIT_AGAIN, check_shape
 from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
 
 # Rows that are compared together: at most a panel of `inner`.
@@ -224,7 +224,7 @@ class SparseSupports(Supports):
             self.rows.check_format(full_check=True)
             # which SciPy does not look at if the last one is 0
             if (np.diff(self.rows.indptr) < 0).any():
-                raise ValueError(f"supports_indptr falls: {FIT_ANEW}")
+                raise ValueError(f"supports_indptr falls: {FIT_AGAIN}")
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {
@@ -279,7 +279,7 @@ class PrecomputedSupports(Supports):
         if len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < self.n_features:
             raise ValueError(
                 f"column {self.rows.max()} of a precomputed kernel was kept, but there are "
-                f"{self.n_features}: fit anew"
+                f"{self.n_features}: fit again"
             )
 
     def _fill(self) -> None:

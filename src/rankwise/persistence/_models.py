@@ -251,7 +251,7 @@ def _compare(then: Any, now: str) -> None:
     if not isinstance(then, str) or then.split(".")[:2] != now.split(".")[:2]:
         warn_user(
             f"the model has steps of scikit-learn {str(then)[:40]!r}, and this is {now}: compare "
-            "some predictions with those of before, or fit anew"
+            "some predictions with those of before, or fit again"
         )
 
 
