@@ -140,7 +140,9 @@ class TestTampered:
         fitted = copy.deepcopy(model).fit(rows_for(model), y)
         for holder, name in list(arrays_of(fitted, private=True)):
             whole = holder[name]
-            for other in (whole[:-1], np.concatenate([whole, whole]), whole[None], whole * -9):
+            factor = np.uint64(9) if whole.dtype.kind == "u" else -9
+            others = whole[:-1], np.concatenate([whole, whole]), whole[None], whole * factor
+            for other in others:
                 holder[name] = other
                 try:
                     rankwise.save(fitted, tmp_path / "model")

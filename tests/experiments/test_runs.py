@@ -49,7 +49,10 @@ def start(tmp_path):
 
     def begin(keep, jobs):
         arguments = [sys.executable, script, tmp_path / keep, str(jobs), tmp_path / "log"]
-        return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+        root = str(Path(__file__).parents[2])
+        paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), root]))
+        environment = {**os.environ, "PYTHONPATH": paths}
+        return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
 
     return begin
 

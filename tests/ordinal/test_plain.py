@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,9 +47,11 @@ def guesses():
 
 @pytest.mark.filterwarnings("ignore:rows of X have a typical length")
 def test_plain_python_gives_the_same_ranks():
+    root = str(Path(__file__).parents[2])
+    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), root]))
     done = subprocess.run(
         [sys.executable, "-W", "error", __file__],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,

@@ -407,18 +407,15 @@ class TestNamed:
             if (changed == arrays[f"_state.supports_{name}"]).all():
                 continue
             path = forged(tmp_path, facts, {**arrays, f"_state.supports_{name}": changed})
-            found = load(path)
-            for method, given in ((found.predict, (X,)), (found.partial_fit, (X, y))):
-                with pytest.raises(ValueError, match=r"indptr|ind[ei][xc]"):
-                    method(*given)
+            with pytest.raises(ValueError, match=r"indptr|ind[ei][xc]"):
+                load(path)
 
     @pytest.mark.parametrize("name", ["norms", "supports"])
     def test_kept_rows_of_another_type(self, tmp_path, name):
         facts, arrays = parts(PRank(kernel="rbf"), sparse_rows=True)
         arrays[f"_state.{name}"] = arrays[f"_state.{name}"].astype("U9")
-        found = load(forged(tmp_path, facts, arrays))
         with pytest.raises(ValueError, match=f"{name} is <U9"):
-            found.predict(X)
+            load(forged(tmp_path, facts, arrays))
 
     def test_an_array_that_belongs_to_nothing(self, tmp_path):
         facts, arrays = parts(PRank())

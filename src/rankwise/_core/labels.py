@@ -70,8 +70,7 @@ def ordered_categories(y: object) -> Labels | None:
 
     It may be an array, a column or a table of one column. None: it is neither.
     """
-    column = only_column(y) if getattr(y, "ndim", 1) == 2 else y
-    dtype: Any = getattr(column, "dtype", None)
+    dtype: Any = getattr(only_column(y), "dtype", None)
     if not getattr(dtype, "ordered", False) and type(dtype).__name__ != "Enum":
         return None
     return np.asarray(dtype.categories)

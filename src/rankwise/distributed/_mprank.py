@@ -29,7 +29,7 @@ from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts, logger
 from rankwise.distributed._shared import checked_ratings, set_features, to_ratings
 from rankwise.magnitude import MPRank
-from rankwise.magnitude._chunks import Scatter, Statistics
+from rankwise.magnitude.statistics import Scatter, Statistics
 
 Vector = NDArray[np.float64]
 

@@ -21,7 +21,6 @@ from rankwise._core.ranker import (
 )
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.validation import Ranked, unchanged_on_error
-from rankwise.magnitude._chunks import ChunkLearner, Statistics
 from rankwise.magnitude._leave_pair_out import left_out
 from rankwise.magnitude.ridge import (
     Gram,
@@ -38,6 +37,7 @@ from rankwise.magnitude.ridge import (
     solve_primal,
     solve_rows,
 )
+from rankwise.magnitude.statistics import ChunkLearner, Statistics
 
 # How far above the smallest objective, as a share of it, the online solver may end unsaid.
 _FAR = 0.1

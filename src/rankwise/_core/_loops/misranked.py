@@ -47,7 +47,8 @@ def _sum_between(rows, start, stop, cut, level, both, power, to):
         grown = d + gap * n
         e += gap * (d + grown)
         d = grown
-        apart = both * abs(target - level)
+        # without the magnitude targets only compare: their differences may overflow
+        apart = abs(target - level) if both else 0.0
         lower = target < level
         costs = d + apart * n
         if power == 2:
@@ -77,7 +78,9 @@ def _sum_leaf(rows, start, stop, both, power):
         key, target = rows[0, i], rows[1, i]
         found = 0.0
         for j in range(start, i):
-            cost = key - rows[0, j] + both * (rows[1, j] - target)
+            cost = key - rows[0, j]
+            if both:
+                cost += rows[1, j] - target
             cost = cost * cost if power == 2 else cost if power == 1 else 1.0
             if weighted:
                 cost *= rows[2, j]
@@ -114,7 +117,6 @@ def misranked_sum(t, y, a, keys, row_bits, columns, targets, starts, scores, mag
         rows[0, i], rows[1, i] = t[row] if scores else 0.0, y[row]
         if a.shape[0] > 0:
             rows[2, i] = a[row]
-    both = 1.0 if magnitude else 0.0
     # nodes: start, stop and depth
     todo = np.empty((128, 3), dtype=np.int64)
     total = 0.0
@@ -129,10 +131,10 @@ def misranked_sum(t, y, a, keys, row_bits, columns, targets, starts, scores, mag
             # each level moves the rows from one half of the columns to the other
             here, there = (others, rows) if depth % 2 else (rows, others)
             if stop - start <= LEAF:
-                total += _sum_leaf(here, start, stop, both, power)
+                total += _sum_leaf(here, start, stop, magnitude, power)
                 continue
             cut = start + _split(targets[start:stop])
-            total += _sum_between(here, start, stop, cut, targets[cut], both, power, there)
+            total += _sum_between(here, start, stop, cut, targets[cut], magnitude, power, there)
             todo[n_todo, 0], todo[n_todo, 1], todo[n_todo, 2] = start, cut, depth + 1
             todo[n_todo + 1, 0], todo[n_todo + 1, 1], todo[n_todo + 1, 2] = cut, stop, depth + 1
             n_todo += 2
