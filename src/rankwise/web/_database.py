@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
@@ -110,8 +111,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
+        _keep_log(connection)
         for pragma in (
-            "journal_mode=WAL",
             "synchronous=FULL",
             "foreign_keys=ON",
             "secure_delete=ON",
@@ -121,6 +122,19 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log; SQLite does not wait for a lock there, so this does."""
+    end = monotonic() + SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            return
+        except sqlite3.OperationalError:
+            if monotonic() > end:
+                raise
+            sleep(0.01)
 
 
 def migrate(engine: Engine, path: Path | None) -> None:
