@@ -139,7 +139,7 @@ class World:
     def tiny_table(self):
         """One to six ratings by up to three users of up to three items, on any scale."""
         place = self.random.permutation(9)[: self.n]
-        ratings = self.random.integers(1, 6, self.n) + self.choose(0.0, 0.0, 1e7)
+        ratings = self.random.integers(1, 6, len(place)) + self.choose(0.0, 0.0, 1e7)
         scale = self.choose(1.0, 1.0, 10.0 ** self.random.integers(-100, 91))
         return RatingTable.from_arrays(place // 3, place % 3, scale * ratings)
 
