@@ -152,3 +152,8 @@ def test_mean_interval(offset):
         assert_allclose(
             metrics.mean_interval(scale * s), scale * np.array(metrics.mean_interval(s))
         )
+
+
+def test_one_huge_integer_is_not_a_column():
+    with pytest.raises(ValueError, match="y_true"):
+        metrics.hinge_rank_loss(2**63 - 1, [0.5, 1.0])

@@ -89,7 +89,9 @@ class OrdinalMixin(ClassifierMixin):
         """
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, "sample_weight", num_samples(y))
-        return float(super().score(X, y, sample_weight))
+        # missing labels of pandas are cast before scikit-learn names them
+        with np.errstate(invalid="ignore"):
+            return float(super().score(X, y, sample_weight))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each row, always one of ``classes_``.

@@ -25,7 +25,7 @@ def check_numbers(values: Any, name: str, n: int | None = None, *, shift: bool =
     array = as_floats(ratings_of(values, name), name)
     if shift and array.size and np.abs(array).max() >= _EXACT:
         integers = np.asarray(values)
-        if integers.dtype.kind in "iu":
+        if integers.ndim and integers.dtype.kind in "iu":
             array = (integers.astype(object) - int(integers.min())).astype(np.float64)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
