@@ -294,7 +294,7 @@ class ContestCalibrationDisplay:
         self.figure_ = self.ax_.figure
         self.ax_.plot([0.5, 1], [0.5, 1], color="0.6", linewidth=0.9)
         # About 95 % of shares of so many decided contests.
-        error = 1.96 * np.sqrt(self.expected * (1 - self.expected) / self.n)
+        error = 1.96 * np.sqrt(self.expected * (1 - self.expected)) / np.sqrt(self.n)
         self.ax_.errorbar(self.expected, self.observed, error, fmt="none", color="C0", alpha=0.45)
         size = 12 + 90 * self.n / self.n.max()
         self.ax_.scatter(self.expected, self.observed, size, color="C0", zorder=3)
