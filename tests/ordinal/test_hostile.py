@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
+from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise import ordinal
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
@@ -187,3 +187,10 @@ def test_models_learn_side_by_side():
         thread.join()
     for model in models:
         assert_array_equal(model.coef_, PRank(epochs=20).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("model", [PRank(vote=np.ones(3)), OAPRank(combine=np.ones(3))], ids=str)
+def test_an_array_for_an_option_hides_no_method_by_an_error(model):
+    hasattr(model, "decision_function")
+    with pytest.raises(ValueError, match="parameter of"):
+        model.fit(np.eye(3), [1, 2, 3])

@@ -223,7 +223,7 @@ class OAPRank(KernelMixin, BaseEstimator):
         self.label_order = label_order
         self.random_state = random_state
 
-    @available_if(lambda self: self.combine == "bpm")
+    @available_if(lambda self: isinstance(self.combine, str) and self.combine == "bpm")
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how far inside each rank's place a row lies; only with ``combine="bpm"``.
 

@@ -296,7 +296,9 @@ class PRank(KernelMixin, BaseEstimator):
 
     def _votes(self) -> bool:
         """Return whether voters predict: those that were learned, or would be."""
-        return "W" in self._state if hasattr(self, "_state") else self.vote == "voted"
+        if hasattr(self, "_state"):
+            return "W" in self._state
+        return isinstance(self.vote, str) and self.vote == "voted"
 
     def _start(self, n_ranks: int, width: int) -> State:
         cuts, averaged = n_ranks - 1, self.vote == "averaged"
