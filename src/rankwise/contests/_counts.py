@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from rankwise._core._loops.keys import counting_sort
@@ -96,7 +96,8 @@ def check_weight(weight: Any, first: Any) -> Floats | None:
 
 def take_rows(column: Any, rows: Indices, n_weights: int, name: str) -> Any:
     """Return some rows of a column that is not checked yet, and None for None."""
-    if column is None or not hasattr(column, "__len__") or isinstance(column, str | bytes | dict):
+    unsized = not hasattr(column, "__len__") or issparse(column)
+    if column is None or unsized or isinstance(column, str | bytes | dict):
         return column
     if len(column) != n_weights:
         raise ValueError(

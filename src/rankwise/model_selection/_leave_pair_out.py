@@ -287,7 +287,9 @@ def _refit(
     kept[pair] = False
     rows = safe_indexing(X, np.flatnonzero(kept))
     model = clone(estimator)
-    model.fit(rows, y[kept], **{name: values[kept] for name, values in given.items()})
+    # predictions that overflow are named below
+    with np.errstate(over="ignore", invalid="ignore"):
+        model.fit(rows, y[kept], **{name: values[kept] for name, values in given.items()})
     if not hasattr(model, "predict"):
         raise TypeError(f"{type(estimator).__name__} has no predict: pass an estimator of scores")
     scores = check_numbers(
