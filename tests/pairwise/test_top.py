@@ -248,3 +248,10 @@ def test_refusals(model):
         AccuracyAtTop(tau=1.0).fit(X, y)
     with pytest.raises(ValueError, match=r"sample_weight\[0\] is -1.0: expected"):
         model.fit(X, y, sample_weight=-np.ones(50))
+
+
+def test_a_c_that_overflows_is_named():
+    random = np.random.default_rng(0)
+    rows, y = random.normal(size=(11, 3)), np.array([1, 3, 2, 1, 1, 2, 1, 3, 1, 1, 2])
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"C=1e.*308"):
+        TopPush(C=1e308, positive=3).fit(rows, y)

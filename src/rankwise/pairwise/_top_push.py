@@ -116,8 +116,8 @@ def push(
         moved = X @ step
         if not np.isfinite(moved).all():
             raise ValueError(
-                f"C={C:.3g} is too large for these rows, scores overflow: use a smaller C, or scale "
-                "the features, for example with sklearn.preprocessing.StandardScaler"
+                f"C={C:.3g} is too large for these rows, scores overflow: use a smaller C, or "
+                "scale the features, for example with sklearn.preprocessing.StandardScaler"
             )
         bound = max(bound, _dual(X, step, moved, C, (ups, v, t), (downs[play], beta)))
         kept = play[beta > 0] if len(play) > _PLAY else play
