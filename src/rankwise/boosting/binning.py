@@ -50,7 +50,9 @@ def find_edges(ordered: Floats, weight: Floats | None, max_bins: int | None) -> 
         reached = last + 1.0 if weight is None else np.cumsum(weight[:n])[last]
         mass = np.diff(reached, prepend=0.0)
         heavy = mass >= reached[-1] / max_bins
-        room = (max_bins - heavy.sum()) / mass[~heavy].sum()
+        light = mass[~heavy].sum()
+        # values whose weight is lost beside the heavy ones need no bins
+        room = (max_bins - heavy.sum()) / light if light > 1e-300 else 0.0
         size = np.where(heavy, 1.0, mass * room)
         place = np.minimum(np.floor(np.cumsum(size) - size / 2), max_bins - 1)
         splits = np.flatnonzero(np.diff(place))

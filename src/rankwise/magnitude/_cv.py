@@ -146,6 +146,11 @@ class MPRankCV(KernelRanker, BaseEstimator):
                 seen = model._seen_by_pairs(data)
                 found = left_out_errors(*seen, data.y, sample, Cs, primal=primal)
             errors[row] = found[self.scoring == "misranking"]
+        if np.isnan(errors).any():
+            raise ValueError(
+                f"scoring={self.scoring!r} can't be computed: no two rows of a query have "
+                "different ratings and weights that count; use scoring='msd'"
+            )
         row, column = divmod(int(errors.argmin()), len(Cs))
         self.lpo_errors_ = errors
         self.C_, self.gamma_ = float(Cs[column]), gammas[row]
