@@ -438,3 +438,10 @@ def test_rows_of_weight_0_are_absent(model):
     assert_allclose(found.differences[np.ix_(kept, kept)], expected.differences, rtol=1e-9)
     if not found.exact:
         assert_array_equal(found.pairs, kept[expected.pairs])
+
+
+def test_sparse_rows_whose_arrays_contradict_each_other():
+    X = sparse.csr_array(np.eye(4))
+    X.indptr = np.array([0, 1, 2, 3, 10**9], np.int32)
+    with pytest.raises(ValueError, match="X is a sparse matrix whose arrays contradict"):
+        leave_pair_out(Ridge(), X, np.arange(4.0), n_pairs=2)

@@ -188,3 +188,10 @@ def test_equal_items_are_items_of_their_own():
     ranking = quicksort(["b", "a", "b"], lambda u, v: u < v, k=9, random_state=0)
     assert ranking.order == ["a", "b", "b"]
     assert sorted(ranking.positions) == [1, 2, 3]
+
+
+def test_sparse_items_whose_arrays_contradict_each_other():
+    rows = sparse.csr_array(np.eye(3))
+    rows.indptr = np.array([0, 1, 2, 10**9], np.int32)
+    with pytest.raises(ValueError, match="items is a sparse matrix whose arrays contradict"):
+        quicksort(rows, one)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankwise._core.arguments import check_whole
+from rankwise._core.inputs import rows_of
 from rankwise._core.ranking import Ranking, positions_of
 from rankwise._core.sklearn_private import safe_indexing
 
@@ -274,7 +275,7 @@ def _is_cancelled() -> bool:
 def _as_items(items: Any) -> Any:
     """Return a table whose rows can be taken, or a list."""
     if issparse(items):
-        return items.tocsr()
+        return rows_of(items, "items")
     if not np.iterable(items):
         raise TypeError(
             f"items={short(items)} must be a list, array or frame of the things to put in order"

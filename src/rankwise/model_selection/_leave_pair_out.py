@@ -17,7 +17,7 @@ from sklearn.utils import (
     indexable,
 )
 
-from rankwise._core.inputs import ratings_of, refuse_masked
+from rankwise._core.inputs import ratings_of, rows_of
 from rankwise._core.queries import encode_queries, group_rows
 from rankwise._core.sklearn_private import safe_indexing
 from rankwise.metrics.validation import check_numbers, check_weights, exponent_of, scaled
@@ -167,8 +167,7 @@ def leave_pair_out(
         raise ValueError(f"n_pairs={n_pairs!r} must be a positive whole number, or None for all")
     if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0)):
         raise ValueError(f"n_jobs={n_jobs!r} must be a whole number other than 0, or None")
-    refuse_masked(X, "X")
-    X, y = indexable(X, ratings_of(y, "y"))
+    X, y = indexable(rows_of(X), ratings_of(y, "y"))
     check_consistent_length(X, y)
     ratings = check_numbers(y, "y")
     codes, n_queries = encode_queries(qid, len(ratings))
