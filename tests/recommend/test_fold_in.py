@@ -55,8 +55,9 @@ def literal_preference(taste, K, i, j):
 
 
 def literal(taste, evidence):
-    """Scores under a free level of which a share is shown; covariance over tau^2 with the prior;
-    variances of the errors of the scores, whose level has another variance.
+    """Scores under a free level of which a share is shown, the rest such that compared items keep
+    their means; covariance over tau^2 with the prior; variances of the errors of the scores, whose
+    level has another variance.
     """
     K = taste.kernel.rows(np.arange(N + taste.n_places))
     size = len(K) + 1  # the level is the last variable
@@ -88,7 +89,10 @@ def literal(taste, evidence):
         return covariance @ D.T @ (np.array(targets) / noises), covariance
 
     mean = posterior(0.0)[0]
-    level = mean[-1] * n / (n + taste.noise * taste.prior) if n else 0.0
+    share = n / (n + taste.noise * taste.prior) if n else 0.0
+    level = share * mean[-1]
+    if len(evidence.pairs):
+        level -= (1 - share) * mean[evidence.pairs].mean()
     scores = np.hstack([np.eye(N), np.zeros((N, taste.n_places)), np.ones((N, 1))])
     variances = literal_variances(taste, D, np.array(noises), n)
     return taste.means + mean[:N] + level, scores @ posterior(taste.prior)[1] @ scores.T, variances
@@ -230,6 +234,12 @@ def test_a_preference_moves_the_two_items():
     assert moved[i] - moved[j] > 0.3
     guessed = fold_in(taste, make_evidence(3, [(j, i)])).scores() - before
     assert 0 < guessed[j] - guessed[i] < 0.5 * (moved[i] - moved[j])
+
+
+def test_preferences_alone_leave_the_mean_of_the_compared_items():
+    taste, evidence = make_taste(), make_evidence(0, [(1, 5), (5, 9), (0, 1)])
+    fold, compared = fold_in(taste, evidence), evidence.pairs.ravel()
+    np.testing.assert_allclose(fold.scores(compared).mean(), taste.means[compared].mean())
 
 
 def test_kernel_not_semi_definite():

@@ -26,7 +26,7 @@ from rankwise.recommend._taste_head import head_for, learn_factors
 from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.fold_in import Evidence, fold_in
 from rankwise.recommend.person import TasteRanker, person_of
-from rankwise.recommend.taste import Taste
+from rankwise.recommend.taste import FEW, Taste
 from rankwise.recommend.taste_fit import HERE, Say, Work, learn_exact, memory_of_exact
 from rankwise.recommend.taste_parts import Ratings
 
@@ -420,6 +420,7 @@ class TasteModel(BaseEstimator):
         if taste is not None:
             sizes += [(taste.means, n_items), (taste.places, n_items)]
             sizes += [(taste.kernel.diagonal, n_items + taste.n_places)]
+            sizes += [(taste.calibration, len(FEW))]
         if own is not None:
             sizes += [(own.starts, n_users + 1), (own.places, n_users)]
         if choice is not None:

@@ -16,11 +16,14 @@ With D the rows, :math:`A = D K D' + \mathrm{diag}(\text{noise})`, :math:`u = A^
 .. math::
 
     b = u't / w, \qquad c = A^{-1}(t - b e), \qquad
-    \text{score} = m + \frac{n}{n + a} b + K D' c, \qquad a = \lambda \cdot \text{prior}.
+    \text{score} = m + s b - (1 - s) r'c + K D' c, \qquad s = n / (n + \lambda \cdot \text{prior}).
 
 The taste is that of a free level: a level drawn to 0 would leave a part of itself in the taste of
-items like the rated ones, and spoil the order. The level that is shown is drawn to 0, as if a more
-ratings had been of level 0: a share :math:`s = n / (n + a)` of it. Levels have a variance
+items like the rated ones, and spoil the order. A share s of the level is used, as if
+:math:`\lambda \cdot \text{prior}` more ratings had been of the expected level. That is 0 or, after
+preferences, the level at which the compared items keep their mean: with r the mean of
+:math:`D K_{\cdot j}` over the compared items j, it is :math:`-r'c`. Preferences say nothing of the
+level, but raise the taste of all items like the compared ones. Levels have a variance
 :math:`\tau^2 v` that is learned, not assumed by this shrinkage. So with
 :math:`k_i = D K_{\cdot i}` the error of a new rating of item i has the variance
 
@@ -28,7 +31,7 @@ ratings had been of level 0: a share :math:`s = n / (n + a)` of it. Levels have 
 
     \tau^2 \left(K_{ii} - k_i' A^{-1} k_i + (s - u'k_i)^2 / w + (1 - s)^2 v + \lambda\right):
 
-what the taste leaves open, the error of b, the level that is not shown, and the noise.
+what the taste leaves open, the error of b, the level that is not used, and the noise.
 
 Costs for n rows and N items: :math:`n^3/3` for the factor, 2 n N for all scores, :math:`n^2` for
 the variance of one item. Nothing is kept from one rating to the next: a bordered factor would save
@@ -143,6 +146,8 @@ class Fold:
         The weight w of the level.
     level : float
         The level b, 0 without ratings.
+    center : ndarray of shape (n,)
+        The mean r of the kernel between the rows and the compared items; 0 without preferences.
     """
 
     taste: Taste
@@ -154,11 +159,18 @@ class Fold:
     unit: Vector
     weight: float
     level: float
+    center: Vector
 
     @property
     def shown(self) -> float:
-        """The share of the level that is shown."""
+        """The share s of the level that is used."""
         return self.taste.shown(len(self.evidence.items))
+
+    @property
+    def bias(self) -> float:
+        """What is added to the scores of all items."""
+        base = -float(self.center @ self.coefficients)
+        return self.shown * self.level + (1.0 - self.shown) * base
 
     def scores(self, items: Index | None = None) -> Vector:
         """Return the ratings to expect for some items, or for all."""
@@ -168,11 +180,11 @@ class Fold:
         """Return the scores of some items, or of all, in standard units."""
         taste, c = self.taste, self.coefficients
         if items is not None:
-            return taste.means[items] + self.shown * self.level + c @ self.cross(items)
+            return taste.means[items] + self.bias + c @ self.cross(items)
         n, p = len(self.evidence.items), len(self.evidence.pairs)
         if p:
             c = np.concatenate([c[: n + p], -c[n : n + p], c[n + p :]])
-        return taste.means + self.shown * self.level + self.near.combine(c)[: taste.n_items]
+        return taste.means + self.bias + self.near.combine(c)[: taste.n_items]
 
     def cross(self, items: Index) -> Matrix:
         """Return the kernel between the rows and some items, of shape (n, len(items))."""
@@ -181,9 +193,9 @@ class Fold:
     def weights(self, items: Index) -> Matrix:
         """Return W with ``standard_scores = means + W @ target``, of shape (len(items), n).
 
-        The weights of the ratings add to the share of the level that is shown, for each item.
+        The weights of the ratings add to the share of the level that is used, for each item.
         """
-        cross = self.cross(items)
+        cross = self.cross(items) - (1.0 - self.shown) * self.center[:, None]
         found: Matrix = _solve(self.factor, cross).T
         if self.weight > 0:
             found = found + np.outer(self.shown - self.unit @ cross, self.unit / self.weight)
@@ -225,7 +237,7 @@ class Fold:
         With :math:`G = A^{-1} - u u' / w` the error under a free level is
         :math:`e_i = (G t)_i / G_{ii}`. The solution without a rating is that for a target which is
         :math:`e_i` lower, so its level is :math:`u'(t - e_i \delta_i) / w`, of which another share
-        is shown. Without the rating the places have other targets, too, which enter both. With
+        is used. Without the rating the places have other targets, too, which enter both. With
         :math:`B = A^{-1}` the variance is that of an item for which :math:`K_{ii} - k'A^{-1}k +
         \lambda` is :math:`1 / B_{ii}`, :math:`u'k` is :math:`1 - u_i / B_{ii}` and w is
         :math:`w - u_i^2 / B_{ii}`. So this is what forgetting the item and asking for it would
@@ -254,6 +266,8 @@ class Fold:
         product += np.einsum("ik,ik->i", inverse[:n, places], moved)
         errors = product / np.diagonal(inverse)[:n]
         levels = self.level + (moved @ self.unit[places] - unit * errors) / self.weight
+        along = inverse @ self.center
+        levels += self.center @ self.coefficients + moved @ along[places] - errors * along[:n]
         return errors + (1.0 - shown) * levels, variances
 
     def error_ratio(self) -> float:
@@ -304,7 +318,7 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
     both = np.zeros((len(block), 2), order="F")
     both[:, 0], both[:n, 1] = target, 1.0
     if not len(block):
-        return Fold(taste, evidence, near, block, target, target, target, 0.0, 0.0)
+        return Fold(taste, evidence, near, block, target, target, target, 0.0, 0.0, target)
     factor, failed = lapack.dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise ValueError("taste.kernel is not positive semi-definite: fit the model anew")
@@ -312,9 +326,11 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
     unit = both[:, 1]
     weight = float(unit[:n].sum())
     level = float(both[:n, 0].sum()) / weight if n else 0.0
-    return Fold(
-        taste, evidence, near, factor, target, both[:, 0] - level * unit, unit, weight, level
-    )
+    center = np.zeros(len(target))
+    if len(pairs):
+        center = _differences(near.between(pairs.ravel()), evidence).mean(axis=1)
+    coefficients = both[:, 0] - level * unit
+    return Fold(taste, evidence, near, factor, target, coefficients, unit, weight, level, center)
 
 
 def _differences(block: Matrix, evidence: Evidence) -> Matrix:

@@ -15,7 +15,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Index = NDArray[np.integer]
 
-FEW, MANY = (1, 3, 10), 30
+FEW, MANY = (0, 1, 3, 10), 30
 
 
 class Kernel(Protocol):
@@ -229,6 +229,8 @@ class Taste:
         ``b = e' A^-1 t / (e' A^-1 e)``
         ``score = means + b n / (n + noise * prior) + K[:, o] A^-1 (t - b e)``
 
+    Preferences are rows, too: see `rankwise.recommend.fold_in`.
+
     Attributes
     ----------
     means : ndarray of shape (n_items,)
@@ -256,8 +258,8 @@ class Taste:
         Variance of the levels of people, over ``spread``. None, as in files of version 0.2: 1 over
         ``prior``.
     calibration : tuple of floats
-        Squared errors over stated variances after `FEW` ratings, where the kernel promises too
-        much or too little. After none and after `MANY` the ratio is 1.
+        What the variances after `FEW` ratings are multiplied by, so that intervals of 95 % cover as
+        much of new people's ratings. After `MANY` it is 1.
     center, unit : float
         The rating that is 0 in standard units, and the difference that is 1.
     """
@@ -273,7 +275,7 @@ class Taste:
     spread: float
     echo: float = 1.0
     bias_variance: float | None = None
-    calibration: tuple[float, ...] = (1.0, 1.0, 1.0)
+    calibration: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     center: float = 0.0
     unit: float = 1.0
 
@@ -286,9 +288,9 @@ class Taste:
         return self.center + self.unit * scores
 
     def calibrate(self, n: int) -> float:
-        """Return the squared errors after n ratings over what the variances state."""
-        known = np.log1p([0, *FEW, MANY])
-        return float(np.interp(np.log1p(n), known, [1.0, *self.calibration, 1.0]))
+        """Return what the variances after n ratings are multiplied by."""
+        known = np.log1p([*FEW, MANY])
+        return float(np.interp(np.log1p(n), known, [*self.calibration, 1.0]))
 
     def hidden_variance(self, n: int) -> float:
         """Return the variance of the level that is not shown after n ratings, over ``spread``."""

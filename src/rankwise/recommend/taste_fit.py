@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
 from rankwise._core.threads import Pool
@@ -58,8 +59,10 @@ _ONE_IN, _ABLE, _MOST, _HELD, _SHARE = 10, 3, 1_000, 5_000, 0.01
 
 # Steps of the iteration for the spread and the variance of levels, which is a contraction.
 _SETTLED = 50
-# Held-out ratings that are as stated, added to those of people with few ratings.
-_ORDINARY = 10.0
+# The level of the intervals that are calibrated, and the standard errors that are added to it.
+_COVERED, _CONFIDENCE = 0.95, 2.0
+# Ten squared errors of a normal distribution, added to those of people with few ratings.
+_ORDINARY = chi2.ppf((np.arange(10) + 0.5) / 10, 1)
 # The noise of the rounds is chosen by the ratings of one in so many of these people.
 _FIRST_ONE_IN = 3
 # People whose own ratings are left out one at a time, in the end.
@@ -289,13 +292,15 @@ def learn_kernel(
 
     def calibrate(n: int) -> float:
         able = parts.ratings.sizes[judges] >= n
-        few = few_ratings(parts, judges[able], n)
+        few = few_ratings(parts, judges[able], max(n, 1))
         group, judged = Group.of(few, np.arange(few.ratings.n_users)), held.of_people(able)
         priors = np.array([PRIOR / used])
         found = predict_held(stage, few, group, judged, np.array([used]), priors, pool)
-        errors, variances, hidden, _ = (part[0] for part in found)
+        errors, variances, hidden, before = (part[0] for part in found)
+        if n == 0:
+            errors, variances, hidden = judged.y - parts.means[judged.items], before, 1.0
         ratios = errors * errors / (spread * (variances + bias_variance * hidden))
-        return float((ratios.sum() + _ORDINARY) / (len(ratios) + _ORDINARY))
+        return find_calibration(ratios, judged.starts)
 
     with threadpool_limits(1, "blas"):
         parts, C, stage = first_stage(rest, levels_of(rest), precision, pool, say, work)
@@ -309,6 +314,28 @@ def learn_kernel(
             parts, C, stage = first_stage(ratings, levels_of(ratings), precision, pool, say, work)
             stage = run_rounds(parts, C, stage, limits, of_rounds, pool, say, work)
     return Learned(parts, stage.K, used, spread, bias_variance, calibration)
+
+
+def find_calibration(ratios: Vector, starts: Ints) -> float:
+    """Return the factor of the variances for which intervals of 95 % cover new people's ratings.
+
+    The ratings of one person are covered or missed together. So the intervals cover 95 % of these
+    ratings and two standard errors more, with people as the independent units.
+
+    Parameters
+    ----------
+    ratios : ndarray of shape (n,)
+        Squared errors over variances. Ten of a normal distribution are added, as of one person.
+    starts : ndarray of shape (n_people + 1,)
+        Person g has the ratios from ``starts[g]`` to ``starts[g + 1]``.
+    """
+    ratios = np.append(ratios, _ORDINARY)
+    ends = np.append(starts, len(ratios))
+    missed = ratios > np.quantile(ratios, _COVERED)
+    excess = np.concatenate([[0.0], np.cumsum(missed - (1.0 - _COVERED))])
+    error = np.sqrt(np.square(np.diff(excess[ends])).sum()) / len(ratios)
+    found = np.quantile(ratios, min(_COVERED + _CONFIDENCE * error, 1.0))
+    return float(found / chi2.ppf(_COVERED, 1))
 
 
 def find_spread(
