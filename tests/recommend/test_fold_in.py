@@ -92,7 +92,7 @@ def literal(taste, evidence):
     share = n / (n + taste.noise * taste.prior) if n else 0.0
     level = share * mean[-1]
     if len(evidence.pairs):
-        level -= (1 - share) * mean[evidence.pairs].mean()
+        level -= (1 - share) * mean[evidence.pairs].sum() / (n + evidence.pairs.size)
     scores = np.hstack([np.eye(N), np.zeros((N, taste.n_places)), np.ones((N, 1))])
     variances = literal_variances(taste, D, np.array(noises), n)
     return taste.means + mean[:N] + level, scores @ posterior(taste.prior)[1] @ scores.T, variances

@@ -21,6 +21,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import event, inspect, select, text, update
 from sqlalchemy.exc import DisconnectionError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.testclient import TestClient
 
 from rankwise.web import Settings, _database, _writer, create_app
@@ -437,6 +438,26 @@ def test_a_server_that_only_reads(client, postgresql):
         postgresql.psql(f"{end} '{name}';")
         assert client.put("/api/ratings/2", json={"rating": 3}).status_code == status
         assert client.get("/api/me").status_code == 200
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "error",
+    [DisconnectionError("gone"), PoolTimeoutError("busy"), sqlite3.OperationalError("locked")],
+)
+def test_whoever_is_forgotten_is_told_so(client, monkeypatch, error):
+    """A log that can't be emptied after the commit is no reason to answer 503."""
+    client.put("/api/ratings/1", json={"rating": 3})
+    store = client.app.state.service.store
+
+    def fail():
+        raise error
+
+    monkeypatch.setattr(store.engine, "connect", fail)
+    answer = client.delete("/api/me")
+    assert (answer.status_code, answer.json()) == (200, {"forgotten": True})
+    with sqlite3.connect(store.path) as connection:
+        assert connection.execute("SELECT count(*) FROM visitors").fetchone() == (0,)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of the size of files")

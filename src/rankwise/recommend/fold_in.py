@@ -21,10 +21,10 @@ With D the rows, :math:`A = D K D' + \mathrm{diag}(\text{noise})`, :math:`u = A^
 The taste is that of a free level: a level drawn to 0 would leave a part of itself in the taste of
 items like the rated ones, and spoil the order. A share s of the level is used, as if
 :math:`\lambda \cdot \text{prior}` more ratings had been of the expected level. That is 0 or, after
-preferences, the level at which the compared items keep their mean: with r the mean of
-:math:`D K_{\cdot j}` over the compared items j, it is :math:`-r'c`. Preferences say nothing of the
-level, but raise the taste of all items like the compared ones. Levels have a variance
-:math:`\tau^2 v` that is learned, not assumed by this shrinkage. So with
+p preferences alone, the level at which the compared items keep their mean: with r the sum of
+:math:`D K_{\cdot j}` over the compared items j, divided by n + 2 p, it is :math:`-r'c`. Preferences
+say nothing of the level, but raise the taste of all items like the compared ones. Levels have a
+variance :math:`\tau^2 v` that is learned, not assumed by this shrinkage. So with
 :math:`k_i = D K_{\cdot i}` the error of a new rating of item i has the variance
 
 .. math::
@@ -147,7 +147,7 @@ class Fold:
     level : float
         The level b, 0 without ratings.
     center : ndarray of shape (n,)
-        The mean r of the kernel between the rows and the compared items; 0 without preferences.
+        The sum r of the kernel between the rows and the compared items, over n + 2 p.
     """
 
     taste: Taste
@@ -266,8 +266,10 @@ class Fold:
         product += np.einsum("ik,ik->i", inverse[:n, places], moved)
         errors = product / np.diagonal(inverse)[:n]
         levels = self.level + (moved @ self.unit[places] - unit * errors) / self.weight
-        along = inverse @ self.center
-        levels += self.center @ self.coefficients + moved @ along[places] - errors * along[:n]
+        entries = n + self.evidence.pairs.size
+        center = self.center * (entries / (entries - 1))
+        along = inverse @ center
+        levels += center @ self.coefficients + moved @ along[places] - errors * along[:n]
         return errors + (1.0 - shown) * levels, variances
 
     def error_ratio(self) -> float:
@@ -328,7 +330,8 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
     level = float(both[:n, 0].sum()) / weight if n else 0.0
     center = np.zeros(len(target))
     if len(pairs):
-        center = _differences(near.between(pairs.ravel()), evidence).mean(axis=1)
+        cross = _differences(near.between(pairs.ravel()), evidence)
+        center = cross.sum(axis=1) / (n + pairs.size)
     coefficients = both[:, 0] - level * unit
     return Fold(taste, evidence, near, factor, target, coefficients, unit, weight, level, center)
 

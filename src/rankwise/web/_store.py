@@ -1,11 +1,14 @@
 """What visitors said, in the database. Each method is one transaction, committed at its end."""
 
+import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
 
 from rankwise.web._database import database_url, file_of, make_engine, migrate
 from rankwise.web._settings import Settings
@@ -218,7 +221,11 @@ class Store:
         )
 
     def forget(self, visitor: str) -> None:
-        """Remove all that is stored of a visitor, also from the files of SQLite."""
+        """Remove all that is stored of a visitor, also from the files of SQLite.
+
+        The visitor is forgotten once the transaction is committed. If the log can't be emptied now,
+        the next one who is forgotten, or the end of the service, empties it.
+        """
 
         def write(connection: Connection) -> None:
             _next_version(connection, visitor)
@@ -228,7 +235,7 @@ class Store:
 
         self._writer.run(write)
         if self.path:  # deleted bytes are overwritten; the log still has them until it is emptied
-            with self.engine.connect() as connection:
+            with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
                 raw: Any = connection.connection.driver_connection
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
