@@ -5,12 +5,13 @@ import pytest
 from scipy import sparse
 
 from rankwise.recommend import _choice
-from rankwise.recommend._choice import learn, weigh_by_rating
-from rankwise.recommend._choices import (
+from rankwise.recommend._choice import (
     count_together,
     invert,
     item_weights,
+    learn,
     left_out_gain,
+    weigh_by_rating,
     weigh_people,
 )
 
@@ -79,7 +80,7 @@ def test_item_weights_by_a_ridge_for_each_item(taken, penalty, weighted):
 
 def test_counts_in_blocks(taken, monkeypatch):
     whole = count_together(csr(taken), np.ones(len(taken)))
-    monkeypatch.setattr("rankwise.recommend._choices._ITEMS", 2)
+    monkeypatch.setattr("rankwise.recommend._choice._ITEMS", 2)
     np.testing.assert_array_equal(count_together(csr(taken), np.ones(len(taken))), whole)
 
 

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from rankwise.magnitude import MPRank
-from rankwise.recommend._questions import best_questions
-from rankwise.recommend.fold_in import Evidence, fold_in, preferences
+from rankwise.recommend.fold_in import Evidence, best_questions, fold_in, preferences
 from rankwise.recommend.taste import DenseKernel, FactorKernel, Taste
 
 N = 14

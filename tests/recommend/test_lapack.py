@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankwise.recommend._lapack import factor, half_solve, solve
+from rankwise.recommend._loops import factor, half_solve, solve
 
 
 def draw(n, seed=0):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.recommend import RatingTable
-from rankwise.recommend._merge import add_ratings
+from rankwise.recommend._inputs import add_ratings
 
 USERS = ["ann", "ann", "bob", "bob", "bob", "cid"]
 ITEMS = ["tea", "milk", "tea", "rum", "milk", "rum"]

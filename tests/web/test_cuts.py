@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rankwise.web._cuts import fit_cuts
+from rankwise.web._methods import fit_cuts
 
 
 def graded(cuts, scores, levels):

@@ -24,7 +24,7 @@ from sqlalchemy.exc import DisconnectionError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.testclient import TestClient
 
-from rankwise.web import Settings, _database, _writer, create_app
+from rankwise.web import Settings, _database, create_app
 from rankwise.web._database import database_url
 from rankwise.web._store import ForgottenError, Store
 from rankwise.web._tables import metadata, visitors
@@ -216,7 +216,7 @@ def test_a_commit_that_fails_is_the_error_of_all(store):
 def test_a_refused_write_never_happens(store, database, monkeypatch):
     """Two workers write to a file that a third program locks for some time."""
     monkeypatch.setattr(_database, "SECONDS", 0.1)
-    monkeypatch.setattr(_writer, "SECONDS", 0.1)
+    monkeypatch.setattr(_database, "SECONDS", 0.1)
     store.migrate()
     workers = [Store(Settings(database=database)) for _ in range(2)]
     several = [f"{n:032d}" for n in range(12)]
@@ -253,7 +253,7 @@ def test_a_refused_write_never_happens(store, database, monkeypatch):
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_write_that_has_begun_is_waited_for(store, monkeypatch):
-    monkeypatch.setattr(_writer, "SECONDS", 0.3)
+    monkeypatch.setattr(_database, "SECONDS", 0.3)
     store.migrate()
     store.add_visitor(WHO, "taste")
     finish = Event()

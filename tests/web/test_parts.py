@@ -16,8 +16,8 @@ from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.fold_in import Evidence, fold_in
 from rankwise.web import Settings
 from rankwise.web._cookies import load_key, new_visitor, sign, visitor_of
-from rankwise.web._learned import learned_taste
-from rankwise.web._limits import Limiter, network_of
+from rankwise.web._guard import Limiter, network_of
+from rankwise.web._service import learned_taste
 from rankwise.web._settings import hand_over, handed_over
 
 
@@ -102,7 +102,7 @@ def test_two_processes_may_learn_at_once(tmp_path, monkeypatch):
 
     class Slow(TasteModel):
         def fit(self, table):
-            monkeypatch.setattr("rankwise.web._learned.TasteModel", TasteModel)
+            monkeypatch.setattr("rankwise.web._service.TasteModel", TasteModel)
             learned_taste(table, tmp_path)
             return super().fit(table)
 
@@ -111,7 +111,7 @@ def test_two_processes_may_learn_at_once(tmp_path, monkeypatch):
 
     exists = Path.exists
     monkeypatch.setattr(Path, "exists", looks_free)
-    monkeypatch.setattr("rankwise.web._learned.TasteModel", Slow)
+    monkeypatch.setattr("rankwise.web._service.TasteModel", Slow)
     assert learned_taste(table, tmp_path).means.shape == (40,)
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -121,11 +121,11 @@ def test_what_was_learned_is_kept_and_equal(tmp_path, rank, monkeypatch):
     g = np.random.default_rng(0)
     table = some_ratings(g)
     model = TasteModel(rank=rank).fit(table)
-    monkeypatch.setattr("rankwise.web._learned.TasteModel", lambda **_: TasteModel(rank=rank))
+    monkeypatch.setattr("rankwise.web._service.TasteModel", lambda **_: TasteModel(rank=rank))
     taste = learned_taste(table, tmp_path)
     folders = list(tmp_path.iterdir())
     assert len(folders) == 1
-    monkeypatch.setattr("rankwise.web._learned.TasteModel", None)
+    monkeypatch.setattr("rankwise.web._service.TasteModel", None)
     again = learned_taste(table, tmp_path)
     for n, p in ((0, 0), (1, 0), (25, 0), (20, 3), (0, 2)):
         things = g.permutation(40)[: n + 2 * p]

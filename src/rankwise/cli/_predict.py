@@ -1,18 +1,23 @@
-"""``rankwise predict`` and ``rankwise rank``: the predictions for each row, and rows in order."""
+"""``rankwise predict``, ``rank``, ``evaluate`` and ``explain``: a model on the rows of a table."""
 
 import csv
 import io
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from rankwise._core.files import replacing
 from rankwise.cli._shared import as_json as json_option
 from rankwise.cli._shared import (
     check_writable,
     columns,
+    count,
     examples,
     model_argument,
     note,
@@ -192,3 +197,271 @@ def _print_csv(lists: list[Any]) -> None:
             above = int(row["place"] <= one["above_gap"])
             writer.writerow({**row, "list": one["list"], "above gap": above})
     click.echo(out.getvalue(), nl=False)
+
+
+if TYPE_CHECKING:
+    from rankwise.cli._tables import Kept, Read
+    from rankwise.comparison.held_out import HeldOut
+    from rankwise.comparison.measures import Answers
+
+
+@click.command(
+    epilog=examples(
+        "rankwise evaluate wine.rankwise held-out.csv",
+        "rankwise evaluate wine.rankwise held-out.csv --against older.rankwise",
+    )
+)
+@model_argument
+@table_argument
+@columns("target", "query")
+@click.option(
+    "--against",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Another model, to be compared on the same rows.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@json_option
+def evaluate(
+    model: Path,
+    table: Path,
+    target: str | None,
+    query: str | None,
+    against: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure MODEL on rows that it has not learned from.
+
+    TABLE has the target that the model was fitted to. Intervals hold in 95 of 100 cases; they
+    are found by drawing rows, or whole lists, again. Of two models the differences are tested on
+    the same draws.
+    """
+    paths = [model] if against is None else [model, against]
+    facts, found = evaluate_models(paths, table, target, query, seed)
+    if as_json:
+        measures = [asdict(one) for one in found]
+        show_json(facts | {"models": [str(path) for path in paths], "measures": measures})
+        return
+    rows, lists = facts["rows"], facts["lists"]
+    title = count(rows, "row") + (f" in {count(lists, 'list')}" if lists else "")
+    heads = [path.name for path in paths]
+    extra = ["difference", "p"] if against else []
+    cells = [
+        [one.name, *(_cell(*both) for both in zip(one.values, one.intervals, strict=True))]
+        + ([_cell(one.difference, one.interval), f"{one.pvalue:.2g}"] if against else [])
+        for one in found
+    ]
+    show_table(title, ["measure", *heads, *extra], cells)
+
+
+def _cell(value: Any, interval: Any) -> str:
+    if np.isnan(value):
+        return "no two rows differ"
+    return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
+
+
+def evaluate_models(
+    paths: Sequence[Path], table: Path, target: str | None, query: str | None, seed: int
+) -> tuple[dict[str, Any], "list[HeldOut]"]:
+    """Return facts about the rows, and the measures of the models on them."""
+    from rankwise.cli._tables import column_of, list_column, load_model, read_frame  # noqa: PLC0415
+    from rankwise.comparison.held_out import measure_held_out  # noqa: PLC0415
+    from rankwise.comparison.measures import measures_of  # noqa: PLC0415
+    from rankwise.datasets.files import pandas  # noqa: PLC0415
+
+    read, models = read_frame(table), [load_model(path) for path in paths]
+    first = models[0]
+    ratings = first.facts.get("kind") == "ratings"
+    goal = column_of(first, read, "rating" if ratings else "target", target)
+    known = read.frame[goal].notna().to_numpy()
+    lists = list_column(first, read, query)
+    if lists is not None:
+        known = known & read.frame[lists].notna().to_numpy()
+    if not known.any():
+        raise click.ClickException(f"{table}: no row has a {goal}")
+    held = read._replace(frame=read.frame[known])
+    kind = "relevance" if ratings else first.facts.get("kind") or _kind(first, held, goal)
+    labels = _labels(models, held, goal) if kind == "grades" else None
+    y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
+    qid = None if lists is None else pandas().factorize(held.frame[lists])[0].astype(np.int64)
+    answers = [_answers(kept, held, labels) for kept in models]
+    measures = measures_of(kind, lists=qid is not None)
+    if any(one.ranks is None for one in answers):
+        measures = [m for m in measures if m.name not in {"rank loss", "exact"}]
+    found = measure_held_out(measures, y, answers, qid, seed)
+    if all(np.isnan(one.values).all() for one in found):
+        raise click.ClickException(
+            f"{table}: no two rows can be compared: is {goal} the same in all?"
+        )
+    facts = {
+        "rows": len(y),
+        "lists": 0 if qid is None else len(np.unique(qid)),
+    }
+    return facts, found
+
+
+def _kind(kept: "Kept", held: "Read", goal: str) -> str:
+    """Return the task of the target, if the file of the model does not say."""
+    from rankwise.comparison import recognise  # noqa: PLC0415
+
+    known = kept.last.classes_.tolist() if kept.graded else [0]
+    order = known if isinstance(known[0], str) else None
+    return recognise(held.frame, target=goal, order=order).kind
+
+
+def _labels(models: "Sequence[Kept]", held: "Read", goal: str) -> list[Any]:
+    """Return the grades, lowest first."""
+    for kept in models:
+        if kept.graded:
+            return list(kept.last.classes_.tolist())
+        if kept.facts.get("labels"):
+            return list(kept.facts["labels"])
+    return sorted(held.frame[goal].unique().tolist())
+
+
+def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
+    """Return the ranks of grades, from 1; raise if a grade is not among the labels."""
+    from rankwise.datasets.files import pandas  # noqa: PLC0415
+
+    places = pandas().Index(labels).get_indexer(pandas().Index(values))
+    if (places < 0).any():
+        row = int(np.argmax(places < 0))
+        raise click.ClickException(
+            f"{goal} is {values.iloc[row]} in row {values.index[row] + 1}, and the model knows the "
+            f"grades {', '.join(map(str, labels))}"
+        )
+    return places + 1.0
+
+
+def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
+    """Return the scores of a model, and the ranks of the grades that it predicts."""
+    from rankwise.cli._tables import predictions, scores  # noqa: PLC0415
+    from rankwise.comparison.measures import Answers  # noqa: PLC0415
+    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.magnitude import MPRank, MPRankCV, SVRank  # noqa: PLC0415
+
+    found = scores(kept, held)
+    if labels is None:
+        return Answers(found, None)
+    if kept.graded:
+        said = pandas().Series(predictions(kept, held), index=held.frame.index)
+        return Answers(found, _ranks(said, labels, f"the prediction of {kept.path}"))
+    # Their scores are on the scale of the target, and can be rounded to a grade.
+    if isinstance(kept.last, (MPRank, MPRankCV, SVRank)):
+        return Answers(found, np.clip(np.rint(found), 1, len(labels)))
+    return Answers(found, None)
+
+
+if TYPE_CHECKING:
+    from rankwise.cli._tables import Kept
+
+
+@click.command(
+    epilog=examples(
+        "rankwise explain wine.rankwise wines.csv --row 1",
+        "rankwise explain wine.rankwise wines.csv --row 12 --top 5 --json",
+    )
+)
+@model_argument
+@table_argument
+@click.option("--row", type=click.IntRange(1), required=True, help="Which row; the first is 1.")
+@click.option("--top", type=click.IntRange(1), help="Show so many columns.")
+@json_option
+def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) -> None:
+    """Split the score of a row by its columns.
+
+    Linear models and boosted stumps are sums over columns, and the parts add up to the score. Other
+    models are refused: their scores have no such parts.
+    """
+    score, start, parts = parts_of(model, table, row - 1)
+    parts.sort(key=lambda part: -abs(part["adds"]))
+    shown, left = parts[:top], parts[top:] if top else []
+    if start:
+        shown.append({"column": "(start)", "value": "", "adds": start})
+        shown.sort(key=lambda part: -abs(part["adds"]))
+    if as_json:
+        show_json({"row": row, "score": score, "parts": shown})
+        return
+    rows = [[part["column"], str(part["value"]), f"{part['adds']:+.4g}"] for part in shown]
+    if left:
+        rest = sum(part["adds"] for part in left)
+        rows.append([count(len(left), "more column"), "", f"{rest:+.4g}"])
+    rows.append(["score", "", f"{score:.4g}"])
+    show_table(f"Row {row}", ["column", "value", "adds"], rows)
+
+
+def parts_of(model: Path, table: Path, row: int) -> tuple[float, float, list[dict[str, Any]]]:
+    """Return the score of a row, what it starts from, and what each column of a value adds."""
+    from rankwise.cli._tables import load_model, read_frame, rows_for, scores  # noqa: PLC0415
+    from rankwise.recommend import TasteModel  # noqa: PLC0415
+
+    kept, read = load_model(model), read_frame(table)
+    if row >= len(read.frame):
+        raise click.ClickException(f"--row {row + 1}: the table has {len(read.frame):,} rows")
+    if isinstance(kept.last, TasteModel):
+        raise _refusal(kept)
+    one = read._replace(frame=read.frame.iloc[[row]])
+    rows = rows_for(kept, one)
+    z = np.asarray(rows if kept.before is None else kept.before.transform(rows), np.float64)[0]
+    adds, start = _adds(kept, z)
+    score = float(scores(kept, one)[0])
+    if not np.isclose(adds.sum() + start, score, rtol=1e-6, atol=1e-8 * (1 + np.abs(adds).sum())):
+        raise _refusal(kept)
+    names = _sources(kept, rows, len(z))
+    values = dict(zip(_columns(kept, rows, len(z)), np.asarray(rows).ravel().tolist(), strict=True))
+    total: dict[str, float] = {}
+    for name, part in zip(names, adds.tolist(), strict=True):
+        total[name] = total.get(name, 0.0) + part
+    parts = [
+        {"column": name, "value": values[name], "adds": part}
+        for name, part in total.items()
+        if part
+    ]
+    return score, start, parts
+
+
+def _adds(kept: "Kept", z: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return what each number of a row adds to the score, and what the score starts from."""
+    from rankwise.boosting import RankBoost  # noqa: PLC0415
+
+    last = kept.last
+    for inner in ("best_estimator_", "estimator_"):
+        last = getattr(last, inner, last)
+    if isinstance(last, RankBoost):
+        steps = [last.feature_score(i)(np.array([x]))[0] for i, x in enumerate(z)]
+        return np.array(steps), 0.0
+    coef = np.asarray(getattr(last, "coef_", ()))
+    if coef.shape != z.shape:
+        raise _refusal(kept)
+    return coef * z, float(getattr(last, "intercept_", 0.0))
+
+
+def _columns(kept: "Kept", rows: Any, width: int) -> list[str]:
+    """Return the names of the columns that the model is given."""
+    known = kept.facts.get("columns") or getattr(rows, "columns", None)
+    return [str(name) for name in (range(1, width + 1) if known is None else known)]
+
+
+def _sources(kept: "Kept", rows: Any, width: int) -> list[str]:
+    """Return, for each number that the last step sees, the column that it comes from."""
+    from sklearn.compose import ColumnTransformer  # noqa: PLC0415
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415
+
+    step = kept.before
+    while isinstance(step, Pipeline) and len(step) == 1:
+        step = step[0]
+    if not isinstance(step, ColumnTransformer):
+        return _columns(kept, rows, width)
+    found: list[str] = []
+    for _, part, names in step.transformers_:
+        sizes = [len(values) for values in getattr(part, "categories_", [])] or [1] * len(names)
+        for name, size in zip(names, sizes, strict=True):
+            found += [str(name)] * size
+    return found
+
+
+def _refusal(kept: "Kept") -> click.ClickException:
+    return click.ClickException(
+        f"{kept.path}: the score of {type(kept.last).__name__} is no sum over columns; linear "
+        "models and RankBoost's stumps can be explained"
+    )

@@ -132,3 +132,24 @@ def build_matrix(
     parts = np.array(ratings), columns.astype(whole), starts
     matrix = sparse.csr_array(parts, shape=(len(users), len(items)))
     return matrix, None if times is None else np.array(times)
+
+
+def check_parts(table: Any) -> None:
+    """Raise if the matrix, times and ids of a table do not fit together."""
+    X = table.matrix
+    ends = X.indptr
+    whole = len(ends) == table.n_users + 1 and ends[0] == 0 and ends[-1] == len(X.indices)
+    if not (
+        isinstance(X, sparse.csr_array)
+        and X.shape == (table.n_users, table.n_items)
+        and (X.data.dtype, X.data.shape) == (np.float64, X.indices.shape)
+        and whole
+        and (np.diff(ends) >= 0).all()
+        and (len(X.indices) == 0 or (X.indices.min() >= 0 and X.indices.max() < table.n_items))
+        and (table.times is None or table.times.shape == X.data.shape)
+    ):
+        raise ValueError("the parts of a RatingTable do not fit together")
+    rises = np.diff(X.indices) > 0
+    rises[ends[(ends > 0) & (ends < len(X.indices))] - 1] = True
+    if not (rises.all() and np.isfinite(X.data).all()):
+        raise ValueError("the entries of a RatingTable are not in order, or not numbers")

@@ -1,8 +1,19 @@
-"""Sums over the ratings of many people: biases, products of items, weighted rows of a kernel.
+"""Compiled loops over ratings: biases, products of items, rows of a kernel, Cholesky factors.
 
 Ratings are the arrays of a CSR matrix of people x items, with sorted indices. All sums run in a
 fixed order, whoever makes them.
+
+These are LAPACK's routines as SciPy gives them to Cython. ``scipy.linalg.lapack`` has the same, but
+holds the GIL while they run. All of them work in place, and take right sides as rows. Arrays are of
+float64 or all of float32.
 """
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numba.extending import get_cython_function_address
+from numpy.typing import NDArray
 
 from rankwise._core.compilation import compiled
 
@@ -101,3 +112,65 @@ def subtract_own(starts, things, a, b, along, out):
     for u in range(starts.shape[0] - 1):
         for s in range(starts[u], starts[u + 1]):
             out[u, things[s]] -= along[u, 0] * a[s] + along[u, 1] * b[s]
+
+
+Matrix = NDArray[np.floating[Any]]
+
+
+def _routine(name: str, n_arguments: int) -> dict[np.dtype[Any], Any]:
+    """Return a routine that takes only pointers, for each type of numbers."""
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
+    return {
+        np.dtype(numbers): kind(
+            get_cython_function_address("scipy.linalg.cython_lapack", letter + name)
+        )
+        for numbers, letter in ((np.float64, "d"), (np.float32, "s"))
+    }
+
+
+_potrf, _potrs, _trtrs = _routine("potrf", 5), _routine("potrs", 8), _routine("trtrs", 10)
+# The upper half of an array in C order is the lower half of one in Fortran order.
+_LOWER, _NO = ctypes.create_string_buffer(b"L"), ctypes.create_string_buffer(b"N")
+
+
+def factor(A: Matrix) -> None:
+    """Replace the upper half of a positive definite matrix by R, with ``A = R' R``.
+
+    The lower half is neither read nor written.
+    """
+    n, info = ctypes.c_int(len(A)), ctypes.c_int()
+    where, left = ctypes.byref(n), _address(A)
+    _potrf[A.dtype](_LOWER, where, left, where, ctypes.byref(info))
+    if info.value:
+        raise np.linalg.LinAlgError(
+            f"a matrix of {len(A)} rows is not positive definite, as its row {info.value} shows"
+        )
+
+
+def solve(R: Matrix, rows: Matrix) -> None:
+    """Replace each row b by the solution of ``R' R x = b``."""
+    n, m, info = ctypes.c_int(len(R)), ctypes.c_int(len(rows)), ctypes.c_int()
+    where = ctypes.byref(n)
+    left, right = _address(R), _address(rows, R.dtype)
+    _potrs[R.dtype](_LOWER, where, ctypes.byref(m), left, where, right, where, ctypes.byref(info))
+
+
+def half_solve(R: Matrix, rows: Matrix) -> None:
+    """Replace each row b by the solution of ``R' x = b``: x'x is ``b' A^-1 b``."""
+    n, m, info = ctypes.c_int(len(R)), ctypes.c_int(len(rows)), ctypes.c_int()
+    where = ctypes.byref(n)
+    left, right = _address(R), _address(rows, R.dtype)
+    _trtrs[R.dtype](
+        _LOWER, _NO, _NO, where, ctypes.byref(m), left, where, right, where, ctypes.byref(info)
+    )
+
+
+def _address(A: Matrix, wanted: Any = None) -> int:
+    """Return where an array begins; it must be what the routines take it for."""
+    types = _potrf if wanted is None else (wanted,)
+    if A.dtype not in types or not A.flags.c_contiguous or not A.flags.writeable:
+        raise ValueError(
+            f"an array of {A.dtype} must be writeable, of {' or '.join(map(str, types))} and in C "
+            "order"
+        )
+    return A.ctypes.data

@@ -18,8 +18,7 @@ from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise._core.validation import unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
-from rankwise.recommend._inputs import check_table, standardise
-from rankwise.recommend._merge import add_ratings
+from rankwise.recommend._inputs import add_ratings, check_table, standardise
 from rankwise.recommend._summary import standardised
 from rankwise.recommend._table import RatingTable
 from rankwise.recommend._taste_head import head_for, learn_factors

@@ -18,6 +18,7 @@ from rankwise.recommend._build import (
     as_ratings,
     build_matrix,
     check_inside,
+    check_parts,
     check_scale,
     columns_of,
 )
@@ -33,10 +34,7 @@ from rankwise.recommend._problems import (
     row_medians,
 )
 from rankwise.recommend._split import tested_entries
-from rankwise.recommend._summary import TableSummary, deviation, summarise
-
-_DUPLICATES = ("refuse", "last", "mean")
-_NAN = ("refuse", "drop")
+from rankwise.recommend._summary import TableSummary, summarise
 
 
 class RatingTable:
@@ -100,28 +98,10 @@ class RatingTable:
         raise TypeError("make a table with RatingTable.from_frame or RatingTable.from_arrays")
 
     @classmethod
-    def _of(
-        cls,
-        matrix: sparse.csr_array,
-        users: Ids,
-        items: Ids,
-        *,
-        times: NDArray[Any] | None,
-        has_ratings: bool,
-        scale: tuple[float, float],
-    ) -> Self:
-        """Return a table of parts that fit together."""
+    def _of(cls, matrix: sparse.csr_array, users: Ids, items: Ids, **others: Any) -> Self:
+        """Return a table of parts that fit together: others are times, has_ratings and scale."""
         self = object.__new__(cls)
-        self.__setstate__(
-            {
-                "matrix": matrix,
-                "times": times,
-                "has_ratings": has_ratings,
-                "scale": scale,
-                "_user_ids": users,
-                "_item_ids": items,
-            }
-        )
+        self.__setstate__({"matrix": matrix, "_user_ids": users, "_item_ids": items, **others})
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -146,24 +126,8 @@ class RatingTable:
         self.__dict__.update(state)
 
     def _check_loaded(self) -> None:
-        """Refuse parts from a file that do not belong together: compiled code trusts them."""
-        X = self.matrix
-        ends = X.indptr
-        whole = len(ends) == self.n_users + 1 and ends[0] == 0 and ends[-1] == len(X.indices)
-        if not (
-            isinstance(X, sparse.csr_array)
-            and X.shape == (self.n_users, self.n_items)
-            and (X.data.dtype, X.data.shape) == (np.float64, X.indices.shape)
-            and whole
-            and (np.diff(ends) >= 0).all()
-            and (len(X.indices) == 0 or (X.indices.min() >= 0 and X.indices.max() < self.n_items))
-            and (self.times is None or self.times.shape == X.data.shape)
-        ):
-            raise ValueError("the parts of a RatingTable do not fit together")
-        rises = np.diff(X.indices) > 0
-        rises[ends[(ends > 0) & (ends < len(X.indices))] - 1] = True
-        if not (rises.all() and np.isfinite(X.data).all()):
-            raise ValueError("the entries of a RatingTable are not in order, or not numbers")
+        """Raise if parts from a file do not belong together: compiled code trusts them."""
+        check_parts(self)
 
     @classmethod
     def from_frame(
@@ -202,12 +166,9 @@ class RatingTable:
         >>> RatingTable.from_frame(frame, item="film", rating="stars")
         RatingTable(2 users, 2 items, 3 ratings from 2 to 5)
         """
-        named: dict[str, Any] = {"user": user, "item": item}
-        if rating is not None:
-            named["rating"] = rating
-        if time is not None:
-            named["time"] = time
-        columns = columns_of(frame, named)
+        optional = {"rating": rating, "time": time}
+        named = {part: name for part, name in optional.items() if name is not None}
+        columns = columns_of(frame, {"user": user, "item": item, **named})
         return cls.from_arrays(
             columns["user"],
             columns["item"],
@@ -254,8 +215,8 @@ class RatingTable:
             If there is no row, the lengths differ, an id is missing, or a rating or time is no
             finite number. The message names the row.
         """
-        check_word(duplicates, "duplicates", _DUPLICATES)
-        check_word(nan, "nan", _NAN)
+        check_word(duplicates, "duplicates", ("refuse", "last", "mean"))
+        check_word(nan, "nan", ("refuse", "drop"))
         bounds = check_scale(scale)
         user_ids, rows = Ids.encode(users, "users")
         item_ids, columns = Ids.encode(items, "items")
@@ -331,12 +292,7 @@ class RatingTable:
         return matrix
 
     def problem_for(
-        self,
-        user: Any,
-        *,
-        raters: Any = None,
-        missing: str = "median",
-        center: str | None = None,
+        self, user: Any, *, raters: Any = None, missing: str = "median", center: str | None = None
     ) -> tuple[Matrix, Vector, NDArray[Any]]:
         """Return what a ranker of one person learns from: the papers' problem.
 
@@ -452,11 +408,6 @@ class RatingTable:
     def _medians(self) -> Vector:
         return row_medians(self.matrix, middle(self.scale))
 
-    @cached_property
-    def _sd(self) -> float:
-        """The standard deviation of all ratings."""
-        return deviation(self.matrix.data)
-
     def _check_graded(self, method: str) -> None:
         if not self.has_ratings:
             raise ValueError(f"{method} needs ratings, and this table has none: who took what only")
@@ -520,23 +471,19 @@ class RatingTable:
         # set one by one: given together, scipy may copy them
         matrix.data, matrix.indices = self.matrix.data[entries], self.matrix.indices[entries]
         matrix.indptr = starts - starts[0]
-        return self._of(
-            matrix,
-            self._user_ids.slice(first, past),
-            self._item_ids,
-            times=None if self.times is None else self.times[entries],
-            has_ratings=self.has_ratings,
-            scale=self.scale,
-        )
+        return self._with(matrix, self._user_ids.slice(first, past), entries)
 
     def _entries(self, kept: NDArray[np.bool_]) -> Self:
         """Return the table of some entries, with all people and items."""
         starts = np.concatenate([[0], np.cumsum(kept)])[self.matrix.indptr]
         parts = self.matrix.data[kept], self.matrix.indices[kept], starts
-        matrix = sparse.csr_array(parts, shape=self.matrix.shape)
-        times = None if self.times is None else self.times[kept]
-        ids = self._user_ids, self._item_ids
-        return self._of(matrix, *ids, times=times, has_ratings=self.has_ratings, scale=self.scale)
+        return self._with(sparse.csr_array(parts, shape=self.matrix.shape), self._user_ids, kept)
+
+    def _with(self, matrix: sparse.csr_array, users: Ids, entries: Any) -> Self:
+        """Return the table of a part of the entries, with all items."""
+        times = None if self.times is None else self.times[entries]
+        others: dict[str, Any] = {"has_ratings": self.has_ratings, "scale": self.scale}
+        return self._of(matrix, users, self._item_ids, times=times, **others)
 
     def describe(self) -> TableSummary:
         """Return what is in the table, in numbers: sizes, scale, who can be learned from.

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rankwise._core.threads import Pool
-from rankwise.recommend._lapack import factor, solve
+from rankwise.recommend._loops import factor, solve
 from rankwise.recommend.taste import FactorKernel, Matrix, Taste, Vector
 from rankwise.recommend.taste_fit import (
     HERE,

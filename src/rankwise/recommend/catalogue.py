@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.recommend._ids import Ids
+from rankwise.recommend._summary import deviation
 from rankwise.recommend._table import RatingTable
 from rankwise.recommend.taste import Taste
 
@@ -52,5 +53,6 @@ class Catalogue:
     def of(cls, table: RatingTable, taste: Taste | None, choice: Choice | None) -> "Catalogue":
         """Describe the items of a table, with what was learned from it."""
         counts = np.bincount(table.matrix.indices, minlength=table.n_items)
-        known, sd = counts / table.n_users, table._sd
+        known = counts / table.n_users
+        sd = deviation(table.matrix.data)
         return cls(table._item_ids, table.scale, taste, choice, known, sd)

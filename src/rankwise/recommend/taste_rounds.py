@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.threads import Pool
-from rankwise.recommend._lapack import factor, half_solve, solve
-from rankwise.recommend._loops import combine_rows, gather, subtract_own
+from rankwise.recommend._loops import combine_rows, factor, gather, half_solve, solve, subtract_own
 from rankwise.recommend.taste import Matrix, Vector
 from rankwise.recommend.taste_parts import Ints, Parts
 

@@ -1,13 +1,29 @@
-"""All that answers need, opened once by each process."""
+"""Resources that answers need, opened once by each process; the fitted taste is in shared files."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
+import numpy as np
+
+from rankwise import __version__
+from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.taste import (
+    DenseKernel,
+    FactorKernel,
+    Index,
+    Matrix,
+    Taste,
+    Vector,
+)
 from rankwise.web._cookies import load_key
 from rankwise.web._items import Items, load_items
-from rankwise.web._learned import learned_taste
 from rankwise.web._people import People
 from rankwise.web._settings import Settings
 from rankwise.web._store import Store
@@ -54,3 +70,130 @@ def _key_path(store: Store, settings: Settings) -> Path:
     if store.path is None:
         return settings.home / "secret.key"
     return store.path.with_name(store.path.name + ".key")
+
+
+_ROWS = 16
+_NUMBERS = (
+    "noise",
+    "prior",
+    "low",
+    "high",
+    "sigma",
+    "spread",
+    "bias_variance",
+    "calibration",
+    "center",
+    "unit",
+)
+
+
+class MappedKernel(DenseKernel):
+    """A dense kernel in a mapped file, of which only what is needed is read.
+
+    `DenseKernel` copies the rows of a person's items. Here they are read some at a time into memory
+    that stays in the cache: with 150 ratings of 9,000 items that takes half the time.
+    """
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        """The similarity of each thing with itself."""
+        return np.diagonal(self.matrix).copy()
+
+    def near(self, index: Index) -> "MappedRows":  # type: ignore[override]
+        """Return the similarities of some things, which stay in the file."""
+        return MappedRows(self.matrix, index)
+
+
+class MappedRows(NamedTuple):
+    """Rows of a mapped kernel."""
+
+    matrix: Matrix
+    things: Index
+
+    def block(self) -> Matrix:
+        """Return the similarities among the things."""
+        return self.between(self.things)
+
+    def between(self, right: Index) -> Matrix:
+        """Return their similarities with others."""
+        start = self.things[:, None] * self.matrix.shape[1]
+        return np.take(self.matrix.reshape(-1), start + right)
+
+    def combine(self, weights: Vector) -> Vector:
+        """Return the sum of their weighted rows."""
+        total = np.zeros(self.matrix.shape[1])
+        for first in range(0, len(weights), _ROWS):
+            some = slice(first, first + _ROWS)
+            total += weights[some] @ np.take(self.matrix, self.things[some], axis=0)
+        return total
+
+
+def learned_taste(table: RatingTable, folder: Path, *, verbose: bool = False) -> Taste:
+    """Return the taste of a table, from files if it was learned before.
+
+    The kernel is mapped, not read: workers share one copy of it in memory. Files are complete or
+    absent: they are written to a folder of another name, which is then renamed.
+
+    Parameters
+    ----------
+    table : RatingTable
+        The ratings.
+    folder : Path
+        Where models are kept, one folder each, named after the ratings and this version.
+    verbose : bool, default=False
+        Whether to say on standard error what is being learned.
+    """
+    place = folder / _digest(table)
+    if not (place / "taste.json").is_file():
+        model = TasteModel(n_jobs=-1, verbose=verbose).fit(table)
+        taste: Taste | None = model.taste_
+        if taste is None:
+            raise ValueError("the table has no ratings to learn from")
+        _write(taste, place)
+    return _read(place)
+
+
+def _digest(table: RatingTable) -> str:
+    found = hashlib.sha256(f"2 {__version__} {table.scale} {table.items.tolist()}".encode())
+    matrix = table.matrix
+    for array in (matrix.indptr, matrix.indices, matrix.data):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:32]
+
+
+def _write(taste: Taste, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    kernel = taste.kernel
+    arrays = {"means": taste.means, "places": taste.places}
+    if isinstance(kernel, DenseKernel):
+        arrays["matrix"] = kernel.matrix
+    elif isinstance(kernel, FactorKernel):
+        arrays |= {"factors": kernel.factors, "extra": kernel.extra}
+    else:
+        raise TypeError(f"a kernel of the kind {type(kernel).__name__} can't be kept")
+    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
+    try:
+        for name, array in arrays.items():
+            np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+        numbers = {name: getattr(taste, name) for name in _NUMBERS}
+        (temporary / "taste.json").write_text(json.dumps(numbers), "utf-8")
+        try:
+            temporary.rename(place)
+        except OSError:
+            if not (place / "taste.json").is_file():  # if it is, another process was quicker
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _read(place: Path) -> Taste:
+    def array(name: str) -> Matrix:
+        return np.asarray(np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+
+    numbers = json.loads((place / "taste.json").read_text("utf-8"))
+    dense = (place / "matrix.npy").is_file()
+    kernel = (
+        MappedKernel(array("matrix")) if dense else FactorKernel(array("factors"), array("extra"))
+    )
+    taste = Taste(means=array("means"), kernel=kernel, places=array("places"), **numbers)
+    return replace(taste, means=taste.means.copy(), places=taste.places.copy())

@@ -10,10 +10,16 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, literal, or_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from rankwise.web._database import database_url, file_of, make_engine, migrate
+from rankwise.web._database import (
+    UnwrittenError,
+    Writer,
+    database_url,
+    file_of,
+    make_engine,
+    migrate,
+)
 from rankwise.web._settings import Settings
 from rankwise.web._tables import comparisons, ratings, visitors
-from rankwise.web._writer import UnwrittenError, Writer
 
 _MONTH = timedelta(days=30)
 # Statements are built once: building one takes longer than SQLite needs to run it.
