@@ -69,9 +69,9 @@ def test_standard_input():
     [
         ("", "has no rankings"),
         ("# nothing\n\n", "has no rankings"),
-        ("a, b, a\n", "votes.txt:1: 'a' is there twice"),
+        ("a, b, a\n", "votes.txt:1: 'a' is duplicated"),
         ("a, b\na > > b\n", "votes.txt:2: a name is missing"),
-        ("a\0b", "no text"),
+        ("a\0b", "is not a text file"),
     ],
 )
 def test_mistakes_are_answered(votes, text, message):

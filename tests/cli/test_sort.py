@@ -130,10 +130,10 @@ def test_no_matter(fruit, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\nb\na\n", "'a' is there twice, in lines 1 and 3"),
-        ("a\r\nb\n a \n", "'a' is there twice"),
+        ("a\nb\na\n", "'a' is duplicated in lines 1 and 3"),
+        ("a\r\nb\n a \n", "'a' is duplicated"),
         ("\xe9", "not UTF-8 text"),
-        ("a\0b\nc\n", "no text at all"),
+        ("a\0b\nc\n", "not a text file"),
         ("\xff\xfea\0\n\0b\0", "UTF-16"),
         ("\xfe\xff\0a\0\n\0b", "UTF-16"),
     ],
@@ -436,7 +436,7 @@ def test_lines_are_arguments_and_never_read_by_a_shell(tmp_path, judge):
     ("command", "status", "message"),
     [
         ("no-such-command {1} {2}", 1, "--with no-such-command: No such file"),
-        ("echo 3 {1} {2}", 1, "where 1, 2 or = is wanted"),
+        ("echo 3 {1} {2}", 1, "expected 1, 2 or ="),
         ("ls --nonsense {1} {2}", 1, "--with ended with 2: "),
         ("echo {1}", 2, "must have {1} and {2}"),
         ("echo '{1} {2}", 2, "No closing quotation"),

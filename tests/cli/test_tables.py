@@ -244,7 +244,7 @@ def test_what_has_no_parts_is_refused(table):
     rows = frame().fillna(0)
     path = table.with_name("m.rankwise")
     save(MPRank(kernel="rbf").fit(rows[["size", "age"]], rows["grade"]), path)
-    assert "is no sum over columns" in refused("explain", path, table, "--row", 1)
+    assert "is not a sum over columns" in refused("explain", path, table, "--row", 1)
 
 
 def test_grades_of_text(table):
@@ -273,7 +273,7 @@ def test_ratings(tmp_path):
     assert len(lists) == len({u for u, _ in rows})
     told = json.loads(ok("evaluate", model, path, "--json"))
     assert told["measures"][0]["name"] == "pairs right"
-    assert "is no sum over columns" in refused("explain", model, path, "--row", 1)
+    assert "is not a sum over columns" in refused("explain", model, path, "--row", 1)
 
 
 def test_a_model_of_a_stream_goes_with_a_table(table):

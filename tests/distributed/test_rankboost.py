@@ -154,6 +154,25 @@ def test_the_sample_for_the_bins_is_that_of_one_machine(monkeypatch, weights):
         assert_same(fit_from_file(model, data), alone)
 
 
+@pytest.mark.parametrize("options", [{}, {"criterion": "edge"}, {"push": 4}])
+@pytest.mark.parametrize("light", ["any", "positives", "a part", "most queries"])
+def test_weights_300_orders_of_magnitude_apart(light, options):
+    X, y, qid, _ = table(60, grades=2, queries=4)
+    random = np.random.default_rng(1)
+    rows = {
+        "any": random.random(60) < 0.5,
+        "positives": y > 0,
+        "a part": np.arange(60) < 20,
+        "most queries": qid > 0,
+    }[light]
+    weight = np.where(rows, 10.0 ** random.uniform(-300, -290, 60), random.random(60) + 0.5)
+    data, model = (X, y, qid, weight), RankBoost(3, max_bins=20, **options)
+    alone = fit_alone(model, data)
+    for other in (fit_in_parts(model, data, (20, 0, 25, 15)), fit_from_file(model, data)):
+        assert np.isfinite(other.train_loss_).all()
+        assert_allclose(other.predict(X), alone.predict(X), rtol=1e-9, atol=1e-12)
+
+
 def test_single_precision():
     X, y, qid, weight = table(missing=True)
     data = X.astype(np.float32), y, qid, weight

@@ -28,7 +28,7 @@ _NAMES = ("kemeny", "borda", "copeland", "footrule", "markov_chain", "kwiksort")
     "votes", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option("--method", type=click.Choice(_NAMES), help="One method only: prints its order.")
-@click.option("--top", type=click.IntRange(1), help="Show so many places.  [default: 20]")
+@click.option("--top", type=click.IntRange(1), help="Number of ranks to show.  [default: 20]")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0),
@@ -84,7 +84,8 @@ def aggregate(
         )
     best = max((row.get("lower_bound", 0.0) for row in found), default=0.0)
     for row in found:
-        row["proven"] = _is_least(row["cost"], best) if method in {None, "kemeny"} else None
+        least = row["cost"] <= best * (1 + 1e-9) + 1e-9
+        row["proven"] = least if method in {None, "kemeny"} else None
     facts = {"voters": sum(counts), "candidates": len(found[0]["order"])}
     if as_json:
         show_json(facts | {"methods": found})
@@ -93,10 +94,6 @@ def aggregate(
             click.echo(str(name))
     else:
         _show(facts, found, best, top or 20)
-
-
-def _is_least(cost: float, bound: float) -> bool:
-    return cost <= bound * (1 + 1e-9) + 1e-9
 
 
 def _show(facts: dict[str, int], found: list[dict[str, Any]], bound: float, top: int) -> None:
@@ -145,7 +142,9 @@ def _read(path: Path, name: str) -> Votes:
         return orders, counts.tolist()
     raw = path.read_bytes()
     if b"\0" in raw:
-        raise click.ClickException(f"{name}: no text; PrefLib or one ranking a line is wanted")
+        raise click.ClickException(
+            f"{name} is not a text file: expected PrefLib, or one ranking per line"
+        )
     orders, counts = [], []
     for number, line in enumerate(raw.decode("utf-8-sig", "replace").splitlines(), start=1):
         text = line.strip()
@@ -171,8 +170,8 @@ def _order(text: str, place: str) -> list[Any]:
     if any(not group for group in groups):
         raise click.ClickException(f"{place}: a name is missing in {text[:80]!r}")
     if len({*names}) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        duplicate = next(name for name in names if names.count(name) > 1)
         raise click.ClickException(
-            f"{place}: {twice!r} is there twice; a ranking a line is wanted, as in a > b = c"
+            f"{place}: {duplicate!r} is duplicated: expected one ranking per line, as in a > b = c"
         )
     return [group if len(group) > 1 else group[0] for group in groups]

@@ -29,7 +29,7 @@ def _column(part: str, about: str) -> Any:
 )
 @click.argument("table", metavar="TABLE")
 @_column("target", "What to rank by: grades, or a number.")
-@_column("query", "The list of each row; only rows of one list are compared.")
+@_column("query", "The query of each row; only rows of one query are compared.")
 @_column("user", "Who rated, in a table of ratings.")
 @_column("item", "What was rated.")
 @_column("rating", "The rating.")
@@ -39,14 +39,14 @@ def _column(part: str, about: str) -> Any:
 @_column("name", "What rows are called in figures; not learned from.")
 @click.option("--ignore", multiple=True, callback=split_names, metavar="COL,...", help="Leave out.")
 @click.option("--order", multiple=True, callback=split_names, metavar="A,B,...",
-              help="Grades that are texts, lowest first.")  # fmt: skip
+              help="Grades that are strings, lowest first.")  # fmt: skip
 @click.option("--text", type=click.Choice(["refuse", "hash"]), default="refuse", show_default=True,
-              help="What becomes of free text: its words can be hashed.")  # fmt: skip
+              help="How to treat free text: raise, or hash its words.")  # fmt: skip
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="Only these methods.")
 @click.option("--quick", is_flag=True, help="Fewer splits, fewer rows.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
               default=300, show_default=True, help="What a method may take in all.")  # fmt: skip
-@click.option("--max-rows", type=click.IntRange(min=20), help="Compare on a sample of so many.")
+@click.option("--max-rows", type=click.IntRange(min=20), help="Compare on a sample of this size.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="comparison",
               show_default=True, help="Folder for report.html and model.rankwise.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table",
@@ -64,9 +64,9 @@ def compare(
     """Compare the methods that fit a table, and keep the best.
 
     TABLE is csv, tsv, Parquet, Arrow, JSON lines, LETOR or a file of ratings, also within gzip; -
-    is the standard input, and films a table that comes along. What it is evidence of is seen from
-    its columns, or told by the options. The methods that fit are cross-validated beside plain ones;
-    the best is kept. A table of contests gets the strengths of rankwise duel.
+    is the standard input, and films a table of the package. The task is recognised from its
+    columns, or named by the options. The methods that fit are cross-validated beside baselines;
+    the best is saved. A table of contests gets the strengths of rankwise duel.
     """
     if find_spec("matplotlib") is None:
         raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
@@ -116,7 +116,11 @@ def compare(
         if table != "-":
             found = found.from_source(table)
         if read.whole is not None:
-            found.warnings.insert(0, _part(read))
+            found.warnings.insert(
+                0,
+                f"The file is large: {len(read.frame):,} of its about {read.whole:,} rows were "
+                "looked at, in blocks from all over it.",
+            )
         report = found.report(title, progress=progress)
         paths = report.save(out, ["html"])
         if found.model is not None:
@@ -135,13 +139,6 @@ def _embedded(table: str) -> Any:
     from rankwise.datasets import load_films  # noqa: PLC0415
 
     return TableFile("films", load_films())
-
-
-def _part(read: Any) -> str:
-    return (
-        f"The file is large: {len(read.frame):,} of its about {read.whole:,} rows were looked at, "
-        "in blocks from all over it."
-    )
 
 
 def _as_in(frame: Any, order: list[str]) -> list[Any]:
@@ -170,7 +167,7 @@ def _print(found: Any, report: Any, form: str, paths: list[Path]) -> None:
 
 
 def check_out(out: Path) -> None:
-    """Refuse a folder that can't be written to, or made, before any work is done."""
+    """Raise if a folder can't be written to, or made, before any work is done."""
     nearest = next(path for path in (out, *out.absolute().parents) if os.path.lexists(path))
     try:
         with TemporaryFile(dir=nearest):

@@ -107,7 +107,8 @@ def _two_classes(name: str) -> FirstCall:
 
 def _aggregate(name: str) -> FirstCall:
     def call(data: Data) -> Any:
-        return getattr(rankwise.aggregation, name)(data.votes, **_seeded(name)).positions
+        seed = {"random_state": 0} if name == "kwiksort" else {}
+        return getattr(rankwise.aggregation, name)(data.votes, **seed).positions
 
     return FirstCall(("aggregation",), call)
 
@@ -122,10 +123,6 @@ def _contests(ties: str) -> FirstCall:
         return model.fit(*columns).rank_interval()
 
     return FirstCall(("contests",), call)
-
-
-def _seeded(name: str) -> dict[str, int]:
-    return {"random_state": 0} if name == "kwiksort" else {}
 
 
 def _scale(_: Data) -> Any:

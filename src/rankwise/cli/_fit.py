@@ -36,7 +36,7 @@ _DEFAULT = "MPRank"
     "--method",
     default=None,
     metavar="NAME",
-    help="As rankwise compare calls it; a wrong name is answered by the list.  [default: MPRank, "
+    help="As rankwise compare calls it; an unknown name prints the list.  [default: MPRank, "
     "or TasteModel for ratings]",
 )
 @click.option(
@@ -51,14 +51,14 @@ _DEFAULT = "MPRank"
     "--order",
     callback=split_names,
     metavar="LIST",
-    help="Grades that are texts, lowest first: poor,fair,good.",
+    help="Grades that are strings, lowest first: poor,fair,good.",
 )
 @click.option(
     "--text",
     type=click.Choice(["refuse", "hash"]),
     default="refuse",
     show_default=True,
-    help="What becomes of columns of free text.",
+    help="How to treat columns of free text: raise, or hash their words.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
 @json_option
@@ -135,7 +135,7 @@ def fit_table(
     if name not in fitting:
         raise click.ClickException(
             f"--method {name}: choose one of {'; '.join(fitting)} for {task.kind}"
-            + (" with lists" if problem.qid is not None else "")
+            + (" with queries" if problem.qid is not None else "")
         )
     measure = measures_of(problem.kind, lists=problem.qid is not None)[0]
     setting = choose(fitting[name], problem, measure, seed)

@@ -73,7 +73,7 @@ _FIELDS = ("list", "place", "row", "name", "score", "above gap")
 @model_argument
 @table_argument
 @columns("query")
-@click.option("--top", type=click.IntRange(1), help="Show so many of each list.")
+@click.option("--top", type=click.IntRange(1), help="Number of rows to show per query.")
 @click.option("--flip", is_flag=True, help="The worst first.")
 @click.option("--name", metavar="COL", help="The column that says what a row is.")
 @json_option
@@ -88,9 +88,9 @@ def rank(
 ) -> None:
     """Put the rows of TABLE in order, best first.
 
-    Lists are those of the column that the model was fitted with, if the table has it. A list is cut
-    where its scores fall most: rows before that gap stand apart from the others. A terminal gets a
-    table of 10 rows a list, a pipe gets all rows as CSV.
+    Queries are those of the column that the model was fitted with, if the table has it. Each
+    ranking is cut at the largest gap of its scores: rows before it stand apart from the others. A
+    terminal shows a table of 10 rows per query, a pipe gets all rows as CSV.
     """
     from rankwise.cli._tables import load_model, read_frame  # noqa: PLC0415
 
@@ -232,9 +232,8 @@ def evaluate(
 ) -> None:
     """Measure MODEL on rows that it has not learned from.
 
-    TABLE has the target that the model was fitted to. Intervals hold in 95 of 100 cases; they
-    are found by drawing rows, or whole lists, again. Of two models the differences are tested on
-    the same draws.
+    TABLE has the target that the model was fitted to. The intervals have a level of 95 % and are
+    bootstrapped by rows, or by queries. The difference of two models is tested on the same samples.
     """
     paths = [model] if against is None else [model, against]
     facts, found = evaluate_models(paths, table, target, query, seed)
@@ -365,13 +364,13 @@ if TYPE_CHECKING:
 @model_argument
 @table_argument
 @click.option("--row", type=click.IntRange(1), required=True, help="Which row; the first is 1.")
-@click.option("--top", type=click.IntRange(1), help="Show so many columns.")
+@click.option("--top", type=click.IntRange(1), help="Number of columns to show.")
 @json_option
 def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) -> None:
     """Split the score of a row by its columns.
 
     Linear models and boosted stumps are sums over columns, and the parts add up to the score. Other
-    models are refused: their scores have no such parts.
+    models raise an error: their scores have no such parts.
     """
     score, start, parts = parts_of(model, table, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))
@@ -462,6 +461,6 @@ def _sources(kept: "Kept", rows: Any, width: int) -> list[str]:
 
 def _refusal(kept: "Kept") -> click.ClickException:
     return click.ClickException(
-        f"{kept.path}: the score of {type(kept.last).__name__} is no sum over columns; linear "
+        f"{kept.path}: the score of {type(kept.last).__name__} is not a sum over columns; linear "
         "models and RankBoost's stumps can be explained"
     )

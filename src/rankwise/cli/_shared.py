@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
 
 _COLUMNS = {
     "target": "The column to learn or compare with.",
-    "query": "The column of lists: rows are compared within one.",
+    "query": "The column of queries: rows are compared within one.",
     "user": "Of ratings: who.",
     "item": "Of ratings: what.",
     "rating": "Of ratings: the number.",

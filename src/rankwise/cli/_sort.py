@@ -65,7 +65,7 @@ class Comparator:
             raise click.ClickException(f"--with ended with {process.returncode}: {why[0][:200]}")
         if said not in _ANSWERS:
             raise click.ClickException(
-                f"--with answered {said[:80]!r}, where 1, 2 or = is wanted: the first line goes "
+                f"--with answered {said[:80]!r}, expected 1, 2 or =: the first line goes "
                 "before the second, after it, or no matter"
             )
         return _ANSWERS[said]
@@ -177,7 +177,7 @@ def _lines(path: Path) -> list[str]:
         text = path.read_bytes()
         if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text:
             raise click.ClickException(
-                f"{path}: this is UTF-16, or no text at all; save it as UTF-8 text"
+                f"{path}: this is UTF-16 or not a text file; save it as UTF-8 text"
             )
         # Ends of lines are \n, \r\n and \r, and nothing else.
         lines = io.StringIO(text.decode("utf-8-sig"), newline=None).read().split("\n")
@@ -189,8 +189,8 @@ def _lines(path: Path) -> list[str]:
     for number, line in enumerate(map(str.strip, lines), start=1):
         if line in found:
             raise click.ClickException(
-                f"{path}: {short(line)} is there twice, in lines {found[line]} and {number}; "
-                "leave one of them out"
+                f"{path}: {short(line)} is duplicated in lines {found[line]} and {number}; "
+                "remove one of them"
             )
         if line:
             found[line] = number

@@ -1,7 +1,7 @@
 """Values as JSON and arrays; `rankwise.persistence._kinds` has the list of kinds."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from inspect import getattr_static
@@ -113,7 +113,9 @@ class Encoder:
         kinds = set(map(type, values)) if len(values) > LONG else set()
         if kinds == {str}:
             return self._texts(values, path)
-        if kinds == {float} or (kinds == {int} and _fit_int64(values)):
+        if kinds == {float} or (
+            kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)
+        ):
             numbers = np.array(values, dtype=np.float64 if kinds == {float} else np.int64)
             return {"numbers": self._add(numbers, path)}
         if parts is None:
@@ -237,10 +239,6 @@ def _is_cached(cls: type, name: str) -> bool:
 def _scalar(value: np.generic, path: Path) -> list[str]:
     array = portable(np.asarray(value), _where(path))
     return [array.dtype.str, array.tobytes().hex()]
-
-
-def _fit_int64(values: Iterable[int]) -> bool:
-    return all(-(2**63) <= value < 2**63 for value in values)
 
 
 def _label(value: Any, number: int) -> str:

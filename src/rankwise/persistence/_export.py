@@ -81,7 +81,8 @@ def export(model: Any, to: str, *, name: str = "rankwise", shift: float | str = 
     wanted, write = FORMATS[to]
     if not isinstance(form, wanted):
         fitting = [key for key, (kind, _) in FORMATS.items() if isinstance(form, kind)]
-        raise ValueError(f"to={to!r} does not fit {_noun(form)}: take one of {sorted(fitting)}")
+        noun = "a linear model" if isinstance(form, Linear) else "a boosted model"
+        raise ValueError(f"to={to!r} does not fit {noun}: take one of {sorted(fitting)}")
     if isinstance(form, Linear) and to not in {"json", "python"}:
         if by:
             raise ValueError(f"to={to!r} has no constant, so shift={shift!r} can't be kept there")
@@ -92,10 +93,6 @@ def export(model: Any, to: str, *, name: str = "rankwise", shift: float | str = 
                 f"log a value of {', '.join(filled[:5])}{' ...' * (len(filled) > 5)} in every row"
             )
     return write(_shifted(form, by), name)
-
-
-def _noun(form: Linear | Trees) -> str:
-    return "a linear model" if isinstance(form, Linear) else "a boosted model"
 
 
 def _shift(form: Linear | Trees, shift: float | str) -> float:

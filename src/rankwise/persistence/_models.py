@@ -275,7 +275,12 @@ def _dtypes(model: Any) -> Any:
         return [values.dtype.str for values in getattr(model, "categories_", [])] or None
     if isinstance(model, ColumnTransformer):
         parts = [
-            {"columns": _plain(columns) if _is_list(columns) else str(columns), "dtypes": dtypes}
+            {
+                "columns": _plain(columns)
+                if isinstance(columns, list | tuple | np.ndarray)
+                else str(columns),
+                "dtypes": dtypes,
+            }
             for _, step, columns in getattr(model, "transformers_", [])
             if (dtypes := _dtypes(step)) is not None
         ]
@@ -305,7 +310,3 @@ def _plain(values: Any) -> list[Any] | None:
 def _word(value: Any) -> Any:
     finite = isinstance(value, float) and np.isfinite(value)
     return value if finite or isinstance(value, int | str) else str(value)
-
-
-def _is_list(columns: Any) -> bool:
-    return isinstance(columns, list | tuple | np.ndarray)
