@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise._core.arguments import warn_user
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.kernels import (
     KERNEL_CONSTRAINTS,
     Anchored,
@@ -35,7 +36,6 @@ from rankwise._core.ranker import (
     check_trusted,
 )
 from rankwise._core.sklearn_private import Interval, Options, num_samples
-from rankwise._core.validation import unchanged_on_error
 
 # With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
 _FEW_ROWS = 2_000
@@ -178,7 +178,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self._take_over(solution, {"dual_coef_": alpha})
         self._anchored, self._constant = anchored, 0.0
         self._moved = anchored.constant(X, alpha)
-        if self._is_precomputed():
+        if self.kernel == "precomputed":
             self.dual_coef_ = np.zeros(n)
             self.dual_coef_[slice(None) if kept is None else kept] = alpha
         else:
@@ -264,7 +264,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         alpha = getattr(self, "dual_coef_", None)
         if alpha is None:
             return None
-        if self._is_precomputed() and kept is not None and kept[-1] < len(alpha):
+        if self.kernel == "precomputed" and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]
         return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None
 

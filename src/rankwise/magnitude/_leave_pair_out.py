@@ -3,7 +3,7 @@ r"""Exact leave-pair-out predictions of a ridge, without a refit.
 Leaving out i and j with c and C as they are: with J the inverse of :math:`\tilde K + I/C`, less its
 part along the means of the queries, and B the two rows, the residuals are
 :math:`c_B^{-1/2} J_{BB}^{-1} \beta_B`. The user guide's theory page derives it. See
-`rankwise.magnitude.ridge` for the notation.
+`rankwise.magnitude.statistics` for the notation.
 
 An error E of the matrix changes J by a share of itself of :math:`C \|E\|` at most. Where that is
 too much, linear rows are decomposed themselves, whose error grows with the root of C.
@@ -17,25 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, svd
 
-from rankwise._core.queries import group_rows
+from rankwise._core._loops.keys import counting_sort
 from rankwise._core.ranker import EPS, ERRORS, TRUSTED, check_trusted
 from rankwise.magnitude._loops.leave_pair_out import QueryRows, block_errors, left_out_differences
-from rankwise.magnitude.ridge import (
-    Gram,
+from rankwise.magnitude.ridge import Gram, centre_scaled, matrix_noise, spectrum, tilde
+from rankwise.magnitude.statistics import (
+    TINY,
     Matrix,
     Sample,
     Vector,
-    centre_scaled,
     cholesky,
-    matrix_noise,
     moments,
     penalty,
-    spectrum,
-    tilde,
 )
 
 _FEW_ROWS = 64
-_TINY = 1e-300
 # What may be lost of an entry that is a mixture, as by rounding it to single precision, and how
 # much larger the terms of the mixture may be.
 _LOST, _CANCELLED = 2.0**-24, 8.0
@@ -150,7 +146,7 @@ def left_out(gram: Gram, X: Any, y: Vector, sample: Sample, C: float) -> Matrix:
     X : ndarray, csr_array or None
         The rows of a linear kernel.
     y, sample, C
-        As in `rankwise.magnitude.ridge`.
+        As in `rankwise.magnitude.statistics`.
     """
     primal = X is not None and 4 * X.shape[1] < X.shape[0]
     if not primal:
@@ -237,13 +233,13 @@ def left_out_path(
         The last: how far a left-out difference may be off, as a share of the spread of y.
     """
     values, U, lift, _, _ = basis
-    order, starts = group_rows(sample.codes, len(sample.totals))
+    order, starts = counting_sort(sample.codes, len(sample.totals))
     scale = 1.0 / np.sqrt(sample.cost[order])
     target = sample.centred(y)[order] / scale
     U, y, weight = U[order], y[order], sample.weight[order]
     complete = lift > 0
     ridges = np.array([penalty(C) for C in Cs])[:, None]
-    filters = np.maximum((ridges if complete else values) / (ridges + values), _TINY)
+    filters = np.maximum((ridges if complete else values) / (ridges + values), TINY)
     sign = 1.0 if complete else -1.0
     diagonals = filters @ (U * U).T
     residuals = (filters * (U.T @ target)) @ U.T

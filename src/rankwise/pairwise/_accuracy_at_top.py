@@ -28,14 +28,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import Tags
 
-from rankwise._core.inputs import dense
+from rankwise._core.inputs import dense, unchanged_on_error
 from rankwise._core.newton import WholeRows
 from rankwise._core.pairs import Curve, Evaluation
 from rankwise._core.queries import group_rows
 from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import Interval, Options, num_samples
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import unchanged_on_error
 from rankwise.pairwise._loops import raise_levels
 
 # Rows whose squares are formed at once.

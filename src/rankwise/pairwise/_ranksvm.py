@@ -6,13 +6,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from rankwise._core.inputs import check_pairs, check_weighted_pairs, rows_of
+from rankwise._core.inputs import (
+    check_pairs,
+    check_rows,
+    check_weighted_pairs,
+    rows_of,
+    unchanged_on_error,
+)
 from rankwise._core.kernels import Anchored, checked_kernel
 from rankwise._core.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
 from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import check_rows, unchanged_on_error
 
 
 class RankSVM(SupportVectorRanker):
