@@ -118,13 +118,11 @@ _LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
 _PREDICTED = 1024
 
 
-def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
-    """Raise if no query has two rows."""
-    if np.bincount(codes).max() < 2:
-        found = "y has one sample" if len(codes) == 1 else "qid gives each row a query of its own"
-        raise ValueError(
-            f"{found} (n_samples = {len(codes)}): ranking compares two or more rows of a query"
-        )
+def check_rows_of_queries(n: int, n_queries: int) -> None:
+    """Raise if no query of n rows has two rows."""
+    if n == n_queries:
+        found = "y has one sample" if n == 1 else "qid gives each row a query of its own"
+        raise ValueError(f"{found} (n_samples = {n}): ranking compares two or more rows of a query")
 
 
 def check_ratings(y: Vector) -> None:

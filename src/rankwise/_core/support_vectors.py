@@ -46,8 +46,9 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     """A ranker that minimises ||h||^2 + C (mean cost over pairs), the pairs never formed.
 
     A subclass has the parameters C, power, kernel, gamma, degree, coef0, tol, max_iter and
-    warm_start, and supplies ``_loss(pairs)``. ``_keeps_scale`` says whether scores are on the scale
-    of the ratings, so that residuals average 0; pairs can't see the intercept.
+    warm_start, perhaps pair_weight, and supplies ``_loss(pairs)``, which raises if there is no pair
+    to learn from. ``_keeps_scale`` says whether scores are on the scale of the ratings, so that
+    residuals average 0; pairs can't see the intercept.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -98,7 +99,6 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self._validate_params()
         data = self._check_rated(X, y, qid, sample_weight)
         n, n_queries = num_samples(y), data.n_queries
-        self._prepare(data.codes)
         # arrays that nobody gave are not kept beside a million rows
         weight = None if sample_weight is None else data.weight / data.weight.max()
         codes = None if qid is None else data.codes
@@ -133,13 +133,11 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
     ) -> Pairs:
         """Return the pairs of rated rows."""
-        return Pairs(ratings, qid=codes, sample_weight=weight)
+        weighed = getattr(self, "pair_weight", "uniform")
+        return Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=weighed)
 
     def _loss(self, pairs: Pairs) -> PairLoss:
         raise NotImplementedError
-
-    def _prepare(self, codes: NDArray[np.int64]) -> None:
-        """Raise if the rows have no pair to learn from and the loss would not raise."""
 
     def _learn(
         self,
@@ -155,7 +153,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         them, see `RowsInMemory`.
         """
         m, d = X.shape
-        linear, error = self._is_linear(), np.inf
+        linear, error = self.kernel == "linear", np.inf
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             anchored = Anchored.of(self._kernel(), X)
             rows = shift_rows(X, anchored.anchor) if linear else X
@@ -187,14 +185,19 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
 
     def _take_over(self, solution: Solution, learned: dict[str, Any]) -> None:
         """Set what was learned, in place of what an earlier fit has learned; the intercept is 0."""
-        learned = {
-            "objective_": solution.objective,
-            "duality_gap_": solution.gap,
-            **learned,
-        }
+        learned |= {"objective_": solution.objective, "duality_gap_": solution.gap}
         check_learned(learned, self.C)
         if solution.gap > self.tol * solution.objective:
-            self._warn(solution.objective, solution.gap, solution.n_iter)
+            reason, fix = "came to where rounding hides what is left", "allow"
+            if solution.n_iter >= self.max_iter:
+                reason, fix = f"stopped after max_iter={self.max_iter} steps", "allow more steps,"
+            warn_user(
+                f"{type(self).__name__} {reason}, with an objective of {solution.objective:.6g} "
+                f"that is up to {solution.gap:.2g} above the smallest, more than tol={self.tol} of "
+                f"it: {fix} a larger tol or a smaller C, or scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler",
+                ConvergenceWarning,
+            )
         for name in ("coef_", "dual_coef_", "X_fit_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(learned)
@@ -211,13 +214,11 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         With ``warm_start`` it starts at ``known`` if that fits, and the kinks are as wide as at the
         end of the last fit, wider for another C.
         """
-        h = None
-        if known is None or not self.warm_start or len(known) != rows.n_features:
-            known = None
-        else:
+        start: dict[str, Any] = {}
+        if known is not None and self.warm_start and len(known) == rows.n_features:
             last, C = self._ended
-            h = min(costs.scale, last * max(self.C / C, C / self.C))
-        return minimise(rows, costs, self.C, tol=self.tol, max_iter=self.max_iter, w=known, h=h)
+            start = {"w": known, "h": min(costs.scale, last * max(self.C / C, C / self.C))}
+        return minimise(rows, costs, self.C, tol=self.tol, max_iter=self.max_iter, **start)
 
     def _solve_gram(
         self,
@@ -255,7 +256,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
 
     def _start(self, rows: Any, factor: Factor, kept: NDArray[np.int64] | None) -> Vector | None:
         """Return what was learned before in the coordinates of a factor, if it fits."""
-        if self._is_linear():
+        if self.kernel == "linear":
             coef = getattr(self, "coef_", None)
             if coef is None or len(coef) != rows.shape[1]:
                 return None
@@ -267,21 +268,3 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         if self.kernel == "precomputed" and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]
         return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None
-
-    def _warn(self, objective: float, gap: float, n_iter: int) -> None:
-        reason = (
-            f"stopped after max_iter={self.max_iter} steps"
-            if n_iter >= self.max_iter
-            else "came to where rounding hides what is left"
-        )
-        advice = (
-            "allow more steps, a larger tol or a smaller C"
-            if n_iter >= self.max_iter
-            else "allow a larger tol or a smaller C"
-        )
-        warn_user(
-            f"{type(self).__name__} {reason}, with an objective of {objective:.6g} that is up to "
-            f"{gap:.2g} above the smallest, more than tol={self.tol} of it: {advice}, or scale "
-            "the features, for example with sklearn.preprocessing.StandardScaler",
-            ConvergenceWarning,
-        )

@@ -63,7 +63,6 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
         weight = np.concatenate([each[2] for each in told])
         weight = weight / weight.max()
     del told
-    estimator._prepare(np.zeros(len(y), dtype=np.int64) if codes is None else codes)
     costs = estimator._loss(estimator._pairs(y, codes, weight)).costs()
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         some = fetch(parts, anchor_rows(len(y)))

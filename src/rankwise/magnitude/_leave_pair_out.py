@@ -19,7 +19,7 @@ from scipy.linalg import lapack, svd
 
 from rankwise._core._loops.keys import counting_sort
 from rankwise._core.ranker import EPS, ERRORS, TRUSTED, check_trusted
-from rankwise.magnitude._loops.leave_pair_out import QueryRows, block_errors, left_out_differences
+from rankwise.magnitude._loops import block_errors, left_out_differences
 from rankwise.magnitude.ridge import Gram, centre_scaled, matrix_noise, spectrum, tilde
 from rankwise.magnitude.statistics import (
     TINY,
@@ -262,14 +262,8 @@ def left_out_path(
                 parts = parts.reshape(len(parts) * (last - first), V.shape[1]) @ V[start:last].T
                 entries = shared.mix @ parts.reshape(len(shared.shapes), -1)
                 for k, J in zip(shared.columns, entries, strict=True):
-                    rows = QueryRows(
-                        diagonals[k, query],
-                        null[query],
-                        residuals[k, query],
-                        scale[query],
-                        y[query],
-                        weight[query],
-                    )
+                    columns = diagonals[k], null, residuals[k], scale, y, weight
+                    rows = tuple(column[query] for column in columns)
                     block_errors(
                         J.reshape(last - first, last - start),
                         sign,

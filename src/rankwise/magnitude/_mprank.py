@@ -203,7 +203,7 @@ class MPRank(KernelRanker, BaseEstimator):
         """
         self._validate_params()
         data = self._check_rated(X, y, qid, sample_weight)
-        check_rows_of_queries(data.codes)
+        check_rows_of_queries(len(data.y), data.n_queries)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             if self.kernel == "linear":
                 learned, error = self._fit_rows(data, qid)

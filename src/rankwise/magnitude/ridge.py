@@ -30,14 +30,7 @@ from sklearn.utils.extmath import row_norms
 from rankwise._core._loops.keys import counting_sort
 from rankwise._core._loops.rows import as_rows
 from rankwise._core.ranker import EPS, ERRORS, check_trusted
-from rankwise.magnitude._loops.dual_ascent import (
-    Dual,
-    Queries,
-    along_means,
-    ascend_gram,
-    ascend_rows,
-)
-from rankwise.magnitude._loops.leave_pair_out import centre
+from rankwise.magnitude._loops import along_means, ascend_gram, ascend_rows, centre
 from rankwise.magnitude.statistics import TINY, Matrix, Sample, Vector, cholesky, penalty
 
 # An eigenvalue this far below 0, as a share of the largest, is no rounding.
@@ -197,12 +190,12 @@ def gram_passes(
     """Yield pass after pass over a Gram matrix that `centre_gram` has centred."""
     ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     curve = np.diagonal(K) + ridge
-    step = _steps(curve, eta)
-    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
+    alpha, value = np.zeros(len(y)), 0.0
+    dual = sample.centred(y), ridge, curve, _steps(curve, eta), alpha
     while True:
         gain = ascend_gram(K, dual)
         value += gain
-        yield value, gain, dual.alpha
+        yield value, gain, alpha
 
 
 def row_passes(
@@ -218,13 +211,12 @@ def row_passes(
     ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
     curve = np.maximum(distance, 0.0) + ridge
-    step = _steps(curve, eta)
-    queries = Queries(centres, order, starts, along, square)
-    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
+    alpha, value = np.zeros(len(y)), 0.0
+    dual = sample.centred(y), ridge, curve, _steps(curve, eta), alpha
     while True:
-        gain = ascend_rows(rows, queries, dual, w)
+        gain = ascend_rows(rows, (centres, order, starts, along, square), dual, w)
         value += gain
-        yield value, gain, dual.alpha
+        yield value, gain, alpha
 
 
 def centre_gram(K: Matrix, sample: Sample) -> Matrix:
