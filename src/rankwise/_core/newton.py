@@ -74,7 +74,9 @@ class Sampled(NamedTuple):
 class Rows(Protocol):
     """The rows x_i of a sample, wherever they are."""
 
-    n_features: int
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
 
     def scores(self, w: Vector) -> Vector:
         """Return the inner product of each row with w."""
@@ -92,6 +94,7 @@ class Rows(Protocol):
 Draw = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
 
 
+@dataclass
 class RowsInMemory:
     """Rows in a matrix.
 
@@ -104,9 +107,13 @@ class RowsInMemory:
         rows have no pair. None: the Hessian is taken from all rows.
     """
 
-    def __init__(self, X: Any, draw: Draw | None = None) -> None:
-        self.X, self._draw = X, draw
-        self.n_features = int(X.shape[1])
+    X: Any
+    draw: Draw | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return int(self.X.shape[1])
 
     def scores(self, w: Vector) -> Vector:
         """Return X w."""
@@ -127,7 +134,7 @@ class RowsInMemory:
         if d > MATRIX:
             return None
         size = sample_size(m, d)
-        drawn = self._draw(size) if self._draw is not None and size < m else None
+        drawn = self.draw(size) if self.draw is not None and size < m else None
         rows, costs = (self.X, None) if drawn is None else (self.X[drawn[0]], drawn[1])
         X = rows.toarray() if sparse.issparse(rows) else rows
         # pairs can't see the mean, and Hessians lose digits by it

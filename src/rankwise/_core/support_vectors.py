@@ -1,5 +1,6 @@
 """Support vector rankers: a convex loss over pairs, minimised by Newton's method."""
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -106,28 +107,27 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         rows, ratings = data.X, data.y
         del data
         costs = self._loss(self._pairs(ratings, codes, weight)).costs()
-        draw = self._draw_from(ratings, codes, weight)
+        draw = partial(self._draw, ratings, codes, weight)
         predicted = self._learn(rows, costs, kept, n, draw)
         if self._keeps_scale:
             self._shift(float(np.average(ratings - predicted, weights=weight)))
         self.n_queries_ = n_queries
         return self
 
-    def _draw_from(
-        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
-    ) -> Draw:
-        """Return a function that draws rows and the costs of their pairs, see `RowsInMemory`."""
-
-        def draw(size: int) -> tuple[NDArray[np.int64], PairCosts] | None:
-            some, times = sample_rows(codes, len(ratings), size)
-            mass = None if weight is None else weight[some]
-            if times is not None:
-                mass = times if mass is None else mass * times
-            few = self._pairs(ratings[some], None if codes is None else codes[some], mass)
-            comparable = few.one_sided_weight > 0
-            return (some, self._loss(few).swept()) if comparable else None
-
-        return draw
+    def _draw(
+        self,
+        ratings: Vector,
+        codes: NDArray[np.int64] | None,
+        weight: Vector | None,
+        size: int,
+    ) -> tuple[NDArray[np.int64], PairCosts] | None:
+        """Draw some rows, and return them and the costs of their pairs; None: there is no pair."""
+        some, times = sample_rows(codes, len(ratings), size)
+        mass = None if weight is None else weight[some]
+        if times is not None:
+            mass = times if mass is None else mass * times
+        few = self._pairs(ratings[some], None if codes is None else codes[some], mass)
+        return (some, self._loss(few).swept()) if few.one_sided_weight > 0 else None
 
     def _pairs(
         self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None

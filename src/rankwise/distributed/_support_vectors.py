@@ -7,6 +7,7 @@ be cut over parts in any way.
 """
 
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         some = fetch(parts, anchor_rows(len(y)))
         anchor = Anchored.of(estimator._kernel(), some).anchor
-        rows = PartRows(parts, anchor, estimator._draw_from(y, codes, weight))
+        rows = PartRows(parts, anchor, partial(estimator._draw, y, codes, weight))
         solution = estimator._minimise(rows, costs, getattr(estimator, "coef_", None))
         del costs
         coef = solution.w

@@ -252,16 +252,16 @@ def left_out_path(
         error = np.where(least > 0, error / np.where(least > 0, least, 1.0), np.inf)
     np.maximum(diagonals, 0.0, out=diagonals)
     sums = np.zeros((len(Cs), 4))
-    for shared in _shared(filters, np.arange(len(Cs))):
-        V = (U * np.sqrt(shared.scale)).astype(np.float32)
+    for part, root, shapes, mix in _shared(filters, np.arange(len(Cs))):
+        V = (U * np.sqrt(root)).astype(np.float32)
         for start, stop in pairwise(starts.tolist()):
             query = slice(start, stop)
             for first in range(start, stop, _FEW_ROWS):
                 last = min(first + _FEW_ROWS, stop)
-                parts = V[first:last] * shared.shapes[:, None]
+                parts = V[first:last] * shapes[:, None]
                 parts = parts.reshape(len(parts) * (last - first), V.shape[1]) @ V[start:last].T
-                entries = shared.mix @ parts.reshape(len(shared.shapes), -1)
-                for k, J in zip(shared.columns, entries, strict=True):
+                entries = mix @ parts.reshape(len(shapes), -1)
+                for k, J in zip(part, entries, strict=True):
                     columns = diagonals[k], null, residuals[k], scale, y, weight
                     rows = tuple(column[query] for column in columns)
                     block_errors(
@@ -278,25 +278,18 @@ def left_out_path(
         return sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 3], error
 
 
-class _Shared(NamedTuple):
-    """Filters as mixtures of fewer: ``filters[columns]`` is nearly ``scale * (mix @ shapes)``."""
+def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Yield the filters of all values of C, positive and a row each, as mixtures of fewer shapes.
 
-    columns: NDArray[np.int64]
-    scale: Vector
-    shapes: NDArray[np.float32]
-    mix: NDArray[np.float32]
-
-
-def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[_Shared]:
-    """Yield the filters of all values of C, positive and a row each, in parts that share shapes.
-
-    A part must lose next to nothing of any entry, and have no entry that is a small difference of
-    large ones; else its halves are tried.
+    A part is (columns, scale, shapes, mix): ``filters[columns]`` is nearly
+    ``scale * (mix @ shapes)``, the latter two in single precision. It must lose next to nothing of
+    any entry, and have no entry that is a small difference of large ones; else its halves are
+    tried.
     """
     mine = filters[columns]
     if len(columns) == 1 or not mine.size:
-        shapes, mix = np.ones((1, mine.shape[1])), np.ones((len(columns), 1))
-        yield _Shared(columns, mine[0], shapes.astype(np.float32), mix.astype(np.float32))
+        ones = np.ones((1, mine.shape[1]), np.float32), np.ones((len(columns), 1), np.float32)
+        yield columns, mine[0], *ones
         return
     scale = np.exp(np.log(mine).mean(axis=0))
     size = np.exp(np.log(mine / scale).mean(axis=1))[:, None]
@@ -308,7 +301,7 @@ def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[_Shared]:
         cancelled = np.abs(mix[:, :n]) @ np.abs(shapes[:n]) / even
         if lost.max() <= _LOST and cancelled.max() <= _CANCELLED:
             kept = shapes[:n].astype(np.float32), (size * mix[:, :n]).astype(np.float32)
-            yield _Shared(columns, scale, *kept)
+            yield columns, scale, *kept
             return
     for half in np.array_split(columns, 2):
         yield from _shared(filters, half)

@@ -21,6 +21,7 @@ Covariances are means: weights count as shares of their sum, so that no weight i
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -103,15 +104,9 @@ class Statistics:
             names = qid[np.unique(codes, return_index=True)[1]].tolist()
         order, starts = counting_sort(codes, len(names))
         for name, (start, stop) in zip(names, pairwise(starts.tolist()), strict=True):
-            for first in range(start, stop, _CHUNK):
-                rows = order[first : min(first + _CHUNK, stop)]
-                z = np.column_stack([X[rows].toarray() if sparse.issparse(X) else X[rows], y[rows]])
-                share = weight[rows] / weight[rows].max()
-                share /= share.sum()
-                mean = share @ z
-                z -= mean
-                z *= np.sqrt(share)[:, None]
-                stats._add(name, Query(float(weight[rows].sum()), mean, z.T @ z))
+            parts = [order[a : min(a + _CHUNK, stop)] for a in range(start, stop, _CHUNK)]
+            queries = (_describe(X[rows], y[rows], weight[rows]) for rows in parts)
+            stats.queries[name] = reduce(Query.merged, queries)
         return stats
 
     @classmethod
@@ -147,16 +142,12 @@ class Statistics:
             raise ValueError(f"query {min(again, key=str)!r} is closed and can't get more rows")
         both = Statistics(self.n_features, self.named, dict(self.queries))
         for name, query in other.queries.items():
-            both._add(name, query)
+            known = both.queries.get(name)
+            both.queries[name] = query if known is None else known.merged(query)
         both.closed = self.closed | other.closed
         both._sum = self._sum.plus(other._sum)
         both._all = _pooled(self._all, other._all)
         return both
-
-    def _add(self, name: Hashable, query: Query) -> None:
-        """Add rows to an open query."""
-        known = self.queries.get(name)
-        self.queries[name] = query if known is None else known.merged(query)
 
     def without(self, names: Iterable[Hashable]) -> "Statistics":
         """Return the statistics with these queries closed."""
@@ -216,6 +207,17 @@ class Scatter:
 def penalty(C: float) -> float:
     """Return 1 / C; past what a float can hold, scores are 0 anyway."""
     return min(1.0 / float(C), 1e290)
+
+
+def _describe(X: Any, y: Vector, weight: Vector) -> Query:
+    """Return weight, mean and covariance of some rows."""
+    z = np.column_stack([X.toarray() if sparse.issparse(X) else X, y])
+    share = weight / weight.max()
+    share /= share.sum()
+    mean = share @ z
+    z -= mean
+    z *= np.sqrt(share)[:, None]
+    return Query(float(weight.sum()), mean, z.T @ z)
 
 
 def _pooled(*parts: Query) -> Query:
