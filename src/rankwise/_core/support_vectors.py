@@ -257,14 +257,12 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     def _start(self, rows: Any, factor: Factor, kept: NDArray[np.int64] | None) -> Vector | None:
         """Return what was learned before in the coordinates of a factor, if it fits."""
         if self.kernel == "linear":
-            coef = getattr(self, "coef_", None)
-            if coef is None or len(coef) != rows.shape[1]:
+            coef = getattr(self, "coef_", ())
+            if len(coef) != rows.shape[1]:
                 return None
             predicted = rows @ coef
             return factor.coordinates(predicted - predicted.mean())
-        alpha = getattr(self, "dual_coef_", None)
-        if alpha is None:
-            return None
+        alpha = getattr(self, "dual_coef_", ())
         if self.kernel == "precomputed" and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]
         return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None

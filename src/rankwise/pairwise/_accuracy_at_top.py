@@ -211,8 +211,28 @@ class TopRanker(SupportVectorRanker):
 
     _rows_type = WholeRows
 
-    positive: float | None
     warm_start = False
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        positive: float | None = None,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.C = C
+        self.positive = positive
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -373,16 +393,18 @@ class AccuracyAtTop(TopRanker):
         tol: float = 1e-4,
         max_iter: int = 1000,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C,
+            positive=positive,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            tol=tol,
+            max_iter=max_iter,
+        )
         self.tau = tau
         self.power = power
-        self.positive = positive
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _costs(
         self, positive: NDArray[np.bool_], codes: NDArray[np.int64], weight: Vector
