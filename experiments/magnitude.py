@@ -19,7 +19,8 @@ from experiments._data import Films, films
 from experiments._index import claim
 from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, MPRankCV
-from rankwise.magnitude.ridge import Sample, centre_gram, gram_passes, of_raw_rows
+from rankwise.magnitude.ridge import centre_gram, gram_passes, of_raw_rows
+from rankwise.magnitude.statistics import Sample
 from rankwise.metrics import magnitude_loss, mean_interval, neg_magnitude_loss_scorer
 from rankwise.model_selection import leave_pair_out
 from rankwise.plots._axes import axes_or_new

@@ -1,18 +1,38 @@
-"""Read the arrays of callers as numbers: masks, categoricals, sparse rows, weights, pairs.
+"""Validate rows, ratings and weights that callers pass in, with messages that name the fix.
 
 Nothing here writes to its arguments.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from rankwise._core.arguments import as_array, only_column
-from rankwise._core.labels import any_missing, ordered_categories, to_ranks
+from rankwise._core.labels import any_missing, is_missing, ordered_categories, to_ranks
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+TOO_LARGE = (
+    "larger than a float can hold: scale the features, for example with "
+    "sklearn.preprocessing.StandardScaler"
+)
+Test = Callable[[NDArray[Any]], NDArray[np.bool_]]
+IMPUTE = "drop the row or impute it, for example with sklearn.impute.SimpleImputer"
+_ENCODE = (
+    "make numbers of them, for example with pandas.get_dummies(X) or with a "
+    "sklearn.preprocessing.OneHotEncoder in a pipeline"
+)
+_ORDER = (
+    "give numbers, more being better, or an ordered categorical; for grades in words there is "
+    "rankwise.ordinal.ThresholdRanker(label_order=[...])"
+)
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -251,7 +271,7 @@ def ratings_of(y: Any, name: str) -> Any:
     ValueError
         If a categorical has a missing value, or neither an order nor numbers.
     """
-    column = only_column(y)
+    column = y if isinstance(y, np.ndarray) else only_column(y)
     dtype = getattr(column, "dtype", None)
     # the names of the types, as neither pandas nor polars need be installed
     kind = getattr(dtype, "__name__", type(dtype).__name__)
@@ -307,3 +327,150 @@ def check_weighted_pairs(
             "pairs holds no pair of two rows with a weight: there is nothing to learn from"
         )
     return given[kept], weight[kept], int((~kept).sum())
+
+
+def unchanged_on_error(learn: Method) -> Method:
+    """Decorate a method that learns: if it raises, the model is left as it was.
+
+    Every attribute is put back, those of scikit-learn's validation included. The method must
+    replace what it has learned before, not write into it.
+    """
+
+    @wraps(learn)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return learn(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, method)
+
+
+def check_rows(
+    estimator: object,
+    X: ArrayLike,
+    *,
+    reset: bool,
+    dtype: Any = np.float64,
+    finite: bool | str = True,
+) -> Any:
+    """Return X as a C-ordered float array or a CSR matrix without an entry twice.
+
+    ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
+    """
+    # scikit-learn adds the numbers to see whether all are finite.
+    with explained(X), np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(
+            estimator,
+            rows_of(X),
+            accept_sparse="csr",
+            dtype=dtype,
+            order="C",
+            ensure_all_finite=finite,
+            reset=reset,
+        )
+
+
+def bad_row(X: Any, row: int) -> ValueError:
+    """Return the error for a row whose score is not finite."""
+    values = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
+    for name, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
+        if found.any():
+            return ValueError(
+                f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): {IMPUTE}"
+            )
+    return ValueError(f"the score of row {row} of X is {TOO_LARGE}")
+
+
+@contextmanager
+def explained(X: Any, y: Any = None) -> Iterator[None]:
+    """Say where and what to do, if scikit-learn refuses words, NaN or infinity.
+
+    Any other error passes unchanged.
+    """
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        if "could not convert string to float" in said:
+            _explain_words(error, X, y)
+        for name, test in (("NaN", _missing), ("infinity", _infinite)):
+            if said.startswith(f"Input X contains {name}") and (place := _find(X, test)):
+                said = f"Input X contains {name} ({_said(X, place)}): {IMPUTE}"
+                raise ValueError(said) from error
+        raise
+
+
+def _explain_words(error: ValueError, X: Any, y: Any) -> None:
+    """Raise what says which of X and y holds words, if either does."""
+    if place := _find(X, _words):
+        word = str(_column(X, place[1])[place[0]])
+        raise ValueError(f"X holds words, {word!r} in {_said(X, place)}: {_ENCODE}") from error
+    labels = np.ravel(np.asarray(y))
+    if (row := _first(labels, _words)) is not None:
+        raise ValueError(f"y holds words, {str(labels[row])!r} in row {row}: {_ORDER}") from error
+
+
+def _find(X: Any, test: Test) -> tuple[int, int] | None:
+    """Return the row and the column of an entry that a test holds for, in the first such column."""
+    if sparse.issparse(X):
+        entries = X.tocoo()
+        found = _first(entries.data, test)
+        return None if found is None else (int(entries.row[found]), int(entries.col[found]))
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
+    for column in range(shape[1] if len(shape) == 2 else 0):
+        found = _first(_column(X, column), test)
+        if found is not None:
+            return found, column
+    return None
+
+
+def _column(X: Any, column: int) -> NDArray[Any]:
+    """Return a column of a frame of pandas or polars, or of anything that is an array."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.iloc[:, column])
+    values = X if hasattr(X, "columns") else np.asarray(X)
+    return np.asarray(values[:, column])
+
+
+def _said(X: Any, place: tuple[int, int]) -> str:
+    """Return a place in words, with the name of its column if it has one."""
+    row, column = place
+    names = getattr(X, "columns", None)
+    return f"row {row}, column {column if names is None else repr(list(names)[column])}"
+
+
+def _first(values: NDArray[Any], test: Test) -> int | None:
+    """Return the place of the first value that a test holds for."""
+    found = np.flatnonzero(test(values))
+    return int(found[0]) if len(found) else None
+
+
+def _words(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is a string that is no number."""
+    return np.array([isinstance(value, str) and not _is_number(value) for value in values.tolist()])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is missing, in any of the ways that NumPy and pandas have."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    return np.array([is_missing(value) for value in values.tolist()])
+
+
+def _infinite(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is infinite."""
+    if values.dtype.kind == "f":
+        return np.isinf(values)
+    return np.array([value in (np.inf, -np.inf) for value in values.tolist()])

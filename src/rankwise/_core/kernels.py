@@ -300,14 +300,10 @@ def shift_rows(X: Any, anchor: NDArray[np.float64] | None) -> Any:
         return X
     if not issparse(X):
         return X - anchor
-    columns = np.flatnonzero(anchor)
-    kept = X.tocoo()
-    rest = anchor[kept.col] == 0
-    moved = X[:, columns].toarray() - anchor[columns]
-    m, width = moved.shape
-    rows = np.concatenate([kept.row[rest], np.repeat(np.arange(m), width)])
-    places = np.concatenate([kept.col[rest], np.tile(columns, m)])
-    return csr_array((np.concatenate([kept.data[rest], moved.ravel()]), (rows, places)), X.shape)
+    columns, m = np.flatnonzero(anchor), X.shape[0]
+    starts = np.arange(0, m * len(columns) + 1, len(columns))
+    offset = np.tile(anchor[columns], m), np.tile(columns, m), starts
+    return csr_array(X - csr_array(offset, X.shape))
 
 
 def map_width(n_features: int, degree: int, coef0: float) -> int:

@@ -62,7 +62,7 @@ def any_missing(values: Labels) -> bool:
         return bool(np.isnan(values).any())
     if kind in "mM":
         return bool(np.isnat(values).any())
-    return kind in "OT" and any(_is_missing(value) for value in values.tolist())
+    return kind in "OT" and any(is_missing(value) for value in values.tolist())
 
 
 def ordered_categories(y: object) -> Labels | None:
@@ -70,7 +70,8 @@ def ordered_categories(y: object) -> Labels | None:
 
     It may be an array, a column or a table of one column. None: it is neither.
     """
-    dtype: Any = getattr(only_column(y), "dtype", None)
+    column = y if isinstance(y, np.ndarray) else only_column(y)
+    dtype: Any = getattr(column, "dtype", None)
     if not getattr(dtype, "ordered", False) and type(dtype).__name__ != "Enum":
         return None
     return np.asarray(dtype.categories)
@@ -186,7 +187,8 @@ def _bounds(y: Labels) -> tuple[int, int] | None:
     return (low, high) if small else None
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Whether a value is NaN, NaT, None or pandas' NA."""
     return (
         label is None
         or (isinstance(label, float) and label != label)

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from rankwise._core.inputs import dense
 from rankwise._core.pairs import Curve, Evaluation, PairCosts
 
 Vector = NDArray[np.float64]
@@ -38,6 +37,8 @@ MATRIX = 2_000
 """More features than these have no Hessian matrix."""
 # Steps without a lower objective or a smaller gap that rounding is taken for.
 _PATIENCE = 30
+# Lengths of a step that are tried.
+_TRIALS = 41
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -73,7 +74,9 @@ class Sampled(NamedTuple):
 class Rows(Protocol):
     """The rows x_i of a sample, wherever they are."""
 
-    n_features: int
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
 
     def scores(self, w: Vector) -> Vector:
         """Return the inner product of each row with w."""
@@ -91,6 +94,7 @@ class Rows(Protocol):
 Draw = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
 
 
+@dataclass
 class RowsInMemory:
     """Rows in a matrix.
 
@@ -103,9 +107,13 @@ class RowsInMemory:
         rows have no pair. None: the Hessian is taken from all rows.
     """
 
-    def __init__(self, X: Any, draw: Draw | None = None) -> None:
-        self.X, self._draw = X, draw
-        self.n_features = int(X.shape[1])
+    X: Any
+    draw: Draw | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return int(self.X.shape[1])
 
     def scores(self, w: Vector) -> Vector:
         """Return X w."""
@@ -126,9 +134,9 @@ class RowsInMemory:
         if d > MATRIX:
             return None
         size = sample_size(m, d)
-        drawn = self._draw(size) if self._draw is not None and size < m else None
+        drawn = self.draw(size) if self.draw is not None and size < m else None
         rows, costs = (self.X, None) if drawn is None else (self.X[drawn[0]], drawn[1])
-        X = dense(rows)
+        X = rows.toarray() if sparse.issparse(rows) else rows
         # pairs can't see the mean, and Hessians lose digits by it
         return Sampled(X - X.mean(axis=0), costs)
 
@@ -207,26 +215,34 @@ def minimise(
     """
     sample = rows.sample()
     if sample is not None and sample.costs is not None and w is None:
-        drawn = RowsInMemory(sample.X)
-        start = minimise(drawn, sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
+        start = minimise(RowsInMemory(sample.X), sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
         w, h = start.w, start.h
     w = np.zeros(rows.n_features) if w is None else w.copy()
     h = costs.scale if h is None else h
     s = rows.scores(w)
     point = costs.evaluate(s, h)
-    best, directions = _Best(w), _Directions(rows, costs, C, sample)
+    directions = _Directions(rows, costs, C, sample)
+    best, lowest, bound, smallest_gap, idle = w, np.inf, -np.inf, np.inf, 0
     for n_iter in range(max_iter + 1):
         gradient = 2.0 * w + C * rows.gradient(point.slopes)
         square, smoothing = float(gradient @ gradient) / 4.0, C * point.slack
         objective = float(w @ w) + C * point.cost
-        best.update(w, objective, objective - square - smoothing)
-        if best.gap <= tol * best.objective or best.idle == _PATIENCE or n_iter == max_iter:
+        idle = 0 if objective < lowest - 1e-10 * abs(objective) else idle + 1
+        if objective < lowest:
+            best, lowest = w.copy(), objective
+        bound = max(bound, objective - square - smoothing)
+        gap = max(0.0, lowest - bound)
+        if gap < 0.99 * smallest_gap:
+            idle = 0
+        smallest_gap = min(smallest_gap, gap)
+        if gap <= tol * lowest or idle == _PATIENCE or n_iter == max_iter:
             break
         rounding = square <= 1e-15 * objective
         if costs.power == 1 and (square <= 0.3 * smoothing or rounding):
             if h <= 1e-13 * costs.scale:
                 break
-            h *= _narrowing(0.3 * tol * objective, smoothing)
+            narrower = np.sqrt(0.3 * tol * objective / smoothing) if smoothing > 0 else 0.0
+            h *= float(np.clip(narrower, 0.1, 0.5))
             point, directions = costs.evaluate(s, h), _Directions(rows, costs, C, sample)
             continue
         if rounding:
@@ -236,39 +252,7 @@ def minimise(
         length, point = _search(costs, C, w, s, step, t, h, point)
         w += length * step
         s += length * t
-    return Solution(best.w, best.objective, best.gap, n_iter, h)
-
-
-@dataclass
-class _Best:
-    """The best point so far, and its duality gap.
-
-    ``bound`` is the largest lower bound of the minimum, ``smallest_gap`` the smallest gap, and
-    ``idle`` the number of steps that have improved neither the objective nor the gap.
-    """
-
-    w: Vector
-    objective: float = np.inf
-    bound: float = -np.inf
-    gap: float = np.inf
-    smallest_gap: float = np.inf
-    idle: int = 0
-
-    def update(self, w: Vector, objective: float, bound: float) -> None:
-        """Compare with another point, and with a lower bound that was found there."""
-        lower = objective < self.objective - 1e-10 * abs(objective)
-        if objective < self.objective:
-            self.w, self.objective = w.copy(), objective
-        self.bound = max(self.bound, bound)
-        self.gap = max(0.0, self.objective - self.bound)
-        self.idle = 0 if lower or self.gap < 0.99 * self.smallest_gap else self.idle + 1
-        self.smallest_gap = min(self.smallest_gap, self.gap)
-
-
-def _narrowing(allowed: float, smoothing: float) -> float:
-    """Return the factor by which to narrow the kinks, given the smoothing error and its limit."""
-    factor = np.sqrt(allowed / smoothing) if smoothing > 0 else 0.0
-    return float(np.clip(factor, 0.1, 0.5))
+    return Solution(best, lowest, gap, n_iter, h)
 
 
 @dataclass
@@ -396,19 +380,16 @@ def _search(
     A full step is taken if it halves the slope. Only scores are needed, not rows.
     """
     across, along = 2.0 * float(w @ step), 2.0 * float(step @ step)
-
-    def at(length: float) -> tuple[float, Evaluation]:
-        there = costs.evaluate(s + length * t, h)
-        return across + length * along + C * float(there.slopes @ t), there
-
     first = across + C * float(point.slopes @ t)
     if first >= 0:
         return 0.0, point
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
-    length, (slope, there) = 1.0, at(1.0)
-    if abs(slope) <= 0.5 * abs(first):
-        return length, there
-    for _ in range(40):
+    length = 1.0
+    for trial in range(_TRIALS):
+        there = costs.evaluate(s + length * t, h)
+        slope = across + length * along + C * float(there.slopes @ t)
+        if abs(slope) <= (0.1 if trial else 0.5) * abs(first) or trial == _TRIALS - 1:
+            break
         if slope < 0:
             low, low_slope = length, slope
         else:
@@ -418,7 +399,4 @@ def _search(
         else:
             share = low_slope / (low_slope - high_slope)
             length = low + float(np.clip(share, 0.05, 0.95)) * (high - low)
-        slope, there = at(length)
-        if abs(slope) <= 0.1 * abs(first):
-            break
     return length, there

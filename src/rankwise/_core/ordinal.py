@@ -12,7 +12,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import NO_GUESSES, NO_ORDER, Stream, as_rows, scores
-from rankwise._core.inputs import check_weights
+from rankwise._core.inputs import TOO_LARGE, bad_row, check_rows, check_weights, unchanged_on_error
 from rankwise._core.labels import (
     check_same_order,
     found_labels,
@@ -24,7 +24,6 @@ from rankwise._core.labels import (
 )
 from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
-from rankwise._core.validation import TOO_LARGE, bad_row, check_rows, unchanged_on_error
 
 _FLOATS = [np.float64, np.float32]
 

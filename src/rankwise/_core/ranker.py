@@ -1,22 +1,32 @@
 """Rankers: regressors of a score that puts rows in order, with or without a kernel."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise._core._loops.rows import as_rows, scores
 from rankwise._core.arguments import warn_user
-from rankwise._core.inputs import dense
+from rankwise._core.inputs import (
+    TOO_LARGE,
+    as_floats,
+    bad_row,
+    check_rows,
+    check_weights,
+    dense,
+    explained,
+    ratings_of,
+    refuse_masked,
+    rows_of,
+)
 from rankwise._core.kernels import Anchored, Kernel
 from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.sklearn_private import num_samples
-from rankwise._core.validation import TOO_LARGE, Ranked, bad_row, check_ranked, check_rows
 
 
 def warn_without_qid(model: Any, qid: ArrayLike | None) -> None:
@@ -41,6 +51,8 @@ class RankerMixin(RegressorMixin):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         return tags
 
     def rank(self, X: ArrayLike, *, qid: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -106,13 +118,11 @@ _LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
 _PREDICTED = 1024
 
 
-def check_rows_of_queries(codes: NDArray[np.int64]) -> None:
-    """Raise if no query has two rows."""
-    if np.bincount(codes).max() < 2:
-        found = "y has one sample" if len(codes) == 1 else "qid gives each row a query of its own"
-        raise ValueError(
-            f"{found} (n_samples = {len(codes)}): ranking compares two or more rows of a query"
-        )
+def check_rows_of_queries(n: int, n_queries: int) -> None:
+    """Raise if no query of n rows has two rows."""
+    if n == n_queries:
+        found = "y has one sample" if n == 1 else "qid gives each row a query of its own"
+        raise ValueError(f"{found} (n_samples = {n}): ranking compares two or more rows of a query")
 
 
 def check_ratings(y: Vector) -> None:
@@ -167,6 +177,95 @@ def check_trusted(
         )
 
 
+# Sums of products of four weights of this size still fit a float.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-60, 1e60
+
+
+class Ranked(NamedTuple):
+    """Rows to learn a ranker from, all of positive weight.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (m, n_features)
+        The rows, in double precision.
+    y, weight : ndarrays of shape (m,)
+        Their ratings and weights.
+    codes : ndarray of shape (m,)
+        The query of each row.
+    n_queries : int
+        Each code below it occurs.
+    kept : ndarray of shape (m,)
+        Their numbers among the given rows; those without weight are left out.
+    weight_unit : float
+        The number that the given weights were divided by: 1, unless all are tiny or one is huge.
+    """
+
+    X: Any
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    n_queries: int
+    kept: NDArray[np.int64]
+    weight_unit: float
+
+
+def check_ranked(
+    estimator: object,
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    *,
+    reset: bool = True,
+    missing: bool = False,
+) -> Ranked:
+    """Validate the rows and ratings of a ranker; with ``missing``, X may hold NaN."""
+    refuse_masked(y, "y")
+    with explained(X, y), np.errstate(over="ignore", invalid="ignore"):
+        rows, given = validate_data(
+            estimator,
+            rows_of(X),
+            ratings_of(y, "y"),
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite="allow-nan" if missing else True,
+            y_numeric=True,
+            reset=reset,
+        )
+        ratings = np.ascontiguousarray(as_floats(given, "y"))
+        if given.dtype.kind in "iu" and (rounded := ratings.astype(given.dtype) != given).any():
+            row = rounded.argmax()
+            raise ValueError(
+                f"y holds {given[row]} in row {row}, an integer that a float rounds: subtract a "
+                "constant from all ratings, for example the lowest"
+            )
+    n = len(ratings)
+    weight, weight_unit = np.ones(n), 1.0
+    if sample_weight is not None:
+        weight, weight_unit = scale_weights(check_weights(sample_weight, "sample_weight", n))
+    codes, n_queries = encode_queries(qid, n)
+    kept = np.flatnonzero(weight)
+    if len(kept) < n:
+        rows, ratings, weight = rows[kept], ratings[kept], weight[kept]
+        codes, n_queries = encode_queries(codes[kept], len(kept))
+    return Ranked(rows, ratings, weight, codes, n_queries, kept, weight_unit)
+
+
+def scale_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return weights whose products a float can hold, and what they were divided by.
+
+    A weight that no float can hold as a share of the largest becomes 0.
+    """
+    largest = float(weight.max(initial=0.0))
+    if largest == 0:
+        return weight, 1.0
+    shares = weight / largest
+    if _LEAST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+        return np.where(shares > 0, weight, 0.0), 1.0
+    return shares, largest
+
+
 class KernelRanker(RankerMixin):
     """A ranker with the parameters kernel, gamma, degree and coef0."""
 
@@ -180,19 +279,11 @@ class KernelRanker(RankerMixin):
     _anchored: Anchored
     _constant: float
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        return tags
-
     def _kernel(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
 
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _gram(self, anchored: Anchored, X: Any) -> tuple[Vector, Vector]:
         """Return the kernel's values between the rows of a fit, and their sizes."""
@@ -220,14 +311,14 @@ class KernelRanker(RankerMixin):
         rows = check_rows(self, X, reset=False)
         found = np.empty((rows.shape[0], 1))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            if self._is_linear():
+            if self.kernel == "linear":
                 coef = np.atleast_2d(learned_floats("coef_", self._predicting("coef_")))
                 check_shape("coef_", coef, 1, rows.shape[1])
                 scores(as_rows(rows), coef, found)
                 found += self.intercept_
             else:
                 dual = self._predicting("dual_coef_")
-                known = None if self._is_precomputed() else self._predicting("X_fit_")
+                known = None if self.kernel == "precomputed" else self._predicting("X_fit_")
                 for start in range(0, rows.shape[0], _PREDICTED):
                     block = slice(start, start + _PREDICTED)
                     found[block, 0] = self._anchored.gram(rows[block], known) @ dual
@@ -262,7 +353,7 @@ class KernelRanker(RankerMixin):
 
     def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
-        if self._is_precomputed():
+        if self.kernel == "precomputed":
             X = dense(X)
             if X.shape[1] != n:
                 raise ValueError(

@@ -1,5 +1,6 @@
 """Support vector rankers: a convex loss over pairs, minimised by Newton's method."""
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise._core.arguments import warn_user
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.kernels import (
     KERNEL_CONSTRAINTS,
     Anchored,
@@ -35,7 +37,6 @@ from rankwise._core.ranker import (
     check_trusted,
 )
 from rankwise._core.sklearn_private import Interval, Options, num_samples
-from rankwise._core.validation import unchanged_on_error
 
 # With more features than rows, and at most as many rows, the Gram matrix is the shorter way.
 _FEW_ROWS = 2_000
@@ -46,8 +47,9 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     """A ranker that minimises ||h||^2 + C (mean cost over pairs), the pairs never formed.
 
     A subclass has the parameters C, power, kernel, gamma, degree, coef0, tol, max_iter and
-    warm_start, and supplies ``_loss(pairs)``. ``_keeps_scale`` says whether scores are on the scale
-    of the ratings, so that residuals average 0; pairs can't see the intercept.
+    warm_start, perhaps pair_weight, and supplies ``_loss(pairs)``, which raises if there is no pair
+    to learn from. ``_keeps_scale`` says whether scores are on the scale of the ratings, so that
+    residuals average 0; pairs can't see the intercept.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -98,7 +100,6 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self._validate_params()
         data = self._check_rated(X, y, qid, sample_weight)
         n, n_queries = num_samples(y), data.n_queries
-        self._prepare(data.codes)
         # arrays that nobody gave are not kept beside a million rows
         weight = None if sample_weight is None else data.weight / data.weight.max()
         codes = None if qid is None else data.codes
@@ -106,40 +107,37 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         rows, ratings = data.X, data.y
         del data
         costs = self._loss(self._pairs(ratings, codes, weight)).costs()
-        draw = self._draw_from(ratings, codes, weight)
+        draw = partial(self._draw, ratings, codes, weight)
         predicted = self._learn(rows, costs, kept, n, draw)
         if self._keeps_scale:
             self._shift(float(np.average(ratings - predicted, weights=weight)))
         self.n_queries_ = n_queries
         return self
 
-    def _draw_from(
-        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
-    ) -> Draw:
-        """Return a function that draws rows and the costs of their pairs, see `RowsInMemory`."""
-
-        def draw(size: int) -> tuple[NDArray[np.int64], PairCosts] | None:
-            some, times = sample_rows(codes, len(ratings), size)
-            mass = None if weight is None else weight[some]
-            if times is not None:
-                mass = times if mass is None else mass * times
-            few = self._pairs(ratings[some], None if codes is None else codes[some], mass)
-            comparable = few.one_sided_weight > 0
-            return (some, self._loss(few).swept()) if comparable else None
-
-        return draw
+    def _draw(
+        self,
+        ratings: Vector,
+        codes: NDArray[np.int64] | None,
+        weight: Vector | None,
+        size: int,
+    ) -> tuple[NDArray[np.int64], PairCosts] | None:
+        """Draw some rows, and return them and the costs of their pairs; None: there is no pair."""
+        some, times = sample_rows(codes, len(ratings), size)
+        mass = None if weight is None else weight[some]
+        if times is not None:
+            mass = times if mass is None else mass * times
+        few = self._pairs(ratings[some], None if codes is None else codes[some], mass)
+        return (some, self._loss(few).swept()) if few.one_sided_weight > 0 else None
 
     def _pairs(
         self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
     ) -> Pairs:
         """Return the pairs of rated rows."""
-        return Pairs(ratings, qid=codes, sample_weight=weight)
+        weighed = getattr(self, "pair_weight", "uniform")
+        return Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=weighed)
 
     def _loss(self, pairs: Pairs) -> PairLoss:
         raise NotImplementedError
-
-    def _prepare(self, codes: NDArray[np.int64]) -> None:
-        """Raise if the rows have no pair to learn from and the loss would not raise."""
 
     def _learn(
         self,
@@ -155,7 +153,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         them, see `RowsInMemory`.
         """
         m, d = X.shape
-        linear, error = self._is_linear(), np.inf
+        linear, error = self.kernel == "linear", np.inf
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             anchored = Anchored.of(self._kernel(), X)
             rows = shift_rows(X, anchored.anchor) if linear else X
@@ -178,7 +176,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self._take_over(solution, {"dual_coef_": alpha})
         self._anchored, self._constant = anchored, 0.0
         self._moved = anchored.constant(X, alpha)
-        if self._is_precomputed():
+        if self.kernel == "precomputed":
             self.dual_coef_ = np.zeros(n)
             self.dual_coef_[slice(None) if kept is None else kept] = alpha
         else:
@@ -187,14 +185,19 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
 
     def _take_over(self, solution: Solution, learned: dict[str, Any]) -> None:
         """Set what was learned, in place of what an earlier fit has learned; the intercept is 0."""
-        learned = {
-            "objective_": solution.objective,
-            "duality_gap_": solution.gap,
-            **learned,
-        }
+        learned |= {"objective_": solution.objective, "duality_gap_": solution.gap}
         check_learned(learned, self.C)
         if solution.gap > self.tol * solution.objective:
-            self._warn(solution.objective, solution.gap, solution.n_iter)
+            reason, fix = "came to where rounding hides what is left", "allow"
+            if solution.n_iter >= self.max_iter:
+                reason, fix = f"stopped after max_iter={self.max_iter} steps", "allow more steps,"
+            warn_user(
+                f"{type(self).__name__} {reason}, with an objective of {solution.objective:.6g} "
+                f"that is up to {solution.gap:.2g} above the smallest, more than tol={self.tol} of "
+                f"it: {fix} a larger tol or a smaller C, or scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler",
+                ConvergenceWarning,
+            )
         for name in ("coef_", "dual_coef_", "X_fit_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(learned)
@@ -211,13 +214,11 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         With ``warm_start`` it starts at ``known`` if that fits, and the kinks are as wide as at the
         end of the last fit, wider for another C.
         """
-        h = None
-        if known is None or not self.warm_start or len(known) != rows.n_features:
-            known = None
-        else:
+        start: dict[str, Any] = {}
+        if known is not None and self.warm_start and len(known) == rows.n_features:
             last, C = self._ended
-            h = min(costs.scale, last * max(self.C / C, C / self.C))
-        return minimise(rows, costs, self.C, tol=self.tol, max_iter=self.max_iter, w=known, h=h)
+            start = {"w": known, "h": min(costs.scale, last * max(self.C / C, C / self.C))}
+        return minimise(rows, costs, self.C, tol=self.tol, max_iter=self.max_iter, **start)
 
     def _solve_gram(
         self,
@@ -255,33 +256,13 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
 
     def _start(self, rows: Any, factor: Factor, kept: NDArray[np.int64] | None) -> Vector | None:
         """Return what was learned before in the coordinates of a factor, if it fits."""
-        if self._is_linear():
-            coef = getattr(self, "coef_", None)
-            if coef is None or len(coef) != rows.shape[1]:
+        if self.kernel == "linear":
+            coef = getattr(self, "coef_", ())
+            if len(coef) != rows.shape[1]:
                 return None
             predicted = rows @ coef
             return factor.coordinates(predicted - predicted.mean())
-        alpha = getattr(self, "dual_coef_", None)
-        if alpha is None:
-            return None
-        if self._is_precomputed() and kept is not None and kept[-1] < len(alpha):
+        alpha = getattr(self, "dual_coef_", ())
+        if self.kernel == "precomputed" and kept is not None and kept[-1] < len(alpha):
             alpha = alpha[kept]
         return factor.Z.T @ alpha if len(alpha) == len(factor.Z) else None
-
-    def _warn(self, objective: float, gap: float, n_iter: int) -> None:
-        reason = (
-            f"stopped after max_iter={self.max_iter} steps"
-            if n_iter >= self.max_iter
-            else "came to where rounding hides what is left"
-        )
-        advice = (
-            "allow more steps, a larger tol or a smaller C"
-            if n_iter >= self.max_iter
-            else "allow a larger tol or a smaller C"
-        )
-        warn_user(
-            f"{type(self).__name__} {reason}, with an objective of {objective:.6g} that is up to "
-            f"{gap:.2g} above the smallest, more than tol={self.tol} of it: {advice}, or scale "
-            "the features, for example with sklearn.preprocessing.StandardScaler",
-            ConvergenceWarning,
-        )

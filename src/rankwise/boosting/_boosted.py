@@ -9,8 +9,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.arguments import check_whole
+from rankwise._core.inputs import check_rows
 from rankwise._core.ranker import RankerMixin
-from rankwise._core.validation import check_rows
 from rankwise.boosting._ensemble import FeatureScore, Forest, Stumps, check_nodes
 from rankwise.boosting.pair_weights import Tree
 from rankwise.boosting.rounds import Stopping

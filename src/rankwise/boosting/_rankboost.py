@@ -8,17 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from rankwise._core.inputs import check_weighted_pairs
+from rankwise._core.inputs import check_rows, check_weighted_pairs, unchanged_on_error
 from rankwise._core.pairs import Pairs
+from rankwise._core.ranker import Ranked, check_ranked, scale_weights
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
-from rankwise._core.validation import (
-    Ranked,
-    check_ranked,
-    check_rows,
-    scale_weights,
-    unchanged_on_error,
-)
 from rankwise.boosting._boosted import BoostedRanker
 from rankwise.boosting.binning import LARGEST, bin_features
 from rankwise.boosting.pair_weights import AllPairs, GivenPairs, proportions

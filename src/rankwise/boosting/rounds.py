@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.pairs import Pairs, count_pairs
+from rankwise._core.ranker import Ranked
 from rankwise._core.threads import Pool
-from rankwise._core.validation import Ranked
 from rankwise.boosting._ensemble import Forest
 from rankwise.boosting.gradients import gradient_of
 from rankwise.boosting.pair_weights import AllPairs, GivenPairs

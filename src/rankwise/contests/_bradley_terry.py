@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise._core.arguments import shortened, warn_user
 from rankwise._core.comparator import check_log
 from rankwise._core.ids import as_column, encode_columns, encode_ids, listed_ids, objects
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.sklearn_private import StrOptions
-from rankwise._core.validation import unchanged_on_error
 from rankwise.contests._counts import (
     PRIOR,
     check_contests,

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.ids import encode_columns, find_ids, objects
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import Interval
-from rankwise._core.validation import unchanged_on_error
 from rankwise.contests._counts import check_contests, check_outcome, refuse_self
 from rankwise.contests._loops.rankings import elo_pass
 

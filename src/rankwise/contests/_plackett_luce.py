@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from rankwise._core.ids import objects
-from rankwise._core.validation import unchanged_on_error
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.votes import Votes, read_votes
 from rankwise.contests._counts import (
     PRIOR,

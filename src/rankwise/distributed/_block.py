@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core.inputs import as_floats, as_weights, rows_of
+from rankwise._core.inputs import as_floats, as_weights, bad_row, rows_of
 from rankwise._core.labels import any_missing
 from rankwise._core.queries import encode_queries
-from rankwise._core.validation import bad_row
 
 
 class Raw(NamedTuple):

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise._core.pairs import Pairs
+from rankwise._core.ranker import Ranked, scale_weights
 from rankwise._core.threads import Pool
-from rankwise._core.validation import Ranked, scale_weights
 from rankwise.boosting import RankBoost
 from rankwise.boosting.binning import Dense, Table, edges_of_columns, find_edges, sample_rows
 from rankwise.boosting.pair_weights import AllPairs, proportions

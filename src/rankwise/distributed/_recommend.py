@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from rankwise._core.arguments import shortened
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.threads import Pool
-from rankwise._core.validation import unchanged_on_error
 from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
 from rankwise.distributed._waiting import release, results_of

@@ -7,6 +7,7 @@ be cut over parts in any way.
 """
 
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,11 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
         weight = np.concatenate([each[2] for each in told])
         weight = weight / weight.max()
     del told
-    estimator._prepare(np.zeros(len(y), dtype=np.int64) if codes is None else codes)
     costs = estimator._loss(estimator._pairs(y, codes, weight)).costs()
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         some = fetch(parts, anchor_rows(len(y)))
         anchor = Anchored.of(estimator._kernel(), some).anchor
-        rows = PartRows(parts, anchor, estimator._draw_from(y, codes, weight))
+        rows = PartRows(parts, anchor, partial(estimator._draw, y, codes, weight))
         solution = estimator._minimise(rows, costs, getattr(estimator, "coef_", None))
         del costs
         coef = solution.w

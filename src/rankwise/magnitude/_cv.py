@@ -7,14 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core.inputs import check_floats
+from rankwise._core.inputs import check_floats, check_rows, unchanged_on_error
 from rankwise._core.kernels import KERNEL_CONSTRAINTS
 from rankwise._core.ranker import KernelRanker
 from rankwise._core.sklearn_private import StrOptions
-from rankwise._core.validation import check_rows, unchanged_on_error
 from rankwise.magnitude._leave_pair_out import left_out_errors
 from rankwise.magnitude._mprank import MPRank, needs_rows
-from rankwise.magnitude.ridge import Sample
+from rankwise.magnitude.statistics import Sample
 
 HALF_DECADES = tuple((10.0 ** (np.arange(-4, 11) / 2)).tolist())
 

@@ -3,7 +3,7 @@ r"""Exact leave-pair-out predictions of a ridge, without a refit.
 Leaving out i and j with c and C as they are: with J the inverse of :math:`\tilde K + I/C`, less its
 part along the means of the queries, and B the two rows, the residuals are
 :math:`c_B^{-1/2} J_{BB}^{-1} \beta_B`. The user guide's theory page derives it. See
-`rankwise.magnitude.ridge` for the notation.
+`rankwise.magnitude.statistics` for the notation.
 
 An error E of the matrix changes J by a share of itself of :math:`C \|E\|` at most. Where that is
 too much, linear rows are decomposed themselves, whose error grows with the root of C.
@@ -17,25 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, svd
 
-from rankwise._core.queries import group_rows
+from rankwise._core._loops.keys import counting_sort
 from rankwise._core.ranker import EPS, ERRORS, TRUSTED, check_trusted
-from rankwise.magnitude._loops.leave_pair_out import QueryRows, block_errors, left_out_differences
-from rankwise.magnitude.ridge import (
-    Gram,
+from rankwise.magnitude._loops import block_errors, left_out_differences
+from rankwise.magnitude.ridge import Gram, centre_scaled, matrix_noise, spectrum, tilde
+from rankwise.magnitude.statistics import (
+    TINY,
     Matrix,
     Sample,
     Vector,
-    centre_scaled,
     cholesky,
-    matrix_noise,
     moments,
     penalty,
-    spectrum,
-    tilde,
 )
 
 _FEW_ROWS = 64
-_TINY = 1e-300
 # What may be lost of an entry that is a mixture, as by rounding it to single precision, and how
 # much larger the terms of the mixture may be.
 _LOST, _CANCELLED = 2.0**-24, 8.0
@@ -150,7 +146,7 @@ def left_out(gram: Gram, X: Any, y: Vector, sample: Sample, C: float) -> Matrix:
     X : ndarray, csr_array or None
         The rows of a linear kernel.
     y, sample, C
-        As in `rankwise.magnitude.ridge`.
+        As in `rankwise.magnitude.statistics`.
     """
     primal = X is not None and 4 * X.shape[1] < X.shape[0]
     if not primal:
@@ -237,13 +233,13 @@ def left_out_path(
         The last: how far a left-out difference may be off, as a share of the spread of y.
     """
     values, U, lift, _, _ = basis
-    order, starts = group_rows(sample.codes, len(sample.totals))
+    order, starts = counting_sort(sample.codes, len(sample.totals))
     scale = 1.0 / np.sqrt(sample.cost[order])
     target = sample.centred(y)[order] / scale
     U, y, weight = U[order], y[order], sample.weight[order]
     complete = lift > 0
     ridges = np.array([penalty(C) for C in Cs])[:, None]
-    filters = np.maximum((ridges if complete else values) / (ridges + values), _TINY)
+    filters = np.maximum((ridges if complete else values) / (ridges + values), TINY)
     sign = 1.0 if complete else -1.0
     diagonals = filters @ (U * U).T
     residuals = (filters * (U.T @ target)) @ U.T
@@ -256,24 +252,18 @@ def left_out_path(
         error = np.where(least > 0, error / np.where(least > 0, least, 1.0), np.inf)
     np.maximum(diagonals, 0.0, out=diagonals)
     sums = np.zeros((len(Cs), 4))
-    for shared in _shared(filters, np.arange(len(Cs))):
-        V = (U * np.sqrt(shared.scale)).astype(np.float32)
+    for part, root, shapes, mix in _shared(filters, np.arange(len(Cs))):
+        V = (U * np.sqrt(root)).astype(np.float32)
         for start, stop in pairwise(starts.tolist()):
             query = slice(start, stop)
             for first in range(start, stop, _FEW_ROWS):
                 last = min(first + _FEW_ROWS, stop)
-                parts = V[first:last] * shared.shapes[:, None]
+                parts = V[first:last] * shapes[:, None]
                 parts = parts.reshape(len(parts) * (last - first), V.shape[1]) @ V[start:last].T
-                entries = shared.mix @ parts.reshape(len(shared.shapes), -1)
-                for k, J in zip(shared.columns, entries, strict=True):
-                    rows = QueryRows(
-                        diagonals[k, query],
-                        null[query],
-                        residuals[k, query],
-                        scale[query],
-                        y[query],
-                        weight[query],
-                    )
+                entries = mix @ parts.reshape(len(shapes), -1)
+                for k, J in zip(part, entries, strict=True):
+                    columns = diagonals[k], null, residuals[k], scale, y, weight
+                    rows = tuple(column[query] for column in columns)
                     block_errors(
                         J.reshape(last - first, last - start),
                         sign,
@@ -288,25 +278,18 @@ def left_out_path(
         return sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 3], error
 
 
-class _Shared(NamedTuple):
-    """Filters as mixtures of fewer: ``filters[columns]`` is nearly ``scale * (mix @ shapes)``."""
+def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Yield the filters of all values of C, positive and a row each, as mixtures of fewer shapes.
 
-    columns: NDArray[np.int64]
-    scale: Vector
-    shapes: NDArray[np.float32]
-    mix: NDArray[np.float32]
-
-
-def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[_Shared]:
-    """Yield the filters of all values of C, positive and a row each, in parts that share shapes.
-
-    A part must lose next to nothing of any entry, and have no entry that is a small difference of
-    large ones; else its halves are tried.
+    A part is (columns, scale, shapes, mix): ``filters[columns]`` is nearly
+    ``scale * (mix @ shapes)``, the latter two in single precision. It must lose next to nothing of
+    any entry, and have no entry that is a small difference of large ones; else its halves are
+    tried.
     """
     mine = filters[columns]
     if len(columns) == 1 or not mine.size:
-        shapes, mix = np.ones((1, mine.shape[1])), np.ones((len(columns), 1))
-        yield _Shared(columns, mine[0], shapes.astype(np.float32), mix.astype(np.float32))
+        ones = np.ones((1, mine.shape[1]), np.float32), np.ones((len(columns), 1), np.float32)
+        yield columns, mine[0], *ones
         return
     scale = np.exp(np.log(mine).mean(axis=0))
     size = np.exp(np.log(mine / scale).mean(axis=1))[:, None]
@@ -318,7 +301,7 @@ def _shared(filters: Matrix, columns: NDArray[np.int64]) -> Iterator[_Shared]:
         cancelled = np.abs(mix[:, :n]) @ np.abs(shapes[:n]) / even
         if lost.max() <= _LOST and cancelled.max() <= _CANCELLED:
             kept = shapes[:n].astype(np.float32), (size * mix[:, :n]).astype(np.float32)
-            yield _Shared(columns, scale, *kept)
+            yield columns, scale, *kept
             return
     for half in np.array_split(columns, 2):
         yield from _shared(filters, half)

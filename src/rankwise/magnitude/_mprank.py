@@ -1,6 +1,6 @@
 """MPRank: ranking by least squares over all pairs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from numbers import Integral, Real
@@ -8,36 +8,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 
 from rankwise._core.arguments import warn_user
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.kernels import KERNEL_CONSTRAINTS, Anchored, find_anchor, shift_rows
 from rankwise._core.ranker import (
     TRUSTED,
+    KernelRanker,
+    Ranked,
     check_learned,
     check_rows_of_queries,
     check_trusted,
 )
 from rankwise._core.sklearn_private import Interval, StrOptions
-from rankwise._core.validation import Ranked, unchanged_on_error
+from rankwise.magnitude import ridge
 from rankwise.magnitude._leave_pair_out import left_out
-from rankwise.magnitude.ridge import (
-    Gram,
-    Pass,
-    Sample,
-    Vector,
-    centre_gram,
-    gram_passes,
-    moments,
-    of_raw_rows,
-    rounding,
-    row_passes,
-    solve_dual,
-    solve_primal,
-    solve_rows,
-)
-from rankwise.magnitude.statistics import ChunkLearner, Statistics
+from rankwise.magnitude.statistics import Sample, Statistics, moments, solve_primal
 
 # How far above the smallest objective, as a share of it, the online solver may end unsaid.
 _FAR = 0.1
@@ -50,7 +40,7 @@ def needs_rows(m: int, d: int) -> bool:
     return m * m * d + m**3 / 3 < m * d * d + d**3 / 3
 
 
-class MPRank(ChunkLearner, BaseEstimator):
+class MPRank(KernelRanker, BaseEstimator):
     r"""Magnitude-preserving ranking: scores whose differences are those of the ratings.
 
     .. math::
@@ -159,6 +149,8 @@ class MPRank(ChunkLearner, BaseEstimator):
         "eta": [Interval(Real, 0, None, closed="neither"), None],
     }
 
+    _statistics: Statistics | None
+
     def __init__(
         self,
         C: float = 1.0,
@@ -211,18 +203,133 @@ class MPRank(ChunkLearner, BaseEstimator):
         """
         self._validate_params()
         data = self._check_rated(X, y, qid, sample_weight)
-        check_rows_of_queries(data.codes)
-        sample = Sample.of(data.codes, data.n_queries, data.weight)
+        check_rows_of_queries(len(data.y), data.n_queries)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            if self._is_linear():
-                learned = self._fit_rows(data, sample, qid)
+            if self.kernel == "linear":
+                learned, error = self._fit_rows(data, qid)
             else:
-                learned = self._fit_gram(data, sample)
+                learned, error = self._fit_gram(data)
+        check_trusted(error, "the scores")
         check_learned(learned, self.C)
         for name in ("coef_", "dual_coef_", "X_fit_", "_statistics"):
             self.__dict__.pop(name, None)
         self.__dict__.update(learned)
         self.n_queries_ = data.n_queries
+        return self
+
+    @available_if(KernelRanker._is_linear)
+    @unchanged_on_error
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows: the model of all rows so far at once, whatever the chunks.
+
+        Every open query keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see
+        `close_queries`. Only for linear kernels. ``fit`` keeps the same statistics to go on from if
+        they take no more room than its rows; otherwise start by ``partial_fit``.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``fit``. A query may go on in later chunks, so that one row of it is enough here:
+            until two rows of a query are there, all scores are the mean rating. Names must all be
+            numbers, or all strings.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        before = getattr(self, "_statistics", None)
+        if before is None and hasattr(self, "coef_"):
+            raise ValueError(
+                "this model was fitted by fit, and statistics to go on from would have been larger "
+                "than the rows: learn all chunks by partial_fit, the first one too, which gives "
+                "the same model"
+            )
+        data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
+        names = None if qid is None else np.asarray(qid)[data.kept]
+        with np.errstate(over="ignore", under="ignore"):
+            weight = data.weight * data.weight_unit
+            chunk = Statistics.of(data.X, data.y, weight, data.codes, names)
+        return self._learned(chunk if before is None else before.merged(chunk))
+
+    @available_if(KernelRanker._is_linear)
+    @unchanged_on_error
+    def close_queries(self, qid: Iterable[Any] | None = None) -> Self:
+        """Forget the scatter of queries that get no more rows; the model stays the same.
+
+        Parameters
+        ----------
+        qid : iterable of names, default=None
+            The queries. None: all that are open.
+
+        Returns
+        -------
+        self
+        """
+        statistics = self._known_statistics()
+        if issparse(qid):
+            raise TypeError(f"qid={type(qid).__name__} must be a list of the names of queries")
+        names = list(statistics.queries) if qid is None else list(qid)
+        self._statistics = statistics.without(names)
+        return self
+
+    @available_if(KernelRanker._is_linear)
+    @unchanged_on_error
+    def merge(self, other: "MPRank") -> Self:
+        """Learn what another model has learned: the model of the rows of both, exactly.
+
+        Both must have learned by ``partial_fit``, for example on two machines. A query may have
+        rows in both. C and the rest are this model's.
+
+        Parameters
+        ----------
+        other : MPRank
+            It is left as it is.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(other, MPRank):
+            raise TypeError(f"other={other!r} must be an MPRank that has learned by partial_fit")
+        return self._learned(self._known_statistics().merged(other._known_statistics()))
+
+    def _known_statistics(self) -> Statistics:
+        statistics = getattr(self, "_statistics", None)
+        if statistics is None:
+            raise ValueError(
+                "there are no statistics: only a model that has learned by partial_fit has some"
+            )
+        return statistics
+
+    def _learned(self, statistics: Statistics) -> Self:
+        """Solve for the statistics, and take them over."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            rows = statistics.all_rows()
+            if not np.isfinite(rows.weight):
+                raise ValueError(
+                    "sample_weight adds to more than a float can hold: divide it by a constant"
+                )
+            stats = statistics.moments()
+            coef, error = solve_primal(stats, self.C)
+            check_trusted(error, "the scores")
+            learned = {
+                "coef_": coef,
+                "intercept_": float(rows.mean[-1] - rows.mean[:-1] @ coef),
+                "objective_": stats.objective(coef, self.C),
+            }
+        check_learned(learned, self.C)
+        self.__dict__.update(learned)
+        self.n_iter_, self.solver_ = 0, "primal"
+        self.n_queries_ = statistics.n_queries
+        self._statistics = statistics
         return self
 
     def leave_pair_out(
@@ -261,36 +368,39 @@ class MPRank(ChunkLearner, BaseEstimator):
         everywhere[np.ix_(data.kept, data.kept)] = differences
         return everywhere
 
-    def _fit_rows(self, data: Ranked, sample: Sample, qid: ArrayLike | None) -> dict[str, Any]:
-        """Return the attributes of a linear model, and statistics if they are no larger than X."""
+    def _fit_rows(self, data: Ranked, qid: ArrayLike | None) -> tuple[dict[str, Any], float]:
+        """Return the attributes of a linear model, and how far its scores may be off.
+
+        Statistics of the rows are among them if they are no larger than X.
+        """
         m, d = data.X.shape
         solver = self.solver
         if solver == "auto":
             exact = "dual" if needs_rows(m, d) else "primal"
             solver = "online" if min(m, d) > _LARGEST else exact
+        anchor = find_anchor(data.X)
+        rows, n_iter, error = shift_rows(data.X, anchor), 0, 0.0
+        sample = Sample.of(data.codes, data.n_queries, data.weight)
         statistics, weight = None, data.weight * data.weight_unit
         if data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(weight.sum()):
             names = None if qid is None else np.asarray(qid)[data.kept]
             statistics = Statistics.of(data.X, data.y, weight, data.codes, names)
-        anchor = find_anchor(data.X)
-        rows, n_iter = shift_rows(data.X, anchor), 0
         if solver == "online":
             coef = np.zeros(d)
-            passes = row_passes(rows, data.y, sample, self.C, coef, self.eta)
+            passes = ridge.row_passes(rows, data.y, sample, self.C, coef, self.eta)
             dual, _, n_iter = self._climb(passes)
         else:
             if solver == "primal":
-                stats = statistics.moments()[0] if statistics else moments(rows, data.y, sample)
+                stats = statistics.moments() if statistics else moments(rows, data.y, sample)
                 coef, error = solve_primal(stats, self.C)
             else:
                 gram = partial(self._gram, Anchored(self._kernel()), rows)
-                alpha, _, _, error = solve_dual(gram, data.y, sample, self.C)
+                alpha, _, _, error = ridge.solve_dual(gram, data.y, sample, self.C)
                 coef = rows.T @ alpha
             if not error <= TRUSTED:  # products of rows have lost too many digits
-                coef, error = solve_rows(rows, data.y, sample, self.C)
-            check_trusted(error, "the scores")
+                coef, error = ridge.solve_rows(rows, data.y, sample, self.C)
         missed = data.y - rows @ coef
-        objective = self._objective(float(coef @ coef), missed, sample)
+        objective = sample.objective(float(coef @ coef), missed, self.C)
         if solver == "online":
             self._check_gap(objective, dual, n_iter)
         shift = 0.0 if anchor is None else float(anchor @ coef)
@@ -301,10 +411,10 @@ class MPRank(ChunkLearner, BaseEstimator):
             "n_iter_": n_iter,
             "solver_": solver,
             "_statistics": statistics,
-        }
+        }, error
 
-    def _fit_gram(self, data: Ranked, sample: Sample) -> dict[str, Any]:
-        """Return the attributes of a model with a kernel."""
+    def _fit_gram(self, data: Ranked) -> tuple[dict[str, Any], float]:
+        """Return the attributes of a model with a kernel, and how far its scores may be off."""
         if self.solver == "primal":
             raise ValueError(
                 f"solver='primal' needs kernel='linear', not {self.kernel!r}: use 'dual', or "
@@ -312,21 +422,21 @@ class MPRank(ChunkLearner, BaseEstimator):
             )
         solver = "dual" if self.solver == "auto" else self.solver
         anchored, n_iter = Anchored.of(self._kernel(), data.X), 0
+        sample = Sample.of(data.codes, data.n_queries, data.weight)
         gram = partial(self._gram, anchored, data.X)
         if solver == "dual":
-            alpha, level, objective, error = solve_dual(gram, data.y, sample, self.C)
+            alpha, level, objective, error = ridge.solve_dual(gram, data.y, sample, self.C)
         else:
             K, sizes = gram()
-            means = centre_gram(K, sample)
-            passes = gram_passes(K, data.y, sample, self.C, self.eta)
+            means = ridge.centre_gram(K, sample)
+            passes = ridge.gram_passes(K, data.y, sample, self.C, self.eta)
             dual, centred, n_iter = self._climb(passes)
             fitted = K @ centred
-            objective = self._objective(float(centred @ fitted), data.y - fitted, sample)
+            objective = sample.objective(float(centred @ fitted), data.y - fitted, self.C)
             self._check_gap(objective, dual, n_iter)
-            alpha = of_raw_rows(centred, sample)
+            alpha = ridge.of_raw_rows(centred, sample)
             level = float(sample.overall(means) @ alpha)
-            error = rounding(alpha, sizes, data.y, sample)
-        check_trusted(error, "the scores")
+            error = ridge.rounding(alpha, sizes, data.y, sample)
         constant = float(sample.overall(sample.means(data.y[:, None]))[0]) - level
         learned: dict[str, Any] = {
             "dual_coef_": alpha,
@@ -337,21 +447,21 @@ class MPRank(ChunkLearner, BaseEstimator):
             "_anchored": anchored,
             "_constant": constant,
         }
-        if self._is_precomputed():
+        if self.kernel == "precomputed":
             learned["dual_coef_"] = np.zeros(self.n_features_in_)
             learned["dual_coef_"][data.kept] = alpha
         else:
             learned["X_fit_"] = data.X.copy()
-        return learned
+        return learned, error
 
-    def _seen_by_pairs(self, data: Ranked) -> tuple[Gram, Any]:
+    def _seen_by_pairs(self, data: Ranked) -> tuple[ridge.Gram, Any]:
         """Return the Gram matrix, and the rows of a linear kernel."""
-        if self._is_linear():
+        if self.kernel == "linear":
             rows = shift_rows(data.X, find_anchor(data.X))
             return partial(self._gram, Anchored(self._kernel()), rows), rows
         return partial(self._gram, Anchored.of(self._kernel(), data.X), data.X), None
 
-    def _climb(self, passes: Iterator[Pass]) -> tuple[float, Vector, int]:
+    def _climb(self, passes: Iterator[ridge.Pass]) -> tuple[float, NDArray[np.float64], int]:
         """Run passes until one gains less than ``tol`` of the dual.
 
         Return the value of the dual, the coefficients and the number of passes.
@@ -376,7 +486,3 @@ class MPRank(ChunkLearner, BaseEstimator):
                 f"tol={self.tol} of it: use a smaller tol, a smaller C or solver='dual'",
                 ConvergenceWarning,
             )
-
-    def _objective(self, square: float, residual: Any, sample: Sample) -> float:
-        missed = sample.centred(residual)
-        return float(square + self.C * (sample.cost @ (missed * missed)))

@@ -3,9 +3,6 @@
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rankwise._core.pairs import EpsilonInsensitiveLoss, PairLoss, Pairs
 from rankwise._core.ranker import check_rows_of_queries
 from rankwise._core.sklearn_private import Interval
@@ -133,8 +130,6 @@ class SVRank(SupportVectorRanker):
         self.max_iter = max_iter
         self.warm_start = warm_start
 
-    def _prepare(self, codes: NDArray[np.int64]) -> None:
-        check_rows_of_queries(codes)
-
     def _loss(self, pairs: Pairs) -> PairLoss:
+        check_rows_of_queries(len(pairs.y), pairs.n_queries)
         return EpsilonInsensitiveLoss(pairs, epsilon=self.epsilon, power=self.power)

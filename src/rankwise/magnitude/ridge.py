@@ -1,20 +1,9 @@
-r"""Ridge regression with a free intercept for each query: the minimum of squared pair differences.
+r"""Solvers of the ridge over centred rows: the dual, the rows themselves, and dual ascent.
 
-With residuals r, row weights a and :math:`A_q` their total in query q,
-
-.. math::
-
-    \sum_{i,j \in q} a_i a_j (r_j - r_i)^2 = 2 A_q \sum_{i \in q} a_i (r_i - \bar r_q)^2,
-
-so the mean over all pairs inside queries is :math:`\sum_i c_i (r_i - \bar r_q)^2` with
-:math:`c_i = 2 a_i A_q / \sum_q A_q^2`, and :math:`\|w\|^2 + C \cdot` mean is a ridge over rows
-that are centred within their queries. Below, a tilde means centred and multiplied by
-:math:`\sqrt{c_i}`:
-
-- primal: :math:`(\tilde X' \tilde X + I/C)\, w = \tilde X' \tilde y`, O(m d^2 + d^3);
-- dual: :math:`(\tilde K + I/C)\, \beta = \tilde y`, O(m^3), with
-  :math:`w = \sum_i \alpha_i \phi(x_i)` for :math:`\alpha_i = \sqrt{c_i} \beta_i`. The
-  coefficients of each query add to 0, so scores need no centring.
+See `rankwise.magnitude.statistics` for the objective, the costs c of the rows, the tilde and the
+primal. The dual is :math:`(\tilde K + I/C)\, \beta = \tilde y`, O(m^3), with
+:math:`w = \sum_i \alpha_i \phi(x_i)` for :math:`\alpha_i = \sqrt{c_i} \beta_i`. The coefficients of
+each query add to 0, so scores need no centring.
 
 Products of rows and kernel values are rounded. An error E of the matrix changes the scores by
 :math:`\|E \beta\|` at most, and :math:`\beta` is C times the residuals: so every solver returns
@@ -32,33 +21,20 @@ O(entries) with linear rows.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import blas, eigh, lapack, svd
 from sklearn.utils.extmath import row_norms
 
+from rankwise._core._loops.keys import counting_sort
 from rankwise._core._loops.rows import as_rows
-from rankwise._core.queries import group_rows
 from rankwise._core.ranker import EPS, ERRORS, check_trusted
-from rankwise.magnitude._loops.dual_ascent import (
-    Dual,
-    Queries,
-    along_means,
-    ascend_gram,
-    ascend_rows,
-)
-from rankwise.magnitude._loops.leave_pair_out import centre
+from rankwise.magnitude._loops import along_means, ascend_gram, ascend_rows, centre
+from rankwise.magnitude.statistics import TINY, Matrix, Sample, Vector, cholesky, penalty
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-
-_ROWS = 512
 # An eigenvalue this far below 0, as a share of the largest, is no rounding.
 _INDEFINITE = 1e-6
-_TINY = 1e-300
 # Rows of a doubtful linear fit are decomposed if they have at most so many entries.
 _ENTRIES = 50_000_000
 
@@ -67,132 +43,8 @@ Gram = Callable[[], tuple[Matrix, Vector]]
 known to some rounding errors of the root of ``sizes[i] * sizes[j]``."""
 
 
-def penalty(C: float) -> float:
-    """Return 1 / C; past what a float can hold, scores are 0 anyway."""
-    return min(1.0 / float(C), 1e290)
-
-
-class Sample(NamedTuple):
-    """Rows with positive weights in queries.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (m,)
-        The query of each row, all of 0..n_queries-1.
-    weight : ndarray of shape (m,)
-        Row weights a.
-    totals : ndarray of shape (n_queries,)
-        Their sums by query, A.
-    cost : ndarray of shape (m,)
-        The c of the module's docstring.
-    null : ndarray of shape (m,)
-        Unit vectors along the queries' means: the root of a_i / A_q.
-    """
-
-    codes: NDArray[np.int64]
-    weight: Vector
-    totals: Vector
-    cost: Vector
-    null: Vector
-
-    @classmethod
-    def of(cls, codes: NDArray[np.int64], n_queries: int, weight: Vector) -> "Sample":
-        """Describe a sample by the queries and weights of its rows."""
-        weight = np.maximum(weight / weight.max(), _TINY)
-        totals = np.bincount(codes, weights=weight, minlength=n_queries).astype(np.float64)
-        cost = np.maximum(2.0 * weight * totals[codes] / (totals @ totals), _TINY)
-        return cls(codes, weight, totals, cost, np.sqrt(weight / totals[codes]))
-
-    def means(self, values: Any) -> Any:
-        """Return the weighted means within queries, a row a query, sparse if the values are."""
-        share = self.weight / self.totals[self.codes]
-        if len(self.totals) == 1 and not sparse.issparse(values):
-            return (share @ values)[None]
-        order, starts = group_rows(self.codes, len(self.totals))
-        shape = len(self.totals), len(share)
-        return sparse.csr_array((share[order], order, starts), shape=shape) @ values
-
-    def overall(self, means: Any) -> Any:
-        """Return the weighted mean over all rows, from those within queries."""
-        return (self.totals / self.totals.sum()) @ means
-
-    def centred(self, y: Vector) -> Vector:
-        """Return y less the weighted mean of its query."""
-        for _ in range(2):  # the first mean is rounded to the digits of y, which may be large
-            sums = np.bincount(self.codes, weights=self.weight * y, minlength=len(self.totals))
-            y = y - (sums / self.totals)[self.codes]
-        return y
-
-    def blocks(self, X: Any, means: Any) -> Iterator[tuple[slice, Matrix]]:
-        """Yield dense blocks of centred rows times the root of their cost."""
-        for start in range(0, X.shape[0], _ROWS):
-            rows = slice(start, start + _ROWS)
-            block, centres = X[rows], means[self.codes[rows]]
-            if sparse.issparse(X):
-                block, centres = block.toarray(), centres.toarray()
-            yield rows, (block - centres) * np.sqrt(self.cost[rows])[:, None]
-
-
-class Moments(NamedTuple):
-    """Products of the rows and targets with a tilde."""
-
-    xx: Matrix
-    xy: Vector
-    yy: float
-
-
-def moments(X: Any, y: Vector, sample: Sample) -> Moments:
-    """Return the moments of centred rows, dense or CSR, in O(m d^2)."""
-    target = np.sqrt(sample.cost) * sample.centred(y)
-    means = sample.means(X)
-    d = X.shape[1]
-    if not sparse.issparse(X):
-        xx, xy = np.zeros((d, d)), np.zeros(d)
-        for rows, block in sample.blocks(X, means):
-            xx += block.T @ block
-            xy += target[rows] @ block
-        return Moments(xx, xy, float(target @ target))
-    # Rows are not centred, which would fill them; the means of small queries are sparse, too.
-    weighed = X.multiply(sample.cost[:, None]).tocsr()
-    share = np.sqrt(np.bincount(sample.codes, weights=sample.cost))
-    shift = sparse.csr_array(means.multiply(share[:, None]))
-    if 10 * shift.nnz > np.prod(shift.shape):
-        shift = shift.toarray()
-    xx = (X.T @ weighed).toarray() - shift.T @ shift
-    return Moments(xx, weighed.T @ sample.centred(y), float(target @ target))
-
-
-def solve_primal(stats: Moments, C: float) -> tuple[Vector, float]:
-    """Return w from the moments, and how far its scores may be off as a share of the spread of y.
-
-    The diagonal of the system is made 1, so that features of any scale keep their digits.
-    """
-    ridge = penalty(C)
-    unit = np.sqrt(np.diagonal(stats.xx) + ridge)
-    system = stats.xx / unit / unit[:, None]
-    system[np.diag_indices_from(system)] = 1.0
-    norm = float(np.abs(system).sum(axis=0).max())
-    factor, sound = cholesky(system)
-    if not sound:
-        return np.zeros_like(unit), np.inf
-    w = np.zeros_like(unit)
-    for _ in range(2):
-        left = stats.xy - stats.xx @ w - ridge * w
-        w += lapack.dpotrs(factor, left / unit, lower=0)[0] / unit
-    inverse = 1.0 / (lapack.dpocon(factor, norm)[0] * norm)
-    spread = max(np.sqrt(stats.yy), _TINY)
-    length = float(np.linalg.norm(unit * w))
-    return w, ERRORS * np.sqrt(len(w) * inverse) * length / spread
-
-
-def moments_objective(stats: Moments, w: Vector, C: float) -> float:
-    """Return the objective at w."""
-    cost = float(stats.yy - 2.0 * stats.xy @ w + w @ stats.xx @ w)
-    return float(w @ w) + C * max(cost, 0.0)
-
-
 def solve_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, float]:
-    """Return the same as `solve_primal` from the rows themselves: for when products hide too much.
+    """Return what `solve_primal` returns from the rows themselves: where products hide too much.
 
     A singular value decomposition, O(m d min(m, d)): the error grows with the root of C.
     """
@@ -203,7 +55,7 @@ def solve_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, flo
     w = V.T @ (along * inverse)
     missed = target - U @ (along * values * inverse)
     length = np.linalg.norm(w) + inverse.max(initial=0.0) * np.linalg.norm(missed)
-    spread = max(float(np.linalg.norm(target)), _TINY)
+    spread = max(float(np.linalg.norm(target)), TINY)
     return w, float(ERRORS * values.max(initial=0.0) * length / spread)
 
 
@@ -311,13 +163,6 @@ def centre_scaled(
     return K, means, lift
 
 
-def cholesky(matrix: Matrix) -> tuple[Matrix, bool]:
-    """Return the Cholesky factor of a matrix, which is overwritten, and whether to trust it."""
-    factor, info = lapack.dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
-    pivots = np.diagonal(factor) ** 2
-    return factor, info == 0 and bool(pivots.min() > len(pivots) * EPS * pivots.max())
-
-
 def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
     """Return the eigenvalues, none below 0, and vectors of a matrix given below its diagonal.
 
@@ -325,7 +170,7 @@ def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
     """
     driver = "evd" if len(matrix) > 1 else "ev"  # which SciPy 1.11 fails to call with one
     values, U = eigh(matrix.T, lower=False, driver=driver, overwrite_a=True, check_finite=False)
-    rounded = max(_INDEFINITE * max(values[-1], -values[0]), len(values) * noise, _TINY)
+    rounded = max(_INDEFINITE * max(values[-1], -values[0]), len(values) * noise, TINY)
     if values[0] < -rounded:
         raise ValueError(
             f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
@@ -345,12 +190,12 @@ def gram_passes(
     """Yield pass after pass over a Gram matrix that `centre_gram` has centred."""
     ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     curve = np.diagonal(K) + ridge
-    step = _steps(curve, eta)
-    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
+    alpha, value = np.zeros(len(y)), 0.0
+    dual = sample.centred(y), ridge, curve, _steps(curve, eta), alpha
     while True:
         gain = ascend_gram(K, dual)
         value += gain
-        yield value, gain, dual.alpha
+        yield value, gain, alpha
 
 
 def row_passes(
@@ -359,20 +204,19 @@ def row_passes(
     """Yield pass after pass over linear rows, dense or CSR; ``w`` starts at 0 and is kept up."""
     means = sample.means(X)
     rows, centres = as_rows(X), as_rows(means)
-    order, starts = group_rows(sample.codes, len(sample.totals))
+    order, starts = counting_sort(sample.codes, len(sample.totals))
     along = np.empty(len(y))
     along_means(rows, centres, order, starts, along, np.zeros(X.shape[1]))
     square = row_norms(means, squared=True)
     ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
     curve = np.maximum(distance, 0.0) + ridge
-    step = _steps(curve, eta)
-    queries = Queries(centres, order, starts, along, square)
-    dual, value = Dual(sample.centred(y), ridge, curve, step, np.zeros(len(y))), 0.0
+    alpha, value = np.zeros(len(y)), 0.0
+    dual = sample.centred(y), ridge, curve, _steps(curve, eta), alpha
     while True:
-        gain = ascend_rows(rows, queries, dual, w)
+        gain = ascend_rows(rows, (centres, order, starts, along, square), dual, w)
         value += gain
-        yield value, gain, dual.alpha
+        yield value, gain, alpha
 
 
 def centre_gram(K: Matrix, sample: Sample) -> Matrix:

@@ -1,34 +1,44 @@
-"""MPRank in chunks: statistics that add up, so that the model is that of all rows at once.
+r"""Statistics of rows in queries that add up, and the ridge regression that they give.
 
-An open query has a weight A, a mean and a covariance of z = (x, y); it adds A squared times its
-covariance to the objective, and A changes while rows arrive. So every open query keeps
-8 (d + 1)^2 bytes. A closed query is added to one sum, and only its name is kept.
+With residuals r, row weights a and :math:`A_q` their total in query q,
+
+.. math::
+
+    \sum_{i,j \in q} a_i a_j (r_j - r_i)^2 = 2 A_q \sum_{i \in q} a_i (r_i - \bar r_q)^2,
+
+so the mean over all pairs inside queries is :math:`\sum_i c_i (r_i - \bar r_q)^2` with
+:math:`c_i = 2 a_i A_q / \sum_q A_q^2`, and :math:`\|w\|^2 + C \cdot` mean is a ridge over rows
+that are centred within their queries. Below, a tilde means centred and multiplied by
+:math:`\sqrt{c_i}`. The primal is :math:`(\tilde X' \tilde X + I/C)\, w = \tilde X' \tilde y`,
+O(m d^2 + d^3).
+
+Rows may come in chunks. An open query has a weight A, a mean and a covariance of z = (x, y); it
+adds A squared times its covariance to the objective, and A changes while rows arrive. So every open
+query keeps 8 (d + 1)^2 bytes. A closed query is added to one sum, and only its name is kept.
 
 Covariances are means: weights count as shares of their sum, so that no weight is too small.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.utils.metaestimators import available_if
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import lapack
 
-from rankwise._core.inputs import dense
-from rankwise._core.queries import group_rows
-from rankwise._core.ranker import (
-    KernelRanker,
-    check_learned,
-    check_trusted,
-)
-from rankwise._core.validation import unchanged_on_error
-from rankwise.magnitude.ridge import Matrix, Moments, Vector, moments_objective, solve_primal
+from rankwise._core._loops.keys import counting_sort
+from rankwise._core.ranker import EPS, ERRORS
 
-_ROWS = 4096
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+# Rows of a query that are described at once, and of a matrix that are centred at once.
+_CHUNK, _ROWS = 4096, 512
+TINY = 1e-300
 
 
 @dataclass
@@ -92,9 +102,9 @@ class Statistics:
         stats, names = cls(X.shape[1], qid is not None), [None]
         if qid is not None:
             names = qid[np.unique(codes, return_index=True)[1]].tolist()
-        order, starts = group_rows(codes, len(names))
+        order, starts = counting_sort(codes, len(names))
         for name, (start, stop) in zip(names, pairwise(starts.tolist()), strict=True):
-            parts = [order[a : min(a + _ROWS, stop)] for a in range(start, stop, _ROWS)]
+            parts = [order[a : min(a + _CHUNK, stop)] for a in range(start, stop, _CHUNK)]
             queries = (_describe(X[rows], y[rows], weight[rows]) for rows in parts)
             stats.queries[name] = reduce(Query.merged, queries)
         return stats
@@ -130,14 +140,13 @@ class Statistics:
         again |= other.closed & self.queries.keys()
         if again:
             raise ValueError(f"query {min(again, key=str)!r} is closed and can't get more rows")
-        both = Statistics(self.n_features, self.named)
-        both.queries = dict(self.queries)
+        both = Statistics(self.n_features, self.named, dict(self.queries))
         for name, query in other.queries.items():
-            mine = both.queries.get(name)
-            both.queries[name] = query if mine is None else mine.merged(query)
+            known = both.queries.get(name)
+            both.queries[name] = query if known is None else known.merged(query)
         both.closed = self.closed | other.closed
         both._sum = self._sum.plus(other._sum)
-        both._all = _pooled([self._all, other._all])
+        both._all = _pooled(self._all, other._all)
         return both
 
     def without(self, names: Iterable[Hashable]) -> "Statistics":
@@ -149,7 +158,7 @@ class Statistics:
             query = rest.queries.pop(name)
             rest.closed.add(name)
             rest._sum = rest._sum.plus(Scatter(query.weight, query.covariance))
-            rest._all = _pooled([rest._all, query])
+            rest._all = _pooled(rest._all, query)
         return rest
 
     @property
@@ -157,28 +166,26 @@ class Statistics:
         """Queries seen, closed ones included."""
         return len(self.queries) + len(self.closed)
 
-    @property
-    def weight(self) -> float:
-        """The weight of all rows."""
-        return _pooled([self._all, *self.queries.values()]).weight
+    def all_rows(self) -> Query:
+        """Return weight and mean of all rows, without a covariance."""
+        return _pooled(self._all, *self.queries.values())
 
     def _kinds(self) -> set[str]:
         """Return what the names of the queries are."""
         names = (*self.queries, *self.closed) if self.named else ()
         return {"strings" if isinstance(name, str | bytes) else "numbers" for name in names}
 
-    def moments(self) -> tuple[Moments, Vector]:
-        """Return the moments of the ridge, and the mean of all rows z."""
-        top = max([self._sum.weight, *(query.weight for query in self.queries.values())])
-        total = (self._sum.weight / top) ** 2 * self._sum.covariance
-        squares = (self._sum.weight / top) ** 2
-        for query in self.queries.values():
-            share = (query.weight / top) ** 2
-            total += share * query.covariance
+    def moments(self) -> "Moments":
+        """Return the moments of the ridge."""
+        parts: list[Query | Scatter] = [self._sum, *self.queries.values()]
+        top, squares = max(part.weight for part in parts), 0.0
+        total = np.zeros_like(self._sum.covariance)
+        for part in parts:
+            share = (part.weight / top) ** 2
+            total += share * part.covariance
             squares += share
         total *= 2.0 / squares
-        mean = _pooled([self._all, *self.queries.values()]).mean
-        return Moments(total[:-1, :-1], total[:-1, -1], float(total[-1, -1])), mean
+        return Moments(total[:-1, :-1], total[:-1, -1], float(total[-1, -1]))
 
 
 @dataclass
@@ -197,8 +204,14 @@ class Scatter:
         return Scatter(weight, mine * self.covariance + theirs * other.covariance)
 
 
+def penalty(C: float) -> float:
+    """Return 1 / C; past what a float can hold, scores are 0 anyway."""
+    return min(1.0 / float(C), 1e290)
+
+
 def _describe(X: Any, y: Vector, weight: Vector) -> Query:
-    z = np.column_stack([dense(X), y])
+    """Return weight, mean and covariance of some rows."""
+    z = np.column_stack([X.toarray() if sparse.issparse(X) else X, y])
     share = weight / weight.max()
     share /= share.sum()
     mean = share @ z
@@ -207,7 +220,7 @@ def _describe(X: Any, y: Vector, weight: Vector) -> Query:
     return Query(float(weight.sum()), mean, z.T @ z)
 
 
-def _pooled(parts: list[Query]) -> Query:
+def _pooled(*parts: Query) -> Query:
     """Return weight and mean of several parts together, without a covariance."""
     weights = np.array([part.weight for part in parts])
     means = np.array([part.mean for part in parts])
@@ -216,122 +229,131 @@ def _pooled(parts: list[Query]) -> Query:
     return Query(total, shares @ means, np.zeros((0, 0)))
 
 
-class ChunkLearner(KernelRanker):
-    """A ridge over pairs that learns chunk by chunk if its kernel is linear."""
+class Sample(NamedTuple):
+    """Rows with positive weights in queries.
 
-    C: float
-    _statistics: Statistics | None
+    Attributes
+    ----------
+    codes : ndarray of shape (m,)
+        The query of each row, all of 0..n_queries-1.
+    weight : ndarray of shape (m,)
+        Row weights a.
+    totals : ndarray of shape (n_queries,)
+        Their sums by query, A.
+    cost : ndarray of shape (m,)
+        The c of the module's docstring.
+    null : ndarray of shape (m,)
+        Unit vectors along the queries' means: the root of a_i / A_q.
+    """
 
-    @available_if(KernelRanker._is_linear)
-    @unchanged_on_error
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from more rows: the model of all rows so far at once, whatever the chunks.
+    codes: NDArray[np.int64]
+    weight: Vector
+    totals: Vector
+    cost: Vector
+    null: Vector
 
-        Every open query keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see
-        `close_queries`. Only for linear kernels. ``fit`` keeps the same statistics to go on from if
-        they take no more room than its rows; otherwise start by ``partial_fit``.
+    @classmethod
+    def of(cls, codes: NDArray[np.int64], n_queries: int, weight: Vector) -> "Sample":
+        """Describe a sample by the queries and weights of its rows."""
+        weight = np.maximum(weight / weight.max(), TINY)
+        totals = np.bincount(codes, weights=weight, minlength=n_queries).astype(np.float64)
+        cost = np.maximum(2.0 * weight * totals[codes] / (totals @ totals), TINY)
+        return cls(codes, weight, totals, cost, np.sqrt(weight / totals[codes]))
 
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in ``fit``. A query may go on in later chunks, so that one row of it is enough here:
-            until two rows of a query are there, all scores are the mean rating. Names must all be
-            numbers, or all strings.
+    def means(self, values: Any) -> Any:
+        """Return the weighted means within queries, a row a query, sparse if the values are."""
+        share = self.weight / self.totals[self.codes]
+        if len(self.totals) == 1 and not sparse.issparse(values):
+            return (share @ values)[None]
+        order, starts = counting_sort(self.codes, len(self.totals))
+        shape = len(self.totals), len(share)
+        return sparse.csr_array((share[order], order, starts), shape=shape) @ values
 
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        before = getattr(self, "_statistics", None)
-        if before is None and hasattr(self, "coef_"):
-            raise ValueError(
-                "this model was fitted by fit, and statistics to go on from would have been larger "
-                "than the rows: learn all chunks by partial_fit, the first one too, which gives "
-                "the same model"
-            )
-        data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
-        names = None if qid is None else np.asarray(qid)[data.kept]
-        with np.errstate(over="ignore", under="ignore"):
-            weight = data.weight * data.weight_unit
-            chunk = Statistics.of(data.X, data.y, weight, data.codes, names)
-        return self._learned(chunk if before is None else before.merged(chunk))
+    def overall(self, means: Any) -> Any:
+        """Return the weighted mean over all rows, from those within queries."""
+        return (self.totals / self.totals.sum()) @ means
 
-    @available_if(KernelRanker._is_linear)
-    @unchanged_on_error
-    def close_queries(self, qid: Iterable[Any] | None = None) -> Self:
-        """Forget the scatter of queries that get no more rows; the model stays the same.
+    def centred(self, y: Vector) -> Vector:
+        """Return y less the weighted mean of its query."""
+        for _ in range(2):  # the first mean is rounded to the digits of y, which may be large
+            sums = np.bincount(self.codes, weights=self.weight * y, minlength=len(self.totals))
+            y = y - (sums / self.totals)[self.codes]
+        return y
 
-        Parameters
-        ----------
-        qid : iterable of names, default=None
-            The queries. None: all that are open.
+    def objective(self, square: float, residuals: Vector, C: float) -> float:
+        """Return the objective for the squared norm of a model and its residuals."""
+        missed = self.centred(residuals)
+        return float(square + C * (self.cost @ (missed * missed)))
 
-        Returns
-        -------
-        self
-        """
-        statistics = self._known_statistics()
-        if issparse(qid):
-            raise TypeError(f"qid={type(qid).__name__} must be a list of the names of queries")
-        names = list(statistics.queries) if qid is None else list(qid)
-        self._statistics = statistics.without(names)
-        return self
+    def blocks(self, X: Any, means: Any) -> Iterator[tuple[slice, Matrix]]:
+        """Yield dense blocks of centred rows times the root of their cost."""
+        for start in range(0, X.shape[0], _ROWS):
+            rows = slice(start, start + _ROWS)
+            block, centres = X[rows], means[self.codes[rows]]
+            if sparse.issparse(X):
+                block, centres = block.toarray(), centres.toarray()
+            yield rows, (block - centres) * np.sqrt(self.cost[rows])[:, None]
 
-    @available_if(KernelRanker._is_linear)
-    @unchanged_on_error
-    def merge(self, other: "ChunkLearner") -> Self:
-        """Learn what another model has learned: the model of the rows of both, exactly.
 
-        Both must have learned by ``partial_fit``, for example on two machines. A query may have
-        rows in both. C and the rest are this model's.
+class Moments(NamedTuple):
+    """Products of the rows and targets with a tilde."""
 
-        Parameters
-        ----------
-        other : MPRank
-            It is left as it is.
+    xx: Matrix
+    xy: Vector
+    yy: float
 
-        Returns
-        -------
-        self
-        """
-        if not isinstance(other, ChunkLearner):
-            raise TypeError(f"other={other!r} must be an MPRank that has learned by partial_fit")
-        return self._learned(self._known_statistics().merged(other._known_statistics()))
+    def objective(self, w: Vector, C: float) -> float:
+        """Return the objective at w."""
+        cost = float(self.yy - 2.0 * self.xy @ w + w @ self.xx @ w)
+        return float(w @ w) + C * max(cost, 0.0)
 
-    def _known_statistics(self) -> Statistics:
-        statistics = getattr(self, "_statistics", None)
-        if statistics is None:
-            raise ValueError(
-                "there are no statistics: only a model that has learned by partial_fit has some"
-            )
-        return statistics
 
-    def _learned(self, statistics: Statistics) -> Self:
-        """Solve for the statistics, and take them over."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            if not np.isfinite(statistics.weight):
-                raise ValueError(
-                    "sample_weight adds to more than a float can hold: divide it by a constant"
-                )
-            stats, mean = statistics.moments()
-            coef, error = solve_primal(stats, self.C)
-            check_trusted(error, "the scores")
-            learned = {
-                "coef_": coef,
-                "intercept_": float(mean[-1] - mean[:-1] @ coef),
-                "objective_": moments_objective(stats, coef, self.C),
-            }
-        check_learned(learned, self.C)
-        self.__dict__.update(learned)
-        self.n_iter_, self.solver_ = 0, "primal"
-        self.n_queries_ = statistics.n_queries
-        self._statistics = statistics
-        return self
+def moments(X: Any, y: Vector, sample: Sample) -> Moments:
+    """Return the moments of centred rows, dense or CSR, in O(m d^2)."""
+    target = np.sqrt(sample.cost) * sample.centred(y)
+    means = sample.means(X)
+    d = X.shape[1]
+    if not sparse.issparse(X):
+        xx, xy = np.zeros((d, d)), np.zeros(d)
+        for rows, block in sample.blocks(X, means):
+            xx += block.T @ block
+            xy += target[rows] @ block
+        return Moments(xx, xy, float(target @ target))
+    # Rows are not centred, which would fill them; the means of small queries are sparse, too.
+    weighed = X.multiply(sample.cost[:, None]).tocsr()
+    share = np.sqrt(np.bincount(sample.codes, weights=sample.cost))
+    shift = sparse.csr_array(means.multiply(share[:, None]))
+    if 10 * shift.nnz > np.prod(shift.shape):
+        shift = shift.toarray()
+    xx = (X.T @ weighed).toarray() - shift.T @ shift
+    return Moments(xx, weighed.T @ sample.centred(y), float(target @ target))
+
+
+def solve_primal(stats: Moments, C: float) -> tuple[Vector, float]:
+    """Return w from the moments, and how far its scores may be off as a share of the spread of y.
+
+    The diagonal of the system is made 1, so that features of any scale keep their digits.
+    """
+    ridge = penalty(C)
+    unit = np.sqrt(np.diagonal(stats.xx) + ridge)
+    system = stats.xx / unit / unit[:, None]
+    system[np.diag_indices_from(system)] = 1.0
+    norm = float(np.abs(system).sum(axis=0).max())
+    factor, sound = cholesky(system)
+    if not sound:
+        return np.zeros_like(unit), np.inf
+    w = np.zeros_like(unit)
+    for _ in range(2):
+        left = stats.xy - stats.xx @ w - ridge * w
+        w += lapack.dpotrs(factor, left / unit, lower=0)[0] / unit
+    inverse = 1.0 / (lapack.dpocon(factor, norm)[0] * norm)
+    spread = max(np.sqrt(stats.yy), TINY)
+    length = float(np.linalg.norm(unit * w))
+    return w, ERRORS * np.sqrt(len(w) * inverse) * length / spread
+
+
+def cholesky(matrix: Matrix) -> tuple[Matrix, bool]:
+    """Return the Cholesky factor of a matrix, which is overwritten, and whether to trust it."""
+    factor, info = lapack.dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+    pivots = np.diagonal(factor) ** 2
+    return factor, info == 0 and bool(pivots.min() > len(pivots) * EPS * pivots.max())

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core.inputs import dense
-from rankwise._core.validation import TOO_LARGE, check_rows
+from rankwise._core.inputs import TOO_LARGE, check_rows, dense
 from rankwise.ordinal._landmark_solver import Matrix, Vector, fit_landmarks, landmark_kernel
 
 N_LANDMARKS = 300

@@ -14,10 +14,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import NO_GUESSES, Stream
+from rankwise._core.inputs import check_rows
 from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
-from rankwise._core.validation import check_rows
 from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
 from rankwise.ordinal._loops.oap import ONE, Coins, Members, member_ranks, oap, oap_steps
 from rankwise.ordinal._loops.prank import PERCEPTRON, UPDATES

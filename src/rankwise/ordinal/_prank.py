@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core._loops.rows import CSR, Stream
 from rankwise._core.arguments import warn_user
+from rankwise._core.inputs import bad_row, check_rows
 from rankwise._core.ordinal import State
 from rankwise._core.sklearn_private import Interval, StrOptions
-from rankwise._core.validation import bad_row, check_rows
 from rankwise.ordinal._loops.prank import (
     PERCEPTRON,
     UPDATES,

@@ -12,11 +12,17 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise._core.inputs import as_floats, check_weights, refuse_masked
+from rankwise._core.inputs import (
+    TOO_LARGE,
+    as_floats,
+    check_rows,
+    check_weights,
+    refuse_masked,
+    unchanged_on_error,
+)
 from rankwise._core.ordinal import OrdinalMixin
 from rankwise._core.queries import encode_queries
 from rankwise._core.sklearn_private import HasMethods, StrOptions, safe_indexing, safe_split
-from rankwise._core.validation import TOO_LARGE, check_rows, unchanged_on_error
 from rankwise.model_selection.routing import fit_arguments
 from rankwise.ordinal._landmarks import LandmarkRidge
 from rankwise.ordinal.cuts import best_places, chances

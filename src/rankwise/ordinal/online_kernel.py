@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from rankwise._core._loops.rows import NO_ORDER, Stream, as_rows
-from rankwise._core.inputs import dense
+from rankwise._core.inputs import bad_row, dense
 from rankwise._core.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
 from rankwise._core.ordinal import LinearRows, OnlineMixin, State
 from rankwise._core.sklearn_private import Interval
-from rankwise._core.validation import bad_row
 from rankwise.ordinal._supports import (
     TILE,
     CalledSupports,

@@ -21,21 +21,20 @@ the Hessian of all is one square a row, :math:`\sum_i c_i (e_i - \beta)(e_i - \b
 """
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import Tags
 
-from rankwise._core.inputs import dense
+from rankwise._core.inputs import dense, unchanged_on_error
 from rankwise._core.newton import WholeRows
 from rankwise._core.pairs import Curve, Evaluation
 from rankwise._core.queries import group_rows
 from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import Interval, Options, num_samples
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import unchanged_on_error
 from rankwise.pairwise._loops import raise_levels
 
 # Rows whose squares are formed at once.
@@ -104,27 +103,27 @@ class TopCosts:
 
     def evaluate(self, s: Vector, h: float) -> Evaluation:
         """Return value, slopes and slack."""
-        exact, at = self._thresholds(s, h)
-        push, _ = self._push(at.gap, h)
-        cost = np.maximum(at.gap + (exact - at.t)[self._codes[self.ups]], 0.0)
+        exact, t, beta, _, conjugate, gap = self._thresholds(s, h)
+        push, _ = self._push(gap, h)
+        cost = np.maximum(gap + (exact - t)[self._codes[self.ups]], 0.0)
         value = float(self.v @ (cost * cost if self._squared else cost))
         pulls = self._pulls(push)
         slopes = np.zeros(len(s))
-        slopes[self.below] = at.beta * pulls[self._codes[self.below]]
+        slopes[self.below] = beta * pulls[self._codes[self.below]]
         slopes[self.ups] -= self.v * push
-        bound = float(self.v @ (push * at.gap - (0.25 * push * push if self._squared else 0.0)))
-        apart = s[self.below] - at.t[self._codes[self.below]]
-        bound += float(pulls @ (self._summed(at.beta * apart) - at.conjugate))
+        bound = float(self.v @ (push * gap - (0.25 * push * push if self._squared else 0.0)))
+        apart = s[self.below] - t[self._codes[self.below]]
+        bound += float(pulls @ (self._summed(beta * apart) - conjugate))
         return Evaluation(value, slopes, max(0.0, value - bound))
 
     def curve(self, s: Vector, h: float) -> Curve:
         """Return the Hessian."""
-        _, at = self._thresholds(s, h)
-        push, bend = self._push(at.gap, h)
+        _, _, shares, curvature, _, gap = self._thresholds(s, h)
+        push, bend = self._push(gap, h)
         c, beta = np.zeros(len(s)), np.zeros(len(s))
-        c[self.below] = at.bend * self._pulls(push)[self._codes[self.below]]
+        c[self.below] = curvature * self._pulls(push)[self._codes[self.below]]
         c[self.ups] += self.v * bend
-        beta[self.below] = at.beta
+        beta[self.below] = shares
         return TopCurve(c, beta, self._codes, self.n_queries)
 
     def _summed(self, values: Vector) -> Vector:
@@ -142,8 +141,12 @@ class TopCosts:
             return np.maximum(2.0 * gap, 0.0), 2.0 * (gap > 0)
         return np.clip((gap + h) / (2 * h), 0.0, 1.0), (np.abs(gap) < h) / (2 * h)
 
-    def _thresholds(self, s: Vector, h: float) -> tuple[Vector, "_Thresholds"]:
-        """Return the threshold of each query, exact and rounded."""
+    def _thresholds(self, s: Vector, h: float) -> tuple[Vector, ...]:
+        """Return the threshold of each query, exact and rounded, and what follows from the latter.
+
+        These are beta and the curvatures of the rows below, the conjugates of the thresholds, and
+        how much the positives lack.
+        """
         x, of, firsts = s[self.below], self._codes[self.below], self._starts[:-1]
         if self._tau is None:
             exact, mass = np.maximum.reduceat(x, firsts), 0.25 * h * self._least
@@ -163,17 +166,7 @@ class TopCosts:
         if self._tau is not None:
             conjugate = mass * np.maximum.reduceat(p, firsts) / total - 1.0
         lacking = 1.0 + t[self._codes[self.ups]] - s[self.ups]
-        return exact, _Thresholds(t, share * p, bend, conjugate, lacking)
-
-
-class _Thresholds(NamedTuple):
-    """Thresholds t of the queries; beta and bend of the rows under them; gaps of the positives."""
-
-    t: Vector
-    beta: Vector
-    bend: Vector
-    conjugate: Vector
-    gap: Vector
+        return exact, t, share * p, bend, conjugate, lacking
 
 
 class TopCurve:
@@ -218,8 +211,28 @@ class TopRanker(SupportVectorRanker):
 
     _rows_type = WholeRows
 
-    positive: float | None
     warm_start = False
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        positive: float | None = None,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.C = C
+        self.positive = positive
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -380,16 +393,18 @@ class AccuracyAtTop(TopRanker):
         tol: float = 1e-4,
         max_iter: int = 1000,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C,
+            positive=positive,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            tol=tol,
+            max_iter=max_iter,
+        )
         self.tau = tau
         self.power = power
-        self.positive = positive
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _costs(
         self, positive: NDArray[np.bool_], codes: NDArray[np.int64], weight: Vector

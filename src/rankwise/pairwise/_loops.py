@@ -1,6 +1,6 @@
 r"""Levels with a given mass of values above them. Reference: bisection in the tests.
 
-With :math:`\psi_h` the hinge, rounded over a width h (see `rankwise._core.pairs._costs`), the
+With :math:`\psi_h` the hinge, rounded over a width h (see `rankwise._core.pairs._implicit`), the
 level t of a query solves :math:`\sum_j a_j \psi_h(x_j - t) = \text{mass}`. The left side is convex
 and falls with t, so Newton's method from below never passes it, and a value that no longer counts
 never counts again: they are left out as t rises, so that a pass is shorter than the one before.

@@ -6,13 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from rankwise._core.inputs import check_pairs, check_weighted_pairs, rows_of
+from rankwise._core.inputs import (
+    check_pairs,
+    check_rows,
+    check_weighted_pairs,
+    rows_of,
+    unchanged_on_error,
+)
 from rankwise._core.kernels import Anchored, checked_kernel
 from rankwise._core.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
-from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise._core.validation import check_rows, unchanged_on_error
 
 
 class RankSVM(SupportVectorRanker):
@@ -182,15 +186,8 @@ class RankSVM(SupportVectorRanker):
         self.n_queries_ = 1
         return self
 
-    def _prepare(self, codes: NDArray[np.int64]) -> None:  # noqa: ARG002
-        self.n_dropped_pairs_ = 0
-
-    def _pairs(
-        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
-    ) -> Pairs:
-        return Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=self.pair_weight)
-
     def _loss(self, pairs: Pairs) -> PairLoss:
+        self.n_dropped_pairs_ = 0
         if len(pairs.y) == 1:
             raise ValueError("y has one sample (n_samples = 1): ranking compares two or more rows")
         loss = HingeLoss if self.margin == "unit" else MagnitudeHingeLoss

@@ -335,27 +335,6 @@ class TopPush(TopRanker):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        positive: float | None = None,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-    ) -> None:
-        self.C = C
-        self.positive = positive
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-
     def _costs(
         self, positive: NDArray[np.bool_], codes: NDArray[np.int64], weight: Vector
     ) -> TopCosts:

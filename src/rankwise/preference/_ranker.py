@@ -14,12 +14,19 @@ from sklearn.utils import RegressorTags, Tags, check_consistent_length, check_ra
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise._core.arguments import as_array, check_word
-from rankwise._core.inputs import check_weighted_pairs, ratings_of, refuse_masked, rows_of
+from rankwise._core.inputs import (
+    TOO_LARGE,
+    check_weighted_pairs,
+    explained,
+    ratings_of,
+    refuse_masked,
+    rows_of,
+    unchanged_on_error,
+)
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.ranker import warn_without_qid
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import HasMethods, Interval, StrOptions
-from rankwise._core.validation import TOO_LARGE, explained, unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.metrics.scored_rows import check_scored
 from rankwise.preference._all_pairs import sort_by_degree

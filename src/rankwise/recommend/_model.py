@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.sklearn_private import Interval
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
-from rankwise._core.validation import unchanged_on_error
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
 from rankwise.recommend._inputs import add_ratings, check_table, standardise

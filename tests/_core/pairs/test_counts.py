@@ -52,11 +52,3 @@ def test_counts_are_those_of_the_definition(scores, levels, qid):
     expected = (better & (s[:, None] > s)).sum(), (better & (s[:, None] == s)).sum(), better.sum()
     pairs = Pairs(y, qid=None if qid == "none" else codes)
     assert count_pairs(pairs, s) == expected
-
-
-def test_targets_and_weights_of_other_shapes():
-    y = np.array([0.0, 1.0, 2.0])
-    with pytest.raises(ValueError, match=r"sample_weight has shape \(2,\) for 3 rows"):
-        Pairs(y, sample_weight=np.ones(2))
-    with pytest.raises(ValueError, match="y must be 1-D"):
-        Pairs(y[:, None])

@@ -1,4 +1,4 @@
-"""Sums over all pairs of rows (i, j) with y_i < y_j and t_i > t_j - margin. Twin: the definition.
+"""Sums over all pairs of rows (i, j) with y_i < y_j and t_i > t_j - margin.
 
 Such a pair costs t_i - (t_j - margin). Rows are sorted by query and target. *Events* are rows
 sorted by key: row i as the worse of a pair at t_i, row j as the better one at t_j - margin. A tree
@@ -13,69 +13,11 @@ of a row fall together: there is one, coded p, which has both roles.
 A depth takes linear time, so all take O(m log k) for k different targets, in O(m) memory.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rankwise._core.compilation import compiled
 
 PARTS = 8
-
-
-class Targets(NamedTuple):
-    """Rows sorted by query and target.
-
-    ``y`` and ``a`` are targets and weights of shape (m,), the latter empty if all are 1; ``starts``
-    of shape (n_queries + 1,) is where each query begins, and m; ``first`` and ``last`` of shape
-    (m,) are the bounds of the run of equal targets that each row is in.
-    """
-
-    y: np.ndarray
-    a: np.ndarray
-    starts: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-
-
-class Cost(NamedTuple):
-    """The power of a cost, and whether a pair weighs by the difference of its targets."""
-
-    power: int
-    magnitude: bool
-
-
-class Depth(NamedTuple):
-    """Events of one depth of the tree, their keys, and what was found for each."""
-
-    events: np.ndarray
-    keys: np.ndarray
-    found: np.ndarray
-
-
-class Node(NamedTuple):
-    """The events of a node are from ``begin`` to ``end``; a row has ``each`` of them, 1 or 2."""
-
-    begin: int
-    end: int
-    each: int
-
-
-class Parts(NamedTuple):
-    """The parts of a node.
-
-    ``of`` of shape (n_events,) is the part of each event, ``cuts`` of shape (PARTS + 1,) the bounds
-    of the parts, ``place`` of shape (PARTS,) where the next event of each goes. ``pivots`` of shape
-    (PARTS,) are targets, and ``sums`` of shape (PARTS, 7) what is known of the rows of each part
-    that were passed: columns COUNT to KEY.
-    """
-
-    of: np.ndarray
-    cuts: np.ndarray
-    place: np.ndarray
-    pivots: np.ndarray
-    sums: np.ndarray
-
-
 # The sums of a part: weights, costs and squared costs of the rows passed; the same times their
 # distance from the pivot; and the key of the last change.
 COUNT, COST, SQUARE, FAR_COUNT, FAR_COST, FAR_SQUARE, KEY = range(7)
@@ -132,67 +74,83 @@ def merge_events(rows, t, starts, margin, events, keys):
                 j += 1
 
 
-def dominance(events, keys, targets, cost, out, totals):
+@compiled
+def dominance(sorted_events, sorted_keys, targets, power, magnitude, out, totals):
     """Add the sums of cost and cost^2 to ``totals``, and the derivatives by t to ``out``.
 
     Parameters
     ----------
-    events, keys : ndarrays of shape (m,) or (2 m,)
-        As from `merge_events`. Overwritten.
-    targets : Targets
-        The rows.
-    cost : Cost
-        What the derivatives are of.
+    sorted_events, sorted_keys : ndarrays of shape (m,) or (2 m,)
+        As from `merge_events`.
+    targets : tuple of ndarrays
+        Rows sorted by query and target: their targets y and weights a of shape (m,), the latter
+        empty if all are 1; ``starts`` of shape (n_queries + 1,), where each query begins, and m;
+        ``first`` and ``last`` of shape (m,), the bounds of the run of equal targets of each row.
+    power, magnitude
+        The power of a cost, and whether a pair weighs by the difference of its targets.
     out, totals : ndarrays of shapes (m,) and (2,)
-        What is added to, in the order of the targets.
+        Added to, in the order of the targets.
     """
-    n = len(events)
-    even = Depth(events, keys, np.zeros(n))
-    odd = Depth(np.empty_like(events), np.empty_like(keys), np.empty(n))
-    parts = Parts(
-        np.empty(n, dtype=np.uint8),
-        np.empty(PARTS + 1, dtype=np.int64),
-        np.empty(PARTS, dtype=np.int64),
-        np.empty(PARTS),
-        np.empty((PARTS, 7)),
-    )
+    y, a, starts, first, last = targets
+    n = sorted_events.shape[0]
+    each = n // max(1, y.shape[0])
+    # events, their keys and the derivatives of nodes of even depth, and of odd depth
+    events, keys, found = np.empty((2, n), dtype=np.int32), np.empty((2, n)), np.zeros((2, n))
+    events[0], keys[0] = sorted_events, sorted_keys
+    part, cuts = np.empty(n, dtype=np.uint8), np.empty(PARTS + 1, dtype=np.int64)
+    place, pivots, sums = np.empty(PARTS, dtype=np.int64), np.empty(PARTS), np.empty((PARTS, 7))
+    # nodes: start, stop and depth
     todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
-    _dominance(even, odd, parts, todo, targets, cost, out, totals)
-
-
-@compiled
-def _dominance(even, odd, parts, todo, targets, cost, out, totals):
-    """Do it; the columns of ``todo`` are the rows and the depth of nodes that are not done yet."""
-    y, last, cuts = targets.y, targets.last, parts.cuts
-    each = even.events.shape[0] // max(1, y.shape[0])
-    for q in range(targets.starts.shape[0] - 1):
-        todo[0, 0], todo[0, 1], todo[0, 2] = targets.starts[q], targets.starts[q + 1], 0
+    for q in range(starts.shape[0] - 1):
+        todo[0, 0], todo[0, 1], todo[0, 2] = starts[q], starts[q + 1], 0
         n_todo = 1
         while n_todo > 0:
             n_todo -= 1
             start, stop, depth = todo[n_todo, 0], todo[n_todo, 1], todo[n_todo, 2]
             if stop - start < 2 or last[start] == stop:
                 continue
-            n_parts = _cut(start, stop, targets.first, last, cuts)
-            node = Node(each * start, each * stop, each)
-            here, below = (even, odd) if depth % 2 == 0 else (odd, even)
-            _find_parts(here.events, node, parts, n_parts)
+            n_parts = _cut(start, stop, first, last, cuts)
+            here, below = depth % 2, 1 - depth % 2
+            node = slice(each * start, each * stop)
+            _find_parts(events[here, node], each, cuts, n_parts, part[node])
             for side in range(2):
                 for g in range(n_parts):
-                    parts.pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
-                    for column in range(7):
-                        parts.sums[g, column] = 0.0
-                _gradient(here, node, parts, n_parts, side, targets, cost, totals)
-            deeper = False
+                    pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
+                sums[:] = 0.0
+                total, squares = _gradient(
+                    events[here, node],
+                    keys[here, node],
+                    found[here, node],
+                    part[node],
+                    each,
+                    n_parts,
+                    side,
+                    pivots,
+                    sums,
+                    y,
+                    a,
+                    power,
+                    magnitude,
+                )
+                if side == 1:
+                    totals[0] += total
+                    totals[1] += squares
             for g in range(n_parts):
+                place[g] = -1
                 if last[cuts[g]] < cuts[g + 1]:
-                    deeper = True
+                    place[g] = each * cuts[g]
                     todo[n_todo, 0], todo[n_todo, 1] = cuts[g], cuts[g + 1]
                     todo[n_todo, 2] = depth + 1
                     n_todo += 1
-            if deeper:
-                _deal(here, node, parts, n_parts, below)
-            _hand_on(here, node, parts, n_parts, last, below, out)
+            # deal the events to their parts, still sorted, or end in a part of one target
+            for at in range(each * start, each * stop):
+                p, event = place[part[at]], events[here, at]
+                if p < 0:
+                    out[event if each == 1 else event >> 1] += found[here, at]
+                else:
+                    events[below, p], keys[below, p] = event, keys[here, at]
+                    found[below, p] = found[here, at]
+                    place[part[at]] = p + 1
 
 
 @compiled
@@ -213,44 +171,13 @@ def _cut(start, stop, first, last, cuts):
 
 
 @compiled
-def _find_parts(events, node, parts, n_parts):
+def _find_parts(events, each, cuts, n_parts, part):
     """Fill the part that the row of each event is in."""
-    of = parts.of
-    for at in range(node.begin, node.end):
-        of[at] = 0
+    part[:] = 0
     for g in range(1, n_parts):
-        bound = np.int32(node.each * parts.cuts[g])
-        for at in range(node.begin, node.end):
-            of[at] += events[at] >= bound
-
-
-@compiled
-def _deal(here, node, parts, n_parts, below):
-    """Deal the events to their parts, in each still sorted."""
-    place = parts.place
-    for g in range(n_parts):
-        place[g] = node.each * parts.cuts[g]
-    for at in range(node.begin, node.end):
-        g = parts.of[at]
-        p = place[g]
-        place[g] = p + 1
-        below.events[p] = here.events[at]
-        below.keys[p] = here.keys[at]
-
-
-@compiled
-def _hand_on(here, node, parts, n_parts, last, below, out):
-    """Deal what was found for the events, or add it to their rows in a part of one target."""
-    place, cuts = parts.place, parts.cuts
-    for g in range(n_parts):
-        place[g] = -1 if last[cuts[g]] == cuts[g + 1] else node.each * cuts[g]
-    for at in range(node.begin, node.end):
-        g, event = parts.of[at], here.events[at]
-        if place[g] < 0:
-            out[event if node.each == 1 else event >> 1] += here.found[at]
-        else:
-            below.found[place[g]] = here.found[at]
-            place[g] += 1
+        bound = np.int32(each * cuts[g])
+        for at in range(events.shape[0]):
+            part[at] += events[at] >= bound
 
 
 @compiled
@@ -265,18 +192,15 @@ def _move_to(key, sums):
 
 
 @compiled
-def _gradient(here, node, parts, n_parts, side, targets, cost, totals):
-    """Add the derivatives by t of the better rows (side 1) or the worse, and the former's sums.
+def _gradient(events, keys, found, part, each, n_parts, side, pivots, sums, y, a, power, magnitude):
+    """Add the derivatives by t of the better rows (side 1) or the worse; return their sums.
 
     Better rows pass their partners in falling order of the keys, worse rows in rising order.
     """
-    events, keys, found = here.events, here.keys, here.found
-    each, of, pivots, sums = node.each, parts.of, parts.pivots, parts.sums
-    y, a, magnitude = targets.y, targets.a, cost.magnitude
     total, squares = 0.0, 0.0
-    at, step, sign = (node.end - 1, -1, -1.0) if side == 1 else (node.begin, 1, 1.0)
-    for _ in range(node.end - node.begin):
-        mine, key = of[at], keys[at]
+    at, step, sign = (events.shape[0] - 1, -1, -1.0) if side == 1 else (0, 1, 1.0)
+    for _ in range(events.shape[0]):
+        mine, key = part[at], keys[at]
         p = events[at] if each == 1 else events[at] >> 1
         reads = each == 1 or (events[at] & 1) == side
         target = y[p] if magnitude else 0.0
@@ -299,16 +223,14 @@ def _gradient(here, node, parts, n_parts, side, targets, cost, totals):
                 square += e0
             total += w * d
             squares += w * square
-            found[at] += sign * w * (n if cost.power == 1 else 2 * d)
+            found[at] += sign * w * (n if power == 1 else 2 * d)
         if each == 1 or not reads:
             _move_to(key, sums[mine])
             sums[mine, COUNT] += w
             if magnitude:
                 sums[mine, FAR_COUNT] += w * abs(pivots[mine] - target)
         at += step
-    if side == 1:
-        totals[0] += total
-        totals[1] += squares
+    return total, squares
 
 
 @compiled

@@ -1,11 +1,9 @@
-"""Sums over all pairs with y_i < y_j and t_i > t_j - margin, for few targets. Twin: the definition.
+"""Sums over all pairs with y_i < y_j and t_i > t_j - margin, for few targets.
 
 Rows are swept once in each direction of t. For each target a counter holds the rows of all higher
 (or lower) targets that the sweep has passed, so that a row costs as many additions as there are
 targets, and a look at one counter. O(m k) for k targets, and no memory but the sorted rows.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,43 +44,32 @@ def find_grades(y, levels, codes):
     return k
 
 
-class Graded(NamedTuple):
-    """Rows sorted by score within each query.
-
-    ``t`` and ``codes`` of shape (m,) are scores and codes of targets, ``a`` the row weights, empty
-    if all are 1; ``starts`` of shape (n_queries + 1,) is where each query begins, and m;
-    ``levels`` of shape (k,) are the targets by code.
-    """
-
-    t: np.ndarray
-    starts: np.ndarray
-    codes: np.ndarray
-    levels: np.ndarray
-    a: np.ndarray
-
-
 @compiled
-def grade_sums(rows, margin, power, magnitude, slopes, totals):
+def grade_sums(t, starts, codes, levels, a, margin, power, magnitude, slopes, totals):
     """Fill ``slopes`` with the derivatives by t of the sum of cost^power.
 
     Parameters
     ----------
-    rows : Graded
-        The rows.
+    t, codes : ndarrays of shape (m,)
+        Scores and codes of the targets of the rows, sorted by score within each query.
+    starts : ndarray of shape (n_queries + 1,)
+        Where each query begins, and m.
+    levels : ndarray of shape (k,)
+        The targets by code.
+    a : ndarray of shape (m,) or (0,)
+        Row weights; empty: all 1.
     slopes : ndarray of shape (m,)
-        What is filled.
+        Filled.
     totals : ndarray of shape (2,)
         The sums of cost and of cost squared are added to it; the latter for power 2 alone.
     """
-    t, starts, codes, levels, a = rows.t, rows.starts, rows.codes, rows.levels, rows.a
     k = levels.shape[0]
     lanes = 8 * ((k + 7) // 8)
-    # one lane for each target: 1 where it lies below, or above, that of the row
-    below, above = np.zeros((k, lanes)), np.zeros((k, lanes))
+    # one lane for each target: 1 where it lies below, or above, that of a row
+    passed = np.zeros((2, k, lanes))
     for g in range(k):
-        for other in range(k):
-            below[g, other] = 1.0 if other < g else 0.0
-            above[g, other] = 1.0 if other > g else 0.0
+        passed[0, g, :g] = 1.0
+        passed[1, g, g + 1 : k] = 1.0
     count, sums = np.empty(lanes), np.empty(lanes)
     graded, graded_sums = np.zeros(lanes), np.zeros(lanes)
     for q in range(starts.shape[0] - 1):
@@ -91,56 +78,41 @@ def grade_sums(rows, margin, power, magnitude, slopes, totals):
             continue
         middle, origin = t[(start + stop) // 2], levels[codes[start]]
         cost, moment = 0.0, 0.0
-        for lane in range(lanes):
-            count[lane], sums[lane], graded[lane], graded_sums[lane] = 0.0, 0.0, 0.0, 0.0
-        edge = start
-        for x in range(start, stop):
-            key = t[x] - middle + margin
-            while edge < stop and t[edge] - middle < key:
-                code, value = codes[edge], t[edge] - middle
-                w = a[edge] if a.shape[0] > 0 else 1.0
-                for lane in range(lanes):
-                    count[lane] += w * below[code, lane]
-                    sums[lane] += w * value * below[code, lane]
-                if magnitude:
-                    w *= levels[code] - origin
+        # the worse rows in rising order of t; then the better ones, t and targets negated
+        for side in range(2):
+            sign, step, edge = (1.0, 1, start) if side == 0 else (-1.0, -1, stop - 1)
+            x, added = edge, passed[side]
+            for lane in range(lanes):
+                count[lane], sums[lane], graded[lane], graded_sums[lane] = 0.0, 0.0, 0.0, 0.0
+            for _ in range(stop - start):
+                key = sign * (t[x] - middle) + margin
+                while start <= edge < stop and sign * (t[edge] - middle) < key:
+                    code, value = codes[edge], sign * (t[edge] - middle)
+                    w = a[edge] if a.shape[0] > 0 else 1.0
                     for lane in range(lanes):
-                        graded[lane] += w * below[code, lane]
-                        graded_sums[lane] += w * value * below[code, lane]
-                edge += 1
-            g = codes[x]
-            w = a[x] if a.shape[0] > 0 else 1.0
-            n, d = count[g], key * count[g] - sums[g]
-            if magnitude:
-                n = graded[g] - (levels[g] - origin) * n
-                d = key * graded[g] - graded_sums[g] - (levels[g] - origin) * d
-            cost += w * d
-            slopes[x] = w * (n if power == 1 else 2 * d)
-        for lane in range(lanes):
-            count[lane], sums[lane], graded[lane], graded_sums[lane] = 0.0, 0.0, 0.0, 0.0
-        edge = stop - 1
-        for x in range(stop - 1, start - 1, -1):
-            key = t[x] - middle - margin
-            while edge >= start and t[edge] - middle > key:
-                code, value = codes[edge], t[edge] - middle
-                w = a[edge] if a.shape[0] > 0 else 1.0
-                for lane in range(lanes):
-                    count[lane] += w * above[code, lane]
-                    sums[lane] += w * value * above[code, lane]
+                        count[lane] += w * added[code, lane]
+                        sums[lane] += w * value * added[code, lane]
+                    if magnitude:
+                        w *= sign * (levels[code] - origin)
+                        for lane in range(lanes):
+                            graded[lane] += w * added[code, lane]
+                            graded_sums[lane] += w * value * added[code, lane]
+                    edge += step
+                g = codes[x]
+                w = a[x] if a.shape[0] > 0 else 1.0
+                n, d = count[g], key * count[g] - sums[g]
                 if magnitude:
-                    w *= levels[code] - origin
-                    for lane in range(lanes):
-                        graded[lane] += w * above[code, lane]
-                        graded_sums[lane] += w * value * above[code, lane]
-                edge -= 1
-            g = codes[x]
-            w = a[x] if a.shape[0] > 0 else 1.0
-            n, d = count[g], sums[g] - key * count[g]
-            if magnitude:
-                n = (levels[g] - origin) * n - graded[g]
-                d = (levels[g] - origin) * d - (graded_sums[g] - key * graded[g])
-            slopes[x] -= w * (n if power == 1 else 2 * d)
-            moment += slopes[x] * (t[x] - middle)
+                    level = sign * (levels[g] - origin)
+                    n = graded[g] - level * n
+                    d = key * graded[g] - graded_sums[g] - level * d
+                slope = w * (n if power == 1 else 2 * d)
+                if side == 0:
+                    cost += w * d
+                    slopes[x] = slope
+                else:
+                    slopes[x] -= slope
+                    moment += slopes[x] * (t[x] - middle)
+                x += step
         totals[0] += cost
         # cost^2 is cost times (margin + t_i - t_j), which the derivatives sum up
         totals[1] += max(0.0, margin * cost + 0.5 * moment)

@@ -1,15 +1,32 @@
-"""Sums over the misranked pairs, and over all pairs by their exponential cost."""
+"""Misranked and tied pairs: how many there are, of each row too, and means of their costs."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core._loops.dominance import exponential_sum
-from rankwise._core._loops.keys import deal_runs, sort_equal_keys
+from rankwise._core._loops.dominance import comparable_weights, exponential_sum
+from rankwise._core._loops.inversions import (
+    count_inversions,
+    equal_pairs,
+    grade_inversions,
+    part_ties,
+)
+from rankwise._core._loops.keys import deal_runs, gather, sort_equal_keys
 from rankwise._core._loops.misranked import misranked_sum
-from rankwise._core.arguments import check_power
-from rankwise._core.pairs._order import Floats, read_rows, row_bits, sort_ties, sorted_keys
+from rankwise._core._loops.partners import better_partners
+from rankwise._core._loops.placements import placement_sums, row_placements, row_ties
+from rankwise._core.pairs._implicit import both_sweeps
+from rankwise._core.pairs._order import (
+    Floats,
+    Rows,
+    equal_runs,
+    read_rows,
+    row_bits,
+    sort_ties,
+    sorted_keys,
+    sorted_rows,
+)
 from rankwise._core.pairs._pairs import Pairs
 
 _NONE = np.empty(0)
@@ -17,59 +34,33 @@ _NONE = np.empty(0)
 _MANY, _RUN, _MOST_RUNS = 1 << 17, 1024, 1024
 
 
-class ByScore(NamedTuple):
-    """Rows sorted by query, score and target, as ``keys``.
+def by_score(
+    pairs: Pairs, s: Floats
+) -> tuple[tuple[Floats, Floats, Floats, NDArray[np.int64], int, Floats], Floats]:
+    """Sort the rows by query, score and target, O(m log m).
 
-    A key ends with the place of its row in the columns ``s``, ``y`` and ``a``, the last None if all
-    weigh 1. ``t`` are the sorted scores if some are equal, and else empty. The columns may be in
-    the second half of the ``room`` of `misranked_sum`.
+    Return what `misranked_sum` reads: columns of scores, targets and weights, the latter empty if
+    all are 1; the sorted keys, each ending with the place of its row in the columns; the bits of a
+    row; and working memory, the second half of which may hold the columns. Return also the sorted
+    scores if some are equal, and else an empty array.
     """
-
-    keys: NDArray[np.int64]
-    s: Floats
-    y: Floats
-    a: Floats | None
-    t: Floats
-    room: Floats
-
-
-def by_score(pairs: Pairs, s: Floats) -> ByScore:
-    """Sort the rows, O(m log m)."""
     s, y, starts = np.ascontiguousarray(pairs.group(s)), pairs.group(pairs.y), pairs.starts
     a = pairs.group(pairs.weight) if pairs.weighted else None
     # in one piece, which is soon given back to the next call
     n_columns, m = 2 if a is None else 3, len(s)
-    room = np.empty((2 * n_columns, m))
+    memory = np.empty((2 * n_columns, m))
     if pairs.codes is None and m >= _MANY:
         # what lies apart in memory is slow to fetch in the order of the scores
-        columns, codes = room[n_columns:], np.empty(m, np.uint16)
-        starts = deal_runs(s, y, a, min(m // _RUN, _MOST_RUNS), codes, room[n_columns:])
+        columns, codes = memory[n_columns:], np.empty(m, np.uint16)
+        starts = deal_runs(s, y, a, min(m // _RUN, _MOST_RUNS), codes, columns)
         s, y, a = columns[0], columns[1], None if a is None else columns[2]
-    keys = sorted_keys(s, starts)
-    if sort_equal_keys(keys, row_bits(keys), s):
-        return ByScore(keys, s, y, a, _NONE, room)
-    rows, t = read_rows(keys, s, starts)
-    sort_ties(rows, t, y, starts)
-    return ByScore(rows.astype(np.int64), s, y, a, t, room)
-
-
-def misranked_total(
-    pairs: Pairs, rows: ByScore, *, scores: bool, magnitude: bool, power: int
-) -> float:
-    """Sum over the misranked pairs; scores are all 0 if they are no part of the cost."""
-    return misranked_sum(
-        rows.s,
-        rows.y,
-        _NONE if rows.a is None else rows.a,
-        rows.keys,
-        row_bits(rows.keys),
-        rows.room,
-        pairs.targets,
-        pairs.starts,
-        scores,
-        magnitude,
-        power,
-    )
+    keys, t = sorted_keys(s, starts), _NONE
+    bits = row_bits(keys)
+    if not sort_equal_keys(keys, bits, s):
+        rows, t = read_rows(keys, s, starts)
+        sort_ties(rows, t, y, starts)
+        keys = rows.astype(np.int64)
+    return (s, y, _NONE if a is None else a, keys, bits, memory), t
 
 
 def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> float:
@@ -77,10 +68,9 @@ def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> f
 
     With ``magnitude`` of (s_i - s_j + y_j - y_i)^n. Pairs weigh by their rows alone.
     """
-    check_power(power)
     pairs.check_comparable()
-    rows = by_score(pairs, s)
-    total = misranked_total(pairs, rows, scores=True, magnitude=magnitude, power=power)
+    rows, _ = by_score(pairs, s)
+    total = misranked_sum(*rows, pairs.targets, pairs.starts, True, magnitude, power)
     return total / pairs.one_sided_weight
 
 
@@ -92,3 +82,133 @@ def exponential_mean(pairs: Pairs, s: Floats) -> float:
     z, c = exponential_sum(t, layout.y, a, layout.starts, pairs.magnitude)
     with np.errstate(over="ignore"):
         return float(np.exp(c + np.log(z) - np.log(pairs.one_sided_weight)))
+
+
+class PairCounts(NamedTuple):
+    """Weights of the pairs with y_j > y_i: those with s_j < s_i, with s_j = s_i, and all."""
+
+    misranked: float
+    tied: float
+    comparable: float
+
+
+def count_pairs(pairs: Pairs, s: Floats) -> PairCounts:
+    """Count the pairs, each by its weight."""
+    if not pairs.weighted and not pairs.magnitude:
+        return _count_alike(pairs, pairs.group(s))
+    rows, t = by_score(pairs, s)
+    tied, starts = np.zeros(pairs.n_queries), pairs.starts
+    if len(t):
+        _, y, a, keys, *_ = rows
+        a = a[keys] if pairs.weighted else a
+        comparable_weights(t, y[keys], a, starts, pairs.magnitude, tied)
+    power = 1 if pairs.magnitude else 0
+    # scores are all 0 where they are not part of the cost
+    misranked = misranked_sum(*rows, pairs.targets, starts, False, True, power)
+    return PairCounts(misranked, float(tied.sum()), pairs.one_sided_weight)
+
+
+def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
+    """Count the pairs that weigh alike, scores query by query."""
+    keys = sorted_keys(s, pairs.starts)
+    if not sort_equal_keys(keys, row_bits(keys), s):
+        return _count_tied(pairs, *read_rows(keys, s, pairs.starts))
+    if pairs.grades is not None:
+        codes, levels = pairs.grades
+        grades = np.empty_like(codes)
+        gather(pairs.group(codes), keys, row_bits(keys), grades)
+        misranked = grade_inversions(grades, len(levels), pairs.starts)
+        return PairCounts(misranked, 0, pairs.one_sided_weight)
+    y = np.empty_like(s)
+    gather(pairs.group(pairs.y), keys, row_bits(keys), y)
+    del keys
+    keys, equal = sorted_keys(y, pairs.starts), 0
+    if sort_equal_keys(keys, row_bits(keys), y):
+        keys &= (1 << row_bits(keys)) - 1
+        places = keys.astype(np.int32)
+    else:
+        places, targets = read_rows(keys, y, pairs.starts)
+        equal = equal_pairs(targets, pairs.starts)
+    return PairCounts(count_inversions(places), 0, _all_pairs(pairs.starts) - equal)
+
+
+def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
+    """Count the same for rows sorted by score, some scores of a query being equal."""
+    starts = pairs.starts
+    if pairs.grades is None:
+        places, targets = sorted_rows(pairs.group(pairs.y)[rows], starts)
+        tied = equal_pairs(t, starts) - part_ties(t, targets, places, starts)
+        different = _all_pairs(starts) - equal_pairs(targets, starts)
+        return PairCounts(count_inversions(places), tied, different)
+    runs = equal_runs(t, starts)
+    grades, n_grades = pairs.group(pairs.grades[0])[rows], len(pairs.grades[1])
+    falling = grade_inversions(grades, n_grades, runs)
+    rising = grade_inversions(grades[::-1].copy(), n_grades, len(t) - runs[::-1])
+    misranked = grade_inversions(grades, n_grades, starts) - falling
+    return PairCounts(misranked, falling + rising, pairs.one_sided_weight)
+
+
+def _all_pairs(starts: NDArray[np.int64]) -> int:
+    """Return how many pairs of rows are in one query."""
+    sizes = np.diff(starts)
+    return int(sizes @ (sizes - 1)) // 2
+
+
+class RowCounts(NamedTuple):
+    """Twice the pairs of each row in the right order, a tie counting half, and all its pairs."""
+
+    right: Floats
+    comparable: Floats
+
+
+def row_counts(pairs: Pairs, s: Floats) -> RowCounts:
+    """Count the pairs of each row, those that it is the better and the worse of; no weights."""
+    if pairs.codes is None and pairs.y.min() < pairs.y.max() and _two_classes(pairs.y):
+        return _class_counts(pairs.y == pairs.y.max(), s)
+    layout, (first, last) = pairs.by_target, pairs.ties
+    rows, t = sorted_rows(s[layout.rows], layout.starts)
+    tied = np.empty(len(t))
+    row_ties(t, layout.y[rows], layout.starts, tied)
+    right, comparable = np.empty(len(t)), np.empty(len(t))
+    sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
+    comparable[layout.rows] = sizes - (last - first)
+    right[layout.rows[rows]] = -tied
+    ones, band, misranked = np.ones((len(t), 1)), (0.0, 0.0, np.inf), np.zeros(len(t))
+    for sweep in both_sweeps(pairs, rows, t):
+        partners = np.empty_like(ones)
+        better_partners(*sweep, ones, band, partners)
+        misranked[layout.rows] += partners[:, 0]
+    right += 2 * (comparable - misranked)
+    return RowCounts(right, comparable)
+
+
+def _two_classes(y: Floats) -> bool:
+    return bool(((y == y.min()) | (y == y.max())).all())
+
+
+def _class_counts(positive: NDArray[np.bool_], s: Floats) -> RowCounts:
+    """Count the pairs of each row of two classes: a sort and a sweep."""
+    n, n_pos = len(s), int(positive.sum())
+    rows, t = sorted_rows(s)
+    right = np.empty(n)
+    row_placements(t, rows, positive, n_pos, right)
+    return RowCounts(right, np.where(positive, float(n - n_pos), float(n_pos)))
+
+
+class Placements(NamedTuple):
+    """Sizes of two classes, twice the pairs in the right order, and how placements vary.
+
+    The spreads are sums of squared differences from the mean, as shares of the other class.
+    """
+
+    n_pos: int
+    n_neg: int
+    right: int
+    spread_pos: float
+    spread_neg: float
+
+
+def count_placements(positive: NDArray[np.bool_], s: Floats) -> Placements:
+    """Place the rows of each class among those of the other: sort both, and merge them twice."""
+    pos, neg = np.sort(s[positive]), np.sort(s[~positive])
+    return Placements(len(pos), len(neg), *placement_sums(pos, neg))

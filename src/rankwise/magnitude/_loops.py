@@ -1,13 +1,14 @@
-"""Centring of a Gram matrix, and what is predicted for each pair of rows that a ridge leaves out.
+r"""Loops of the ridge: passes of dual ascent, centring, and leave-pair-out predictions.
+
+The dual is :math:`2 \alpha \cdot y - \alpha' (K + \Lambda) \alpha` with y and K centred within
+queries. A step of 1 over the diagonal of :math:`K + \Lambda` is the best one for a coordinate.
 
 Rows have codes: the query that each belongs to. Only pairs of one query are pairs.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from rankwise._core._loops.rows import SUMS
+from rankwise._core._loops.rows import SUMS, axpy, dot
 from rankwise._core.compilation import compiled
 
 # A 2 x 2 determinant below this share of its diagonal product is rounding, or nearly so.
@@ -16,6 +17,71 @@ NEARLY = 1e-3
 # The relative error of matrix entries in single precision, generously.
 SINGLE = 4e-6
 _TILE = 64
+
+
+@compiled(fastmath=SUMS)
+def _inner(row, alpha):
+    total = 0.0
+    for j in range(len(alpha)):
+        total += row[j] * alpha[j]
+    return total
+
+
+@compiled
+def ascend_gram(K, dual):
+    """Take one pass over the points, with K centred, and return how much the dual gained.
+
+    ``dual`` are arrays of shape (m,): centred targets y, the diagonals of Lambda and of
+    K + Lambda, the length of each step, and alpha, which a pass changes.
+    """
+    y, ridge, curve, step, alpha = dual
+    gain = 0.0
+    for i in range(len(y)):
+        slope = y[i] - _inner(K[i], alpha) - ridge[i] * alpha[i]
+        change = step[i] * slope
+        alpha[i] += change
+        gain += change * (2.0 * slope - change * curve[i])
+    return gain
+
+
+@compiled
+def ascend_rows(rows, queries, dual, w):
+    """Take one pass over the points, query by query, and return how much the dual gained.
+
+    ``queries`` are the means of the queries, as rows; the rows query by query, those of query q
+    from ``starts[q]`` to ``starts[q + 1]``; the inner product of each row with its mean; and the
+    squared length of each mean. ``dual`` is as in `ascend_gram`. ``w`` holds the sum of
+    alpha_i (x_i - mean of its query). A step costs the entries of one row: the mean is taken off w
+    once a query.
+    """
+    means, order, starts, along, square = queries
+    y, ridge, curve, step, alpha = dual
+    gain = 0.0
+    for q in range(len(starts) - 1):
+        level = dot(means, q, w)
+        changed = 0.0
+        for position in range(starts[q], starts[q + 1]):
+            i = order[position]
+            score = dot(rows, i, w) - changed * along[i] - level + changed * square[q]
+            slope = y[i] - score - ridge[i] * alpha[i]
+            change = step[i] * slope
+            alpha[i] += change
+            axpy(change, rows, i, w)
+            level += change * along[i]
+            changed += change
+            gain += change * (2.0 * slope - change * curve[i])
+        axpy(-changed, means, q, w)
+    return gain
+
+
+@compiled
+def along_means(rows, means, order, starts, along, buffer):
+    """Fill ``along[i]`` with the inner product of row i and the mean of its query."""
+    for q in range(len(starts) - 1):
+        axpy(1.0, means, q, buffer)
+        for position in range(starts[q], starts[q + 1]):
+            along[order[position]] = dot(rows, order[position], buffer)
+        axpy(-1.0, means, q, buffer)
 
 
 @compiled(error_model="numpy")
@@ -110,29 +176,15 @@ def left_out_differences(J, codes, sizes, null, residual, scale, y, rounding):
                     J[j, i] = -predicted
 
 
-class QueryRows(NamedTuple):
-    """Rows of one query, arrays of shape (m,) each.
-
-    ``diagonal`` is that of the matrix whose 2 x 2 blocks are solved with, ``null`` what is taken
-    off its other entries, ``residual`` the right-hand side, ``scale`` what a solution is multiplied
-    by, ``y`` the targets and ``weight`` the row weights.
-    """
-
-    diagonal: np.ndarray
-    null: np.ndarray
-    residual: np.ndarray
-    scale: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-
-
 @compiled(error_model="numpy")
 def block_errors(J, sign, first, rows, U, g, rounding, sums):
     """Add the errors of the left-out pairs of some rows of one query to ``sums``.
 
+    ``rows`` are arrays of shape (m,): the diagonal of the matrix whose 2 x 2 blocks are solved
+    with, ``null``, the right-hand side, the scale of a solution, the targets and the row weights.
     ``sign * J[i, j]``, in single precision, is the entry for row ``first + i`` and a row j before
     it, from which the part of ``null`` is taken off. Where a block is nearly singular or the
-    prediction nearly a tie, the entry is summed anew in double precision, as the sum over k of
+    prediction nearly a tie, the entry is summed again in double precision, as the sum over k of
     ``sign * U[i, k] g[k] U[j, k]``, whose relative error is ``rounding``. ``sums`` are weighted:
     squares, wrong pairs, all pairs, and pairs with different targets.
     """
