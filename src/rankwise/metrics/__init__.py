@@ -1,12 +1,5 @@
 """How good is a ranking: losses (less is better) and scores (more is better)."""
 
-from rankwise.metrics._auc import (
-    auc_difference_test,
-    auc_interval,
-    pair_accuracy_interval,
-    pair_accuracy_score,
-)
-from rankwise.metrics._intervals import mean_interval
 from rankwise.metrics._lists import (
     average_precision_score,
     ndcg_score,
@@ -48,6 +41,13 @@ from rankwise.metrics._top import (
     positives_at_top_score,
     precision_at_top_interval,
     precision_at_top_score,
+)
+from rankwise.metrics.intervals import (
+    auc_difference_test,
+    auc_interval,
+    mean_interval,
+    pair_accuracy_interval,
+    pair_accuracy_score,
 )
 
 __all__ = [

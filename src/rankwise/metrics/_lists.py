@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwise._core.pairs import Pairs, sorted_rows
 from rankwise.metrics import _loops as lists
-from rankwise.metrics.validation import Floats, check_numbers
+from rankwise.metrics.scored_rows import Floats, check_numbers
 
 # 2^y can be summed below the one, and is 1 + log(2) y to all digits below the other.
 _HIGH, _LOW, _SHIFT = 1000.0, 2.0**-200, 250

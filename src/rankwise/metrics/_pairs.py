@@ -24,16 +24,18 @@ from rankwise._core.pairs import (
     misranked_mean,
 )
 from rankwise.metrics.scored_rows import (
+    Floats,
     Scored,
+    check_numbers,
     check_scored,
     far_apart,
     homogeneous,
     is_wide,
     one_sided,
+    scaled,
     shrunk,
     two_sided,
 )
-from rankwise.metrics.validation import Floats, check_numbers, scaled
 
 _TIES = {"wrong": 1.0, "half": 0.5, "right": 0.0}
 _MOST = float(np.finfo(np.float64).max)
