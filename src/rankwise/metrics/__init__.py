@@ -2,8 +2,11 @@
 
 from rankwise.metrics._lists import (
     average_precision_score,
+    average_precision_scorer,
     ndcg_score,
+    ndcg_scorer,
     reciprocal_rank_score,
+    reciprocal_rank_scorer,
 )
 from rankwise.metrics._ordinal import (
     mean_rank_loss,
@@ -14,25 +17,20 @@ from rankwise.metrics._ordinal import (
 from rankwise.metrics._pairs import (
     ComparablePairs,
     auc_score,
+    auc_scorer,
     comparable_pairs,
     epsilon_insensitive_loss,
     exponential_pair_loss,
     hinge_magnitude_loss,
     hinge_rank_loss,
     magnitude_loss,
-    pairwise_misranking_loss,
-)
-from rankwise.metrics._scorers import (
-    auc_scorer,
-    average_precision_scorer,
-    ndcg_scorer,
     neg_epsilon_insensitive_loss_scorer,
     neg_exponential_pair_loss_scorer,
     neg_hinge_magnitude_loss_scorer,
     neg_hinge_rank_loss_scorer,
     neg_magnitude_loss_scorer,
     neg_pairwise_misranking_loss_scorer,
-    reciprocal_rank_scorer,
+    pairwise_misranking_loss,
 )
 from rankwise.metrics._top import (
     partial_auc_interval,

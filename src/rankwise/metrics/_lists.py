@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
 
 from rankwise._core.pairs import Pairs, sorted_rows
 from rankwise.metrics import _loops as lists
@@ -196,3 +197,10 @@ def _mean(values: NDArray[np.float64]) -> float:
             "there is no order to measure"
         )
     return float(judged.mean())
+
+
+# For ``scoring=`` in scikit-learn's model selection. With metadata routing on,
+# ``scorer.set_score_request(qid=True)`` hands them the queries.
+ndcg_scorer = make_scorer(ndcg_score)
+average_precision_scorer = make_scorer(average_precision_score)
+reciprocal_rank_scorer = make_scorer(reciprocal_rank_score)

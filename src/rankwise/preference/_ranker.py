@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from rankwise._core.arguments import as_array, check_word
 from rankwise._core.inputs import check_weighted_pairs, ratings_of, refuse_masked, rows_of
+from rankwise._core.learned_state import check_shape
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.ranker import warn_without_qid
 from rankwise._core.ranking import Ranking
@@ -329,6 +330,7 @@ class PreferenceRanker(BaseEstimator):
                 "it anew, or use prefer and order"
             )
         rows, references = self._check(X), self.references_
+        check_shape("references_", references, None, rows.shape[1], kind=references.dtype)
         if sparse.issparse(rows) != sparse.issparse(references):
             references = (
                 sparse.csr_array(references) if sparse.issparse(rows) else references.toarray()

@@ -90,7 +90,12 @@ def _checks_of_meaning(estimator: Any) -> list[Callable[[Any], None]]:
         if hasattr(estimator, "decision_function"):
             checks.append(check_decision_is_prediction)
     if isinstance(estimator, OnlineMixin):
-        checks += STREAM_CHECKS
+        checks += [
+            check_any_chunking,
+            check_predict_then_learn,
+            check_refused_chunk,
+            check_classes_required,
+        ]
     if isinstance(estimator, RankerMixin):
         checks += [
             check_positions,
@@ -419,13 +424,6 @@ def check_classes_required(estimator: Any) -> None:
     model.set_params(label_order=range(1, K + 1)).partial_fit(X, y)
     assert model.classes_.tolist() == list(range(1, K + 1))
 
-
-STREAM_CHECKS: list[Callable[[Any], None]] = [
-    check_any_chunking,
-    check_predict_then_learn,
-    check_refused_chunk,
-    check_classes_required,
-]
 
 # Estimator name -> {check name: reason}, for scikit-learn's checks and the contract alike.
 _BOTH_COPIES = "leaving out a row of weight 2 leaves out both copies of it, so errors differ"

@@ -5,11 +5,11 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.testing._helpers import is_precomputed, learned, named, queries, stream
+from rankwise.testing._helpers import assert_same, is_precomputed, named, queries, stream
 
 
 class Weighted(NamedTuple):
@@ -48,11 +48,7 @@ def check_zero_weight_is_absence(estimator: Any) -> None:
             found = other.predict(everything.X)[rows]
             assert_allclose(found, model.predict(some.X), rtol=1e-9, atol=1e-9)
             continue
-        known, found = learned(model), learned(other)
-        assert known.keys() == found.keys()
-        for name, value in known.items():
-            assert_array_equal(found[name], value, err_msg=name)
-        assert_array_equal(other.predict(some.X), model.predict(some.X))
+        assert_same(other, model, some.X)
 
 
 def check_zero_weight_in_score(estimator: Any) -> None:
