@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from rankwise.metrics._auc import newcombe_interval, normal_interval, of_classes, score_interval
+from rankwise.metrics.intervals import (
+    binomial_interval,
+    newcombe_interval,
+    normal_interval,
+    of_classes,
+)
 from rankwise.plots._axes import axes_or_new
 from rankwise.reports import Report, Table, Track
 
@@ -137,7 +142,7 @@ def _intervals(
     for trial in range(n_trials):
         auc, variance, n_least = of_classes(y, np.concatenate(draw(*size, random)))
         ends[trial] = (
-            score_interval(auc, variance, n_least, LEVEL),
+            binomial_interval(auc, variance, n_least, LEVEL),
             newcombe_interval(auc, *size, z),
             normal_interval(auc, variance, z),
         )

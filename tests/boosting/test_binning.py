@@ -64,3 +64,9 @@ def test_edges(weighted):
     assert counts.max() <= 2 * counts.min() + 2
     even = find_edges(np.arange(1_000.0), np.ones(1_000) if weighted else None, 10)
     assert_allclose(even, np.arange(100, 1_000, 100) - 0.5, atol=1)
+
+
+@pytest.mark.parametrize("heavy", [1e20, 1e300])
+def test_values_whose_weights_are_lost_beside_a_heavy_one_need_no_bins(heavy):
+    edges = find_edges(np.arange(8.0), np.append(heavy, np.ones(7)), 4)
+    assert_array_equal(edges, [0.5])

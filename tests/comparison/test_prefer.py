@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rankwise.comparison import compare
-from rankwise.comparison._prefer import preferred, weigh
+from rankwise.comparison._significance import preferred, weigh
 from rankwise.comparison.measures import RANK_LOSS
 from rankwise.comparison.methods import GRADES, METHODS, method_named
 from rankwise.comparison.runner import _advised, rank_rows

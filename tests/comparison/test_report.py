@@ -96,6 +96,11 @@ def cross_validate(random, n_rows, folds, n_methods, measure):
     ids=str,
 )
 def test_methods_that_are_alike_are_rarely_told_apart(folds, n_rows, measure):
+    """Simulate 800 samples a cell (300 if folds repeat), standard errors of .8 % (1.3 %) at 5 %.
+
+    A true size above 8.8 % (9.9 %) is found with a probability of 97.5 %. A known defect is not
+    among the cells: accuracy in 3 folds of 50 rows, where 6 equal methods are told apart in 9.4 %.
+    """
     random, n = np.random.default_rng(0), 800 if folds[1] == 1 else 300
     for n_methods in (2, 6):
         rejected = 0

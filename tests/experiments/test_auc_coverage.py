@@ -18,9 +18,10 @@ def report():
 
 
 def test_default_keeps_its_promise(report):
+    """Simulate 400 samples a cell, whose standard error at a coverage of 96 % is 1 %."""
     least, mean = of_all(report)["score"]
-    assert least >= 93 - 1
-    assert 94 <= mean <= 99  # quantiles of few rows err on the safe side
+    assert least >= 93
+    assert 94 <= mean <= 99  # exact intervals of few rows err on the safe side
 
 
 def test_others_do_not(report):
@@ -33,9 +34,10 @@ def test_others_do_not(report):
 
 @pytest.mark.slow
 def test_default_keeps_its_promise_in_every_cell():
+    """Simulate 4,000 samples a cell, whose standard error at a coverage of 95 % is .34 %."""
     least, mean = of_all(auc_coverage(n_trials=4_000))["score"]
     assert least >= 93
-    assert 94 <= mean <= 99  # quantiles of few rows err on the safe side
+    assert 94 <= mean <= 98.5  # exact intervals of few rows err on the safe side
 
 
 @pytest.mark.parametrize("scores", SCORES)

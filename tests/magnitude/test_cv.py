@@ -118,3 +118,12 @@ def test_bad_input_is_named(parameters, arguments, message):
     X, y = rows()
     with pytest.raises(ValueError, match=message):
         MPRankCV(**parameters).fit(X, **{"y": y, **arguments})
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_pairs_of_weights_that_vanish_decide_nothing(kernel):
+    weight = [1e-200, 1e-200, 1.0, 1.0]
+    model = MPRankCV(kernel=kernel, scoring="misranking")
+    with pytest.raises(ValueError, match="scoring='misranking' can't be computed"):
+        model.fit(np.arange(4.0)[:, None], [1, 2, 1, 1], qid=[0, 0, 1, 1], sample_weight=weight)
+    assert not hasattr(model, "C_")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.stats import norm
+from scipy.stats import beta, binom, norm
 from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 
@@ -26,15 +26,16 @@ METHODS = ("score", "newcombe", "delong")
 LEVELS = st.floats(0.01, 0.999)
 
 
-def wilson(share, n, z):
-    centre, square = share + z * z / (2 * n), z * z / n
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return (centre - half) / (1 + square), (centre + half) / (1 + square)
+def clopper_pearson(share, n, level):
+    tail = (1 - level) / 2
+    low = beta.ppf(tail, n * share, n * (1 - share) + 1) if share > 0 else 0.0
+    high = beta.isf(tail, n * share + 1, n * (1 - share)) if share < 1 else 1.0
+    return low, high
 
 
-def score_interval(share, variance, least, level):
+def binomial_interval(share, variance, least, level):
     n = (share * (1 - share) + 1 / (4 * least)) / (variance + 1 / (4 * least**2))
-    return wilson(share, n, student.ppf((1 + level) / 2, least))
+    return clopper_pearson(share, n, level)
 
 
 @given(rows=two_classes(), level=LEVELS)
@@ -42,7 +43,7 @@ def test_score_and_delong_are_the_definition(rows, level):
     (auc,), ((variance,),) = delong(rows.y, rows.s)
     assert_allclose(auc_score(rows.y, rows.s), auc)
     least = min(rows.y.sum(), len(rows.y) - rows.y.sum())
-    expected = score_interval(auc, variance, least, level)
+    expected = binomial_interval(auc, variance, least, level)
     assert_allclose(auc_interval(rows.y, rows.s, level=level), expected, rtol=1e-9, atol=1e-12)
     half = norm.ppf((1 + level) / 2) * math.sqrt(variance)
     normal = auc_interval(rows.y, rows.s, level=level, method="delong")
@@ -100,9 +101,9 @@ def test_corners_have_an_answer(method, n_pos, n_neg):
     assert auc_interval(y, 1 - y, method=method)[0] == 0
 
 
-def test_perfect_separation_is_wilson_for_the_smaller_class():
+def test_perfect_separation_is_binomial_for_the_smaller_class():
     y = np.repeat([0, 1], [300, 7])
-    assert_allclose(auc_interval(y, y)[0], wilson(1.0, 7, student.ppf(0.975, 7))[0])
+    assert_allclose(auc_interval(y, y)[0], 0.025 ** (1 / 7))
     assert auc_interval(y, y, method="delong") == (1.0, 1.0)
 
 
@@ -159,7 +160,7 @@ def test_pair_accuracy_interval_is_the_definition(rows, level):
         rows_off = off.sum(axis=0) + off.sum(axis=1)
         variance = (rows_off**2).sum() / total**2 * len(y) / (len(y) - 1)
         least = min(len(y) // 2, len(y) - np.unique(y, return_counts=True)[1].max())
-    expected = score_interval(accuracy, variance, least, level)
+    expected = binomial_interval(accuracy, variance, least, level)
     assert_allclose(pair_accuracy_score(y, s, qid=qid), accuracy, atol=1e-12)
     found = pair_accuracy_interval(y, s, level=level, qid=qid)
     assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
@@ -181,9 +182,23 @@ def test_queries_of_two_classes(rows):
 def test_one_query_says_little_of_others():
     y = np.repeat([0, 1], 100)
     one = auc_interval(y, y, qid=np.zeros(200, int))
-    assert_allclose(one[0], wilson(1.0, 1, student.ppf(0.975, 1))[0])
+    assert_allclose(one[0], 0.025)
     many = auc_interval(np.tile(y, 50), np.tile(y, 50), qid=np.repeat(np.arange(50), 200))
-    assert_allclose(many[0], wilson(1.0, 50, student.ppf(0.975, 50))[0])
+    assert_allclose(many[0], 0.025 ** (1 / 50))
+
+
+@pytest.mark.parametrize("n_queries", [5, 10, 15, 30])
+def test_single_pairs_are_a_binomial_proportion(n_queries):
+    """Coverage by the binomial distribution itself, without samples: 86 % with Wilson's."""
+    y, qid = np.tile([0, 1], n_queries), np.repeat(np.arange(n_queries), 2)
+    ends = []
+    for right in range(n_queries + 1):
+        s = y * np.where(qid < right, 1, -1)
+        ends.append(auc_interval(y, s, qid=qid))
+    low, high = np.array(ends).T
+    for auc in (0.5, 0.75, 0.9, 0.95, 0.98, 0.986, 0.99, 0.995):
+        held = (low <= auc) & (auc <= high)
+        assert binom.pmf(np.arange(n_queries + 1), n_queries, auc)[held].sum() >= 0.93, auc
 
 
 @given(rows=two_classes(), data=st.data())
@@ -201,7 +216,7 @@ def test_difference_is_paired_delong(rows, data):
         expected = 2 * student.sf(abs(statistic), least - 1)
     assert_allclose(pvalue, expected)
     if least > 1 and variance > 1e-12:
-        expected = (aucs[0] - aucs[1]) / math.sqrt(variance)
+        expected = (aucs[0] - aucs[1]) / math.sqrt(variance + 1 / (4 * least**2))
         assert_allclose(statistic, expected, rtol=1e-7, atol=1e-9)
     assert np.sign(np.round(statistic, 9)) == np.sign(np.round(aucs[0] - aucs[1], 9))
     back = auc_difference_test(y, s2, s1)
@@ -219,11 +234,11 @@ def test_difference_without_spread():
     for n in (1, 2, 50):
         y = np.repeat([0, 1], n)
         statistic, pvalue = auc_difference_test(y, y, -y)
-        assert_allclose(statistic, math.sqrt(n / 2))
+        assert_allclose(statistic, 1 / math.sqrt(2 / n + 1 / (4 * n * n)))
         assert pvalue > 0
         by_query = auc_difference_test(np.tile([0, 1], n), np.tile([0, 1], n), np.tile([1, 0], n),
                                        qid=np.repeat(np.arange(n), 2))  # fmt: skip
-        assert_allclose(by_query[0], math.sqrt(n))
+        assert_allclose(by_query[0], 1 / math.sqrt(1 / n + 1 / (4 * n * n)))
 
 
 def test_difference_over_queries():
@@ -240,7 +255,7 @@ def test_difference_over_queries():
     mean = gains.sum() / pairs.sum()
     variance = ((gains - mean * pairs) ** 2).sum() / pairs.sum() ** 2 * 40 / 39
     statistic, _ = auc_difference_test(y, s1, s2, qid=qid)
-    assert_allclose(statistic, mean / math.sqrt(variance))
+    assert_allclose(statistic, mean / math.sqrt(variance + 1 / (4 * 40**2)))
     assert statistic > 3
 
 
@@ -290,11 +305,17 @@ def binormal(random, y, auc, shared, spread=1.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_pos", [1, 2, 3, 4, 5, 10, 50])
-@pytest.mark.parametrize(("shared", "spread"), [(0.0, 1.0), (0.8, 3.0)])
+@pytest.mark.parametrize("n_pos", [1, 2, 3, 4, 5, 10, 20, 50])
+@pytest.mark.parametrize(("shared", "spread"), [(0.0, 1.0), (0.8, 3.0), (0.95, 5.0)])
 def test_few_positives_reject_rarely_and_intervals_hold_the_truth(n_pos, shared, spread):
+    """Simulate 2,000 samples a cell, which tell 5 % from 7 % by four standard errors.
+
+    The standard error of a share of 5 % is .5 %: a true size above 8.1 % or a true coverage
+    below 91.9 % is found with a probability of 97.5 %.
+    """
     random, n = np.random.default_rng(0), 2_000
-    for n_neg, auc in ((2, 0.5), (5, 0.9), (20, 0.75), (100, 0.5), (100, 0.95)):
+    few, many = ((2, 0.5), (5, 0.9), (20, 0.75), (20, 0.98)), (0.5, 0.95, 0.98, 0.99)
+    for n_neg, auc in (*few, *((100, auc) for auc in many)):
         y = np.repeat([0, 1], [n_neg, n_pos])
         rejected = covered = 0
         for _ in range(n):
@@ -309,44 +330,53 @@ def test_few_positives_reject_rarely_and_intervals_hold_the_truth(n_pos, shared,
 @pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [2, 3, 5, 10, 30])
 @pytest.mark.parametrize(
-    ("shared", "sizes"), [(0.0, "equal"), (0.8, "unequal"), (0.8, "one large")]
+    ("shared", "sizes"),
+    [(0.0, "single pairs"), (0.0, "equal"), (0.8, "unequal"), (0.8, "one large")],
 )
-def test_few_queries_reject_rarely_and_intervals_hold_the_truth(n_queries, shared, sizes):
+@pytest.mark.parametrize("effects", [(0.5, 0.5), (0.0, 2.0)])
+def test_few_queries_reject_rarely_and_intervals_hold_the_truth(n_queries, shared, sizes, effects):
+    """Simulate 1,500 samples a cell, whose standard error at a share of 5 % is .56 %.
+
+    A true size above 8.3 % or a true coverage below 91.7 % is found with a probability of 97.5 %.
+    """
     random, n = np.random.default_rng(0), 1_500
-    rejected = covered = 0
-    for trial in range(n):
-        rows = {
-            "equal": np.full(n_queries, 10),
-            "unequal": random.integers(2, 30, n_queries),
-            "one large": np.where(np.arange(n_queries) == 0, 100, 10),
-        }[sizes]
-        qid = np.repeat(np.arange(n_queries), rows)
-        y = np.concatenate([np.arange(size) % 3 == 0 for size in rows]).astype(int)
-        # an effect of each query, the same on average for both scores
-        auc = (0.5, 0.8, 0.95)[trial % 3]
-        shift = norm.ppf(auc) * math.sqrt(2 + 0.5**2)
-        scores = []
-        common = math.sqrt(shared) * random.normal(size=len(y))
-        for _ in range(2):
-            effect = shift + 0.5 * random.normal(size=n_queries)
-            noise = common + math.sqrt(1 - shared) * random.normal(size=len(y))
-            scores.append(noise + effect[qid] * y)
-        rejected += auc_difference_test(y, *scores, qid=qid)[1] < 0.05
-        low, high = auc_interval(y, scores[0], qid=qid)
-        covered += low <= auc <= high
-    assert rejected / n <= 0.07
-    assert covered / n >= 0.93
+    for auc in (0.5, 0.8, 0.95, 0.98, 0.99):
+        rejected = covered = 0
+        for _ in range(n):
+            rows = {
+                "single pairs": np.full(n_queries, 2),
+                "equal": np.full(n_queries, 10),
+                "unequal": random.integers(2, 30, n_queries),
+                "one large": np.where(np.arange(n_queries) == 0, 100, 10),
+            }[sizes]
+            qid = np.repeat(np.arange(n_queries), rows)
+            starts = np.cumsum(rows) - rows
+            y = ((np.arange(len(qid)) - starts[qid]) % 3 == 0).astype(int)
+            common = math.sqrt(shared) * random.normal(size=len(y))
+            scores = []
+            for spread in effects:
+                # an effect of each query, with the same AUC on average for both scores
+                effect = norm.ppf(auc) * math.sqrt(2 + spread**2)
+                effect = effect + spread * random.normal(size=n_queries)
+                noise = common + math.sqrt(1 - shared) * random.normal(size=len(y))
+                scores.append(noise + effect[qid] * y)
+            rejected += auc_difference_test(y, *scores, qid=qid)[1] < 0.05
+            low, high = auc_interval(y, scores[1], qid=qid)
+            covered += low <= auc <= high
+        assert rejected / n <= 0.07, auc
+        assert covered / n >= 0.93, auc
 
 
 def test_level_of_the_difference_test():
+    """Simulate 2,000 samples of a true level near 3.5 %, whose standard error is .4 %."""
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], [60, 40])
     rejected = []
-    for _ in range(1_000):
+    for _ in range(2_000):
         signal = random.normal(size=100) + y
         pair = [signal + random.normal(size=100) for _ in range(2)]
         rejected.append(auc_difference_test(y, *pair)[1] < 0.05)
-    assert 0.03 < np.mean(rejected) < 0.075
+    assert 0.025 < np.mean(rejected) < 0.055
 
 
 @pytest.mark.parametrize(
@@ -369,8 +399,9 @@ def test_difference_that_is_the_same_in_every_query(n_queries):
     y, qid = np.tile([0, 0, 0, 1, 1], n_queries), np.repeat(np.arange(n_queries), 5)
     first, second = np.tile([1, 2, 3, 4, 2.5], n_queries), np.tile([1, 2, 3, 2.5, 0], n_queries)
     statistic, pvalue = auc_difference_test(y, first, second, qid=qid)
-    assert_allclose(statistic, np.sqrt(n_queries))
-    expected = 2 * student.sf(np.sqrt(7), 6) if n_queries == 7 else 1.0
+    variance = 0.5**2 * (1 / n_queries) + 1 / (4 * n_queries**2)
+    assert_allclose(statistic, 0.5 / np.sqrt(variance))
+    expected = 2 * student.sf(statistic, 6) if n_queries == 7 else 1.0
     assert_allclose(pvalue, expected)
 
 

@@ -22,7 +22,7 @@ from rankwise.metrics import (
     precision_at_top_interval,
     precision_at_top_score,
 )
-from rankwise.metrics._auc import score_interval
+from rankwise.metrics.intervals import binomial_interval
 
 
 def first(values, k):
@@ -141,14 +141,14 @@ def test_the_cut_adds_doubt():
     ranked[25:] = 0
     share, level = ranked[:20].mean(), ranked[15:25].mean()
     variance = (share * (1 - share) + 0.8 * (share - level) ** 2) / 20
-    expected = score_interval(share, variance, 20, 0.95)
+    expected = binomial_interval(share, variance, 20, 0.95)
     assert_allclose(precision_at_top_interval(ranked, -np.arange(100), tau=0.2), expected)
     above = 1 - np.cumsum(ranked[::-1])[::-1][ranked == 0] / ranked.sum()
     share, highest = above[:16].mean(), np.flatnonzero(ranked == 0)[:16]
     placed = [(highest > i).mean() for i in np.flatnonzero(ranked)]
     variance = (above[:16].var(ddof=1) + (1 - 16 / 82) * (share - above[16]) ** 2) / 16
     variance += np.var(placed, ddof=1) / len(placed)
-    expected = score_interval(share, variance, 16, 0.95)
+    expected = binomial_interval(share, variance, 16, 0.95)
     found = partial_auc_interval(ranked, -np.arange(100), max_fpr=16 / 82)
     assert_allclose(found, expected)
 

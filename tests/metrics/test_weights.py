@@ -2,10 +2,11 @@
 
 from inspect import signature
 
+import numpy as np
 import pytest
 
 from rankwise import metrics
-from rankwise.testing._weights import check_zero_weight_in_a_measure
+from rankwise.testing._weights import weighted, with_absent_rows
 
 MEASURES = [
     name
@@ -16,6 +17,24 @@ MEASURES = [
 OPTIONS = {"power": (1, 2), "pair_weight": ("uniform", "magnitude"), "ties": ("wrong", "half")}
 
 
+def measured(measure, rows, options, with_queries):
+    given = {"qid": rows.qid} if with_queries else {}
+    return measure(rows.y, rows.X[:, 0], sample_weight=rows.weight, **given, **options)
+
+
+def check_zero_weight(measure, **options):
+    rows = weighted()
+    for y in (rows.y, rows.y > 2):
+        some = rows._replace(y=y.astype(np.int64))
+        everything, _ = with_absent_rows(some)
+        for with_queries in (False, True):
+            try:
+                expected = measured(measure, some, options, with_queries)
+            except ValueError:
+                continue  # a measure of two classes
+            assert measured(measure, everything, options, with_queries) == expected
+
+
 def test_the_measures_are_known():
     assert len(MEASURES) >= 8
 
@@ -23,10 +42,10 @@ def test_the_measures_are_known():
 @pytest.mark.parametrize("name", MEASURES)
 def test_rows_of_weight_0_are_absent(name):
     measure = vars(metrics)[name]
-    check_zero_weight_in_a_measure(measure)
+    check_zero_weight(measure)
     for option, values in OPTIONS.items():
         for value in values if option in signature(measure).parameters else ():
-            check_zero_weight_in_a_measure(measure, **{option: value})
+            check_zero_weight(measure, **{option: value})
 
 
 def test_the_class_of_a_row_of_weight_0_is_not_counted():

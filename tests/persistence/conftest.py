@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankwise.persistence._archive import Archive, write_archive
-from rankwise.testing._bits import same_bits
+from rankwise.testing._repeated import same_bits
 
 
 @pytest.fixture(name="same", scope="session")

@@ -319,6 +319,8 @@ class KernelRanker(RankerMixin):
             else:
                 dual = self._predicting("dual_coef_")
                 known = None if self.kernel == "precomputed" else self._predicting("X_fit_")
+                if known is not None:
+                    check_shape("X_fit_", known, None, rows.shape[1], kind=known.dtype)
                 for start in range(0, rows.shape[0], _PREDICTED):
                     block = slice(start, start + _PREDICTED)
                     found[block, 0] = self._anchored.gram(rows[block], known) @ dual

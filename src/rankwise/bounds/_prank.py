@@ -16,7 +16,7 @@ from rankwise._core.arguments import is_finite_number
 from rankwise._core.inputs import as_floats, refuse_masked
 from rankwise._core.labels import found_labels, known_labels, to_ranks, warn_alphabetical
 from rankwise.bounds._bound import Bound, check_rows, grow, shrink
-from rankwise.metrics.validation import exponent_of, scaled
+from rankwise.metrics.scored_rows import exponent_of, scaled
 
 
 def ranking_margin(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.comparison._looks import Curve, Effect
+from rankwise.comparison._inspection import Curve, Effect
 from rankwise.comparison._significance import SURE
 from rankwise.magnitude import cut_at_gap
 

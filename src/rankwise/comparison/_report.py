@@ -1,13 +1,13 @@
-"""A comparison as a report."""
+"""A comparison as a report, and the lines of Python that fit its model."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from rankwise.comparison import _figures as draw
-from rankwise.comparison._code import lines_of
-from rankwise.comparison._looks import Curve, Effect, effects_of, learning_curve
+from rankwise.comparison._inspection import Curve, Effect, effects_of, learning_curve
 from rankwise.comparison.methods import method_named
 from rankwise.metrics import mean_rank_loss_per_rank, pair_accuracy_interval
 from rankwise.reports import Report, Section, Table
@@ -47,13 +47,10 @@ def table_of(found: "Comparison") -> Table:
             for mean, half in zip(row.means, row.halves, strict=True)
         ]
         seconds = [f"{row.fit_seconds:.3f}", f"{row.predict_seconds:.4f}"]
-        rows.append([_named(row), *cells, _verdict(row), *seconds])
+        name = f"{row.name} *" if row.baseline else row.name
+        rows.append([name, *cells, _verdict(row), *seconds])
     title = f"Methods on data they have not seen: {found.setting}"
     return Table(title, columns, rows)
-
-
-def _named(row: "Row") -> str:
-    return f"{row.name} *" if row.baseline else row.name
 
 
 def _verdict(row: "Row") -> str:
@@ -71,7 +68,8 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
         looks = []  # it looks at no column, and says the same of all rows
     else:
         progress("which columns matter")
-        method, setting = method_named(found.best), _setting(found)
+        method, chosen = method_named(found.best), found.trials[found.best].settings
+        setting = max(chosen, key=chosen.count)  # that of most folds
         measure, problem = found.measures[0], found.problem
         effects = effects_of(method, setting, problem, measure, found.seed)
         most = [effect.name + effect.mark for effect in effects[:3] if effect.worth > 0]
@@ -95,12 +93,6 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
             *[Section("How do I fit it myself?", [text], code=code)] * bool(code),
         ],
     )
-
-
-def _setting(found: "Comparison") -> dict[str, Any]:
-    """Return the setting that most folds have chosen."""
-    chosen = found.trials[found.best].settings
-    return max(chosen, key=chosen.count)
 
 
 def _target(found: "Comparison") -> str:
@@ -185,7 +177,9 @@ def _picture(found: "Comparison") -> Section:
         )
         figure = draw.grades_figure(problem.labels, problem.y, tried.scores)
         return Section("What does it see?", [text], {"scores-by-grade": figure})
-    names = problem.names if problem.names is not None else _row_names(len(problem.y))
+    names = problem.names
+    if names is None:
+        names = np.array([f"row {i + 1}" for i in range(len(problem.y))], object)
     rows, of = np.arange(len(problem.y)), "all rows"
     if problem.qid is not None:
         sizes = np.bincount(problem.qid)
@@ -203,10 +197,6 @@ def _truth(problem: Any) -> Any:
     if problem.graded and not isinstance(problem.labels[0], str):
         return np.asarray(problem.labels, float)[problem.y.astype(int) - 1]
     return problem.y
-
-
-def _row_names(n: int) -> Any:
-    return np.array([f"row {i + 1}" for i in range(n)], object)
 
 
 def _tastes(found: "Comparison") -> list[Section]:
@@ -248,3 +238,77 @@ def _data(found: "Comparison") -> Section:
     facts = [[name, value] for name, value in found.facts.items()]
     text = found.warnings or ["Nothing odd was found."]
     return Section("What are the data?", text, tables=[Table("In numbers", ["", ""], facts)])
+
+
+if TYPE_CHECKING:
+    from rankwise.comparison.runner import Comparison
+
+
+def lines_of(found: "Comparison", source: str = "table.csv") -> str:
+    """Return a program that reads a table, fits the model that was kept, and saves it."""
+    if not found.kept:
+        return ""
+    return (_ratings if found.task.kind == "ratings" else _table)(found, source)
+
+
+def _table(found: "Comparison", source: str) -> str:
+    model, task = clone(found.model[-1]), found.task
+    room = type(model).__module__.split(".")[1]
+    inner = getattr(model, "estimator", None)
+    named = task.order is not None and isinstance(task.order[0], str)
+    told = [f"{part}={name!r}" for part, name in task.roles.items()]
+    told += [f"order={task.order!r}"] if named else []
+    told += ['text="hash"'] if task.columns.texts else []
+    known = {*task.columns.names, *task.roles.values()}
+    ignored = [name for name in found.ignored if name not in known]
+    told += [f"ignore={ignored!r}"] if ignored else []
+    target = f"frame[{task.roles['target']!r}]"
+    if task.order is not None and named and not hasattr(model, "label_order"):
+        target += f".map({ {label: rank for rank, label in enumerate(task.order, 1)}!r})"
+    reading = [
+        "from rankwise.comparison import read_table",
+        f"frame = read_table({source!r}).frame",
+    ]
+    if source == "films":
+        reading = ["from rankwise.datasets import load_films", "frame = load_films()"]
+    lines = [
+        "import rankwise",
+        "from rankwise.comparison import make_transformer, prepare, recognise",
+        *reading[:1],
+        f"from rankwise.{room} import {type(model).__name__}",
+        *_import_inner(inner),
+        "from sklearn.pipeline import make_pipeline",
+        "",
+        *reading[1:],
+        f"task = recognise(frame, {', '.join(told)})",
+        f"frame = frame.dropna(subset={list(task.roles.values())!r})",
+        "rows = prepare(frame, task.columns)",
+        f"model = make_pipeline(make_transformer(task.columns), {' '.join(repr(model).split())})",
+    ]
+    query = task.roles.get("query")
+    step = type(model).__name__.lower()
+    lists = f", {step}__qid=frame[{query!r}]" if query is not None else ""
+    lines += [f"model.fit(rows, {target}{lists})", 'rankwise.save(model, "model.rankwise")']
+    return "\n".join(lines)
+
+
+def _import_inner(inner: Any) -> list[str]:
+    if inner is None or not type(inner).__module__.startswith("rankwise."):
+        return []
+    return [f"from rankwise.{type(inner).__module__.split('.')[1]} import {type(inner).__name__}"]
+
+
+def _ratings(found: "Comparison", source: str) -> str:
+    roles = ", ".join(f"{part}={name!r}" for part, name in found.task.roles.items())
+    return "\n".join(
+        [
+            "import rankwise",
+            "from rankwise.comparison import read_table",
+            "from rankwise.recommend import RatingTable, TasteModel",
+            "",
+            f"frame = read_table({source!r}).frame",
+            f"table = RatingTable.from_frame(frame, {roles})",
+            "model = TasteModel().fit(table)",
+            'rankwise.save(model, "model.rankwise")',
+        ]
+    )

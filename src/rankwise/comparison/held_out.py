@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from rankwise.comparison.measures import Answers, Floats, Measure
+from rankwise.metrics.intervals import binomial_interval
 
 # About so many rows are looked at in all, in this range of resamples.
 _ROWS, _LEAST, _MOST = 2e7, 100, 1000
@@ -51,10 +52,12 @@ def measure_held_out(
 ) -> list[HeldOut]:
     """Measure what one or two models say of the same rows.
 
-    Intervals are by the bootstrap: rows are drawn with replacement, or whole lists if there are
-    any, and both models are measured on the same draws. The difference of two models is tested by
-    Student's t with the standard error of the draws; n rows or lists have n - 1 degrees of freedom,
-    and a single one says nothing: the p-value is 1. Takes 100 to 1,000 draws, fewer for more rows.
+    Standard errors are by the bootstrap: rows are drawn with replacement, or whole lists if there
+    are any, and both models are measured on the same draws. The interval of a model is that of a
+    binomial proportion with this standard error, see `rankwise.metrics.auc_interval`, a loss being
+    a share of the largest that these targets and guesses can have. The difference of two models is
+    tested by Student's t; n rows or lists have n - 1 degrees of freedom, and a single one says
+    nothing: the p-value is 1. Takes 100 to 1,000 draws, fewer for more rows.
 
     Parameters
     ----------
@@ -77,7 +80,10 @@ def measure_held_out(
         draw[:] = _measure(measures, y[index], [_take(one, index) for one in answers], lists)
     found = _measure(measures, y, answers, qid)
     n_units = len(y) if qid is None else len(np.unique(qid))
-    return [_held_out(m.name, found[i], drawn[:, i], n_units) for i, m in enumerate(measures)]
+    guesses = [one.scores if one.ranks is None else one.ranks for one in answers]
+    # no loss in grades is larger, nor a root mean square of differences, rows with themselves, too
+    most = float(np.sqrt(2) * np.ptp(np.concatenate([y, *guesses]))) or 1.0
+    return [_held_out(m, found[i], drawn[:, i], n_units, most) for i, m in enumerate(measures)]
 
 
 def _measure(
@@ -97,31 +103,39 @@ def _measure(
     return values
 
 
-def _held_out(name: str, values: Floats, drawn: Floats, n_units: int) -> HeldOut:
-    intervals = [_middle(column) for column in drawn.T]
+def _held_out(
+    measure: Measure, values: Floats, drawn: Floats, n_units: int, most: float
+) -> HeldOut:
+    known = drawn[~np.isnan(drawn).any(axis=1)]
+    errors = [_error(column, value, n_units) for value, column in zip(values, known.T, strict=True)]
+    intervals = [
+        _scaled_interval(float(value), error, n_units, 1.0 if measure.more_is_better else most)
+        for value, error in zip(values, errors, strict=True)
+    ]
     if len(values) == 1:
-        return HeldOut(name, values.tolist(), intervals)
-    apart = (drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn).any(axis=1)]
+        return HeldOut(measure.name, values.tolist(), intervals)
     difference = float(values[1] - values[0])
-    if n_units == 1:
-        return HeldOut(name, values.tolist(), intervals, difference, (np.nan, np.nan), 1.0)
-    # draws of n units have the variance of a mean that divides by n, not by n - 1
-    error = float(apart.std()) * np.sqrt(n_units / (n_units - 1)) if len(apart) else np.nan
-    # the same difference in all units: its mean square takes the place of the variance
-    if error <= _ROUNDING * abs(difference):
-        error = abs(difference) / np.sqrt(n_units)
-    half = float(student.ppf(0.975, n_units - 1) * error)
-    pvalue = float(2 * student.sf(abs(difference) / error, n_units - 1)) if difference else 1.0
+    error = _error(known[:, 1] - known[:, 0], difference, n_units)
+    half = float(student.ppf(0.975, n_units - 1) * error) if n_units > 1 else np.nan
     interval = difference - half, difference + half
-    return HeldOut(name, values.tolist(), intervals, difference, interval, pvalue)
+    pvalue = 1.0
+    if difference and n_units > 1:
+        pvalue = float(2 * student.sf(abs(difference) / error, n_units - 1))
+    return HeldOut(measure.name, values.tolist(), intervals, difference, interval, pvalue)
 
 
-def _middle(values: Floats) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return np.nan, np.nan
-    low, high = np.quantile(known, [0.025, 0.975])
-    return float(low), float(high)
+def _error(drawn: Floats, value: float, n_units: int) -> float:
+    """Return the standard error of a value of n units, from what it is in draws of them."""
+    # draws of n units have the variance of a mean that divides by n, not by n - 1
+    error = float(drawn.std()) * np.sqrt(n_units / max(1, n_units - 1)) if len(drawn) else np.nan
+    # the same value in all units: its mean square takes the place of the variance
+    return abs(value) / np.sqrt(n_units) if error <= _ROUNDING * abs(value) else error
+
+
+def _scaled_interval(value: float, error: float, n_units: int, most: float) -> tuple[float, float]:
+    """Return the interval of a mean between 0 and ``most``, as that of a binomial proportion."""
+    low, high = binomial_interval(value / most, (error / most) ** 2, n_units, 0.95)
+    return low * most, high * most
 
 
 def _take(answers: Answers, index: NDArray[np.int64]) -> Answers:

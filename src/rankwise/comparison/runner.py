@@ -17,13 +17,14 @@ from rankwise._core.arguments import check_whole
 from rankwise._core.child_process import Child, ChildError
 from rankwise.comparison._columns import as_frame
 from rankwise.comparison._describe import describe
-from rankwise.comparison._prefer import preferred
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import (
     SURE,
     adjust_for_best,
+    advise,
     corrected_interval,
     corrected_test,
+    preferred,
 )
 from rankwise.comparison.measures import Measure, measures_of
 from rankwise.comparison.methods import (
@@ -137,14 +138,12 @@ class Comparison:
     @property
     def advice(self) -> list[str]:
         """What to use, and how sure that is: two or three sentences."""
-        from rankwise.comparison._advice import advise  # noqa: PLC0415
-
         return advise(self)
 
     @property
     def code(self) -> str:
         """The lines of Python that fit ``model``."""
-        from rankwise.comparison._code import lines_of  # noqa: PLC0415
+        from rankwise.comparison._report import lines_of  # noqa: PLC0415
 
         return lines_of(self, self.source)
 

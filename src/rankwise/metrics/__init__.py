@@ -1,16 +1,12 @@
 """How good is a ranking: losses (less is better) and scores (more is better)."""
 
-from rankwise.metrics._auc import (
-    auc_difference_test,
-    auc_interval,
-    pair_accuracy_interval,
-    pair_accuracy_score,
-)
-from rankwise.metrics._intervals import mean_interval
 from rankwise.metrics._lists import (
     average_precision_score,
+    average_precision_scorer,
     ndcg_score,
+    ndcg_scorer,
     reciprocal_rank_score,
+    reciprocal_rank_scorer,
 )
 from rankwise.metrics._ordinal import (
     mean_rank_loss,
@@ -21,25 +17,20 @@ from rankwise.metrics._ordinal import (
 from rankwise.metrics._pairs import (
     ComparablePairs,
     auc_score,
+    auc_scorer,
     comparable_pairs,
     epsilon_insensitive_loss,
     exponential_pair_loss,
     hinge_magnitude_loss,
     hinge_rank_loss,
     magnitude_loss,
-    pairwise_misranking_loss,
-)
-from rankwise.metrics._scorers import (
-    auc_scorer,
-    average_precision_scorer,
-    ndcg_scorer,
     neg_epsilon_insensitive_loss_scorer,
     neg_exponential_pair_loss_scorer,
     neg_hinge_magnitude_loss_scorer,
     neg_hinge_rank_loss_scorer,
     neg_magnitude_loss_scorer,
     neg_pairwise_misranking_loss_scorer,
-    reciprocal_rank_scorer,
+    pairwise_misranking_loss,
 )
 from rankwise.metrics._top import (
     partial_auc_interval,
@@ -48,6 +39,13 @@ from rankwise.metrics._top import (
     positives_at_top_score,
     precision_at_top_interval,
     precision_at_top_score,
+)
+from rankwise.metrics.intervals import (
+    auc_difference_test,
+    auc_interval,
+    mean_interval,
+    pair_accuracy_interval,
+    pair_accuracy_score,
 )
 
 __all__ = [

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
 
 from rankwise._core.pairs import Pairs, sorted_rows
 from rankwise.metrics import _loops as lists
-from rankwise.metrics.validation import Floats, check_numbers
+from rankwise.metrics.scored_rows import Floats, check_numbers
 
 # 2^y can be summed below the one, and is 1 + log(2) y to all digits below the other.
 _HIGH, _LOW, _SHIFT = 1000.0, 2.0**-200, 250
@@ -196,3 +197,10 @@ def _mean(values: NDArray[np.float64]) -> float:
             "there is no order to measure"
         )
     return float(judged.mean())
+
+
+# For ``scoring=`` in scikit-learn's model selection. With metadata routing on,
+# ``scorer.set_score_request(qid=True)`` hands them the queries.
+ndcg_scorer = make_scorer(ndcg_score)
+average_precision_scorer = make_scorer(average_precision_score)
+reciprocal_rank_scorer = make_scorer(reciprocal_rank_score)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics import make_scorer
 
 from rankwise._core.arguments import check_power, check_word
 from rankwise._core.pairs import (
@@ -24,16 +25,18 @@ from rankwise._core.pairs import (
     misranked_mean,
 )
 from rankwise.metrics.scored_rows import (
+    Floats,
     Scored,
+    check_numbers,
     check_scored,
     far_apart,
     homogeneous,
     is_wide,
     one_sided,
+    scaled,
     shrunk,
     two_sided,
 )
-from rankwise.metrics.validation import Floats, check_numbers, scaled
 
 _TIES = {"wrong": 1.0, "half": 0.5, "right": 0.0}
 _MOST = float(np.finfo(np.float64).max)
@@ -430,3 +433,14 @@ def _misranked(rows: Scored, *, magnitude: bool, power: int) -> float:
         return misranked_mean(scaled_pairs, s, magnitude=magnitude, power=power)
 
     return homogeneous(loss, power, *((rows.y, rows.s) if magnitude else (rows.s,)))
+
+
+# For ``scoring=`` in scikit-learn's model selection. With metadata routing on,
+# ``scorer.set_score_request(qid=True)`` hands them the queries.
+neg_magnitude_loss_scorer = make_scorer(magnitude_loss, greater_is_better=False)
+neg_epsilon_insensitive_loss_scorer = make_scorer(epsilon_insensitive_loss, greater_is_better=False)
+neg_hinge_rank_loss_scorer = make_scorer(hinge_rank_loss, greater_is_better=False)
+neg_hinge_magnitude_loss_scorer = make_scorer(hinge_magnitude_loss, greater_is_better=False)
+neg_pairwise_misranking_loss_scorer = make_scorer(pairwise_misranking_loss, greater_is_better=False)
+neg_exponential_pair_loss_scorer = make_scorer(exponential_pair_loss, greater_is_better=False)
+auc_scorer = make_scorer(auc_score, response_method=("decision_function", "predict"))

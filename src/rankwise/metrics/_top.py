@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwise._core.arguments import check_level
 from rankwise._core.queries import encode_queries
-from rankwise.metrics._auc import score_interval
 from rankwise.metrics._pairs import check_two_classes
-from rankwise.metrics.validation import Floats, check_numbers
+from rankwise.metrics.intervals import binomial_interval
+from rankwise.metrics.scored_rows import Floats, check_numbers
 
 
 def precision_at_top_score(
@@ -75,7 +75,7 @@ def precision_at_top_interval(
     level: float = 0.95,
     qid: ArrayLike | None = None,
 ) -> tuple[float, float]:
-    """Confidence interval of `precision_at_top_score`: Wilson's, with the variance above.
+    """Confidence interval of `precision_at_top_score`: binomial, with the variance above.
 
     The profile at the cut is the share of positives among the rows around it, as many on each side
     as the root of the rows at the top. With ``qid`` the queries are what was sampled.
@@ -97,7 +97,7 @@ def precision_at_top_interval(
     >>> from rankwise.metrics import precision_at_top_interval
     >>> low, high = precision_at_top_interval([0] * 80 + [1] * 20, range(100), tau=0.1)
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.67 to 1.00
+    0.69 to 1.00
     """
     check_level(level)
     lists, share = _lists(y_true, y_score, qid), _check_share(tau, "tau")
@@ -108,7 +108,7 @@ def precision_at_top_interval(
     near = int(np.ceil(np.sqrt(k)))
     cut = float(lists.precision[max(0, int(k) - near) : int(k) + near].mean())
     variance = (found * (1 - found) + (1 - share) * (found - cut) ** 2) / k
-    return score_interval(found, variance, k, level)
+    return binomial_interval(found, variance, k, level)
 
 
 def positives_at_top_score(
@@ -157,7 +157,7 @@ def positives_at_top_interval(
 ) -> tuple[float, float]:
     """Confidence interval of `positives_at_top_score`.
 
-    Without ``qid`` the highest negative is taken as it is: Wilson's interval for the share of all
+    Without ``qid`` the highest negative is taken as it is: the exact interval for the share of all
     positives, of which these are a sample, that are above it. How high the highest of other
     negatives would be, a single list does not tell. With ``qid`` the queries are what was sampled,
     each with its negatives.
@@ -187,7 +187,7 @@ def positives_at_top_interval(
     if qid is not None:
         return _of_queries(found, level)
     n_pos, share = int(lists.n_pos[0]), float(found[0])
-    return score_interval(share, share * (1 - share) / n_pos, n_pos, level)
+    return binomial_interval(share, share * (1 - share) / n_pos, n_pos, level)
 
 
 def partial_auc_score(
@@ -241,7 +241,7 @@ def partial_auc_interval(
     level: float = 0.95,
     qid: ArrayLike | None = None,
 ) -> tuple[float, float]:
-    """Confidence interval of `partial_auc_score`: Wilson's, with a variance from both classes.
+    """Confidence interval of `partial_auc_score`: binomial, with a variance from both classes.
 
     That of the negatives is the variance above; that of the positives is the variance of the share
     of the highest negatives that each is above, over their number. For ``max_fpr=1`` it is the
@@ -264,7 +264,7 @@ def partial_auc_interval(
     >>> from rankwise.metrics import partial_auc_interval
     >>> low, high = partial_auc_interval([0] * 20 + [1] * 20, range(40), max_fpr=0.5)
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.67 to 1.00
+    0.69 to 1.00
     """
     check_level(level)
     lists, share = _lists(y_true, y_score, qid), _check_share(max_fpr, "max_fpr")
@@ -284,7 +284,7 @@ def partial_auc_interval(
     placed = below[lists.groups[lists.positive]] / most
     n_pos = len(placed)
     variance += float(placed.var()) / max(1, n_pos - 1)
-    return score_interval(found, variance, min(n_pos, max(1.0, most)), level)
+    return binomial_interval(found, variance, min(n_pos, max(1.0, most)), level)
 
 
 class _Lists(NamedTuple):
@@ -361,7 +361,7 @@ def _of_queries(means: Floats, level: float) -> tuple[float, float]:
     """Return the interval of the mean over queries."""
     n = len(means)
     variance = float(means.var()) / max(1, n - 1)
-    return score_interval(float(means.mean()), variance, n, level)
+    return binomial_interval(float(means.mean()), variance, n, level)
 
 
 def _check_share(value: float, name: str) -> float:

@@ -20,7 +20,7 @@ from sklearn.utils import (
 from rankwise._core.inputs import ratings_of, rows_of
 from rankwise._core.queries import encode_queries, group_rows
 from rankwise._core.sklearn_private import safe_indexing
-from rankwise.metrics.validation import check_numbers, check_weights, exponent_of, scaled
+from rankwise.metrics.scored_rows import check_numbers, check_weights, exponent_of, scaled
 from rankwise.model_selection._loops import errors_of
 from rankwise.model_selection.routing import fit_arguments
 

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import roc_curve
 
 from rankwise.metrics import auc_difference_test, auc_interval, auc_score
-from rankwise.metrics.validation import check_numbers
+from rankwise.metrics.scored_rows import check_numbers
 from rankwise.plots._axes import axes_or_new
 
 if TYPE_CHECKING:

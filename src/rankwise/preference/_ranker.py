@@ -23,6 +23,7 @@ from rankwise._core.inputs import (
     rows_of,
     unchanged_on_error,
 )
+from rankwise._core.learned_state import check_shape
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise._core.ranker import warn_without_qid
 from rankwise._core.ranking import Ranking
@@ -336,6 +337,7 @@ class PreferenceRanker(BaseEstimator):
                 "it anew, or use prefer and order"
             )
         rows, references = self._check(X), self.references_
+        check_shape("references_", references, None, rows.shape[1], kind=references.dtype)
         if sparse.issparse(rows) != sparse.issparse(references):
             references = (
                 sparse.csr_array(references) if sparse.issparse(rows) else references.toarray()

@@ -6,7 +6,11 @@
 `tests.reference`.
 """
 
-from rankwise.testing._contract import contract_checks, parametrize_with_contract
-from rankwise.testing._discovery import EXEMPTIONS, all_estimators
+from rankwise.testing._contract import (
+    EXEMPTIONS,
+    all_estimators,
+    contract_checks,
+    parametrize_with_contract,
+)
 
 __all__ = ["EXEMPTIONS", "all_estimators", "contract_checks", "parametrize_with_contract"]

@@ -1,10 +1,12 @@
-"""What every rankwise estimator promises beyond scikit-learn's own checks."""
+"""Checks of what every rankwise estimator promises beyond scikit-learn's own checks."""
 
 import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib import import_module
+from inspect import getmembers, isclass
 from pathlib import Path
 from re import sub
 from typing import Any
@@ -12,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from rankwise._core.ordinal import OnlineMixin, OrdinalMixin
 from rankwise._core.ranker import RankerMixin
-from rankwise.testing._discovery import EXEMPTIONS
 from rankwise.testing._helpers import (
     K,
     assert_close,
@@ -31,10 +32,8 @@ from rankwise.testing._helpers import (
     stream,
 )
 from rankwise.testing._invariance import invariance_checks
-from rankwise.testing._repeated import check_same_bits_twice
+from rankwise.testing._repeated import check_same_bits_twice, saving_checks
 from rankwise.testing._robustness import robustness_checks
-from rankwise.testing._saving import saving_checks
-from rankwise.testing._streams import STREAM_CHECKS
 from rankwise.testing._tiny import check_tiny_problems
 from rankwise.testing._weights import weight_checks
 
@@ -91,7 +90,12 @@ def _checks_of_meaning(estimator: Any) -> list[Callable[[Any], None]]:
         if hasattr(estimator, "decision_function"):
             checks.append(check_decision_is_prediction)
     if isinstance(estimator, OnlineMixin):
-        checks += STREAM_CHECKS
+        checks += [
+            check_any_chunking,
+            check_predict_then_learn,
+            check_refused_chunk,
+            check_classes_required,
+        ]
     if isinstance(estimator, RankerMixin):
         checks += [
             check_positions,
@@ -365,3 +369,104 @@ def check_shifted_ratings(estimator: Any) -> None:
     X, y = stream(real=True)
     model, other = (clone(estimator).fit(X, y + shift) for shift in (0, 1000))
     assert_same_preferences(other, model, X)
+
+
+def check_any_chunking(estimator: Any) -> None:
+    """One pass of fit is partial_fit in any chunks, bit for bit."""
+    X, y = stream(real=True)
+    whole = clone(estimator).set_params(epochs=1, shuffle=False).fit(X, y)
+    random = np.random.default_rng(2)
+    places = np.arange(1, len(X))
+    for n_cuts in (0, len(places), 1, 2, 5, 5, 20):
+        model, guessed, said = clone(estimator), clone(estimator), []
+        cuts = np.sort(random.choice(places, n_cuts, replace=False))
+        for rows in np.split(np.arange(len(X)), cuts):
+            model.partial_fit(X[rows], y[rows], classes=np.arange(1, K + 1))
+            said.append(guessed.partial_fit_predict(X[rows], y[rows], classes=range(1, K + 1)))
+        assert_same(model, whole, X)
+        assert_same(guessed, whole, X)
+        at_once = clone(estimator).partial_fit_predict(X, y, classes=np.arange(1, K + 1))
+        assert_array_equal(np.concatenate(said), at_once)
+
+
+def check_predict_then_learn(estimator: Any) -> None:
+    """partial_fit_predict says what predict says before each update."""
+    X, y = stream(real=True)
+    model, other = (clone(estimator).partial_fit(X[:1], y[:1], range(1, K + 1)) for _ in range(2))
+    said = model.partial_fit_predict(X[1:], y[1:])
+    for i in range(1, len(X)):
+        assert said[i - 1] == other.predict(X[i : i + 1])[0]
+        other.partial_fit(X[i : i + 1], y[i : i + 1])
+
+
+def check_refused_chunk(estimator: Any) -> None:
+    """A chunk with an unknown label, NaN or another width leaves the model as it was."""
+    X, y = stream()
+    model = clone(estimator).partial_fit(X, y, classes=range(1, K + 1))
+    before = learned(model)
+    bad_label, bad_row = y.copy(), X.copy()
+    bad_label[-1], bad_row[-1, 0] = 77, np.nan
+    for learn in (model.partial_fit, model.partial_fit_predict):
+        assert_refused(partial(learn, X, bad_label), "77")
+        assert_refused(partial(learn, bad_row, y), "NaN")
+        assert_refused(partial(learn, X[:, 1:], y), "features")
+        assert_refused(partial(learn, X, y, classes=[1, 2]), "classes")
+    assert_unchanged(model, before)
+
+
+def check_classes_required(estimator: Any) -> None:
+    """The first chunk must come with all labels, and a refused one leaves nothing behind."""
+    X, y = stream()
+    model = clone(estimator)
+    assert_refused(partial(model.partial_fit, X, y), "classes")
+    assert_refused(partial(model.partial_fit, X, y, classes=[1, 2]), "label 3")
+    assert learned(model) == {}
+    model.set_params(label_order=range(1, K + 1)).partial_fit(X, y)
+    assert model.classes_.tolist() == list(range(1, K + 1))
+
+
+# Estimator name -> {check name: reason}, for scikit-learn's checks and the contract alike.
+_BOTH_COPIES = "leaving out a row of weight 2 leaves out both copies of it, so errors differ"
+_SHARES = "probabilities are shares of members, whose mean, not their mode, is the prediction"
+EXEMPTIONS: dict[str, dict[str, str]] = {
+    "OAPRank": {
+        "check_classifiers_train": _SHARES,
+        "check_decision_proba_consistency": _SHARES,
+    },
+    "MPRankCV": {
+        "check_sample_weight_equivalence_on_dense_data": _BOTH_COPIES,
+        "check_sample_weight_equivalence_on_sparse_data": _BOTH_COPIES,
+        "check_weight_is_repetition": _BOTH_COPIES,
+    },
+    "ThresholdRanker": {
+        "check_sample_weight_equivalence_on_dense_data": _BOTH_COPIES,
+        "check_sample_weight_equivalence_on_sparse_data": _BOTH_COPIES,
+    },
+}
+
+# Estimators that do not learn from rows X and y, so that no check of either kind can be asked of
+# them: name -> what they learn from. Their own tests look at refusals, inputs, clones and files.
+NOT_OF_ROWS: dict[str, str] = {
+    "BradleyTerry": "contests: two columns of items and an outcome",
+    "EloRating": "contests: two columns of items and an outcome",
+    "PlackettLuce": "rankings: lists of items, best first",
+}
+
+_PACKAGES = ("ordinal", "magnitude", "pairwise", "boosting", "preference", "contests")
+
+
+def all_estimators() -> dict[str, Any]:
+    """Return the public estimator classes that learn from rows, by name.
+
+    Examples
+    --------
+    >>> from rankwise.testing import all_estimators
+    >>> [name for name in sorted(all_estimators()) if name.startswith("Rank")]
+    ['RankBoost', 'RankSVM']
+    """
+    return {
+        name: member
+        for package in _PACKAGES
+        for name, member in getmembers(import_module(f"rankwise.{package}"), isclass)
+        if issubclass(member, BaseEstimator) and name not in NOT_OF_ROWS
+    }

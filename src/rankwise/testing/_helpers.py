@@ -53,10 +53,7 @@ def learned(model: Any) -> dict[str, Any]:
 
 def assert_same(model: Any, expected: Any, X: Any) -> None:
     """Assert that two models are equal bit for bit."""
-    ours, theirs = learned(model), learned(expected)
-    assert ours.keys() == theirs.keys()
-    for name, value in theirs.items():
-        assert_array_equal(ours[name], value, err_msg=name)
+    assert_unchanged(model, learned(expected))
     assert_array_equal(model.predict(X), expected.predict(X))
 
 

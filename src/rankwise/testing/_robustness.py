@@ -28,6 +28,7 @@ from rankwise.testing._helpers import (
     refused,
     stream,
 )
+from rankwise.testing._tiny import assert_finite
 
 _LEARNERS = ("fit", "partial_fit", "partial_fit_predict", "fit_pairs")
 
@@ -81,7 +82,7 @@ def check_inputs_untouched(estimator: Any) -> None:
         frozen = _freeze(rows, y, qid, weight)
         before = [array.tobytes() for array in frozen]
         model = clone(estimator)
-        _fit(model, rows, y, qid, weight)
+        model.fit(rows, y, **named(model.fit, qid, weight))
         say(model, rows)
         if hasattr(model, "partial_fit") and not is_precomputed(model):
             model.partial_fit(rows, y, **named(model.partial_fit, qid, weight))
@@ -254,10 +255,6 @@ def say(model: Any, rows: Any) -> Any:
     return model.prefer(rows[:-1], rows[1:])
 
 
-def _fit(model: Any, rows: Any, y: Any, qid: Any, weight: Any) -> None:
-    model.fit(rows, y, **named(model.fit, qid, weight))
-
-
 def _bad_calls(model: Any) -> Iterator[Callable[[], Any]]:
     """Yield calls that must be refused, with more columns than the model knows."""
     X, y = stream()
@@ -312,21 +309,11 @@ def _freeze(*given: Any) -> list[NDArray[Any]]:
 def _learn_finite(model: Any, rows: Any, y: Any, others: Any) -> None:
     """Fit a model, and assert that it and what it says of other rows is finite."""
     model.fit(rows, y)
-    _assert_finite(vars(model))
+    assert_finite(vars(model), "")
     _assert_finite_scores(model, others)
 
 
 def _assert_finite_scores(model: Any, rows: Any) -> None:
-    _assert_finite(say(model, rows))
+    assert_finite(say(model, rows), "predictions")
     if hasattr(model, "decision_function"):
-        _assert_finite(model.decision_function(rows))
-
-
-def _assert_finite(values: Any) -> None:
-    """Assert that numbers are finite, also inside of dicts; RankBoost may cut at infinity."""
-    if isinstance(values, dict):
-        for name, value in values.items():
-            if name != "cutpoints_":
-                _assert_finite(value)
-    elif isinstance(values, np.ndarray | float) and np.asarray(values).dtype.kind == "f":
-        assert np.isfinite(values).all()
+        assert_finite(model.decision_function(rows), "decision_function")

@@ -57,12 +57,14 @@ def run_tiny_problem(estimator: Any, seed: int) -> None:
         given = _arguments(method, data)
         if given is None or answer(partial(method, **given), seed) is None:
             continue
-        assert_finite({k: v for k, v in vars(model).items() if k.endswith("_")}, seed, learn)
+        assert_finite(
+            {k: v for k, v in vars(model).items() if k.endswith("_")}, f"seed {seed}: {learn}"
+        )
         for name in _public_methods(model):
             method = getattr(model, name)
             given = _arguments(method, data)
             if given is not None:
-                assert_finite({name: answer(partial(method, **given), seed)}, seed, name)
+                assert_finite({name: answer(partial(method, **given), seed)}, f"seed {seed}: ")
 
 
 def answer(call: Callable[[], Any], seed: int) -> Any:
@@ -85,18 +87,18 @@ def answer(call: Callable[[], Any], seed: int) -> Any:
             raise
 
 
-def assert_finite(values: Any, seed: int, name: str) -> None:
+def assert_finite(values: Any, name: str) -> None:
     """Assert that all numbers are finite, also inside of dicts, lists and objects."""
     if isinstance(values, dict):
         for key, value in values.items():
             if key not in _MAY_BE_INFINITE:
-                assert_finite(value, seed, f"{name}.{key}")
+                assert_finite(value, f"{name}.{key}")
     elif isinstance(values, list | tuple):
-        assert_finite(dict(enumerate(values)), seed, name)
+        assert_finite(dict(enumerate(values)), name)
     elif isinstance(values, np.ndarray | float) and np.asarray(values).dtype.kind == "f":
-        assert np.isfinite(values).all(), f"seed {seed}: {name} is {values}"
+        assert np.isfinite(values).all(), f"{name} is {values}"
     elif is_dataclass(values) and not isinstance(values, type):
-        assert_finite({f.name: getattr(values, f.name) for f in fields(values)}, seed, name)
+        assert_finite({f.name: getattr(values, f.name) for f in fields(values)}, name)
 
 
 def tiny_problem(random: np.random.Generator, *, precomputed: bool = False) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""Checks that rows of weight 0 change neither a model nor a score nor a measure."""
+"""Checks that rows of weight 0 change neither a model nor a score."""
 
 from collections.abc import Callable
 from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.testing._helpers import is_precomputed, learned, named, queries, stream
+from rankwise.testing._helpers import assert_same, is_precomputed, named, queries, stream
 
 
 class Weighted(NamedTuple):
@@ -48,11 +48,7 @@ def check_zero_weight_is_absence(estimator: Any) -> None:
             found = other.predict(everything.X)[rows]
             assert_allclose(found, model.predict(some.X), rtol=1e-9, atol=1e-9)
             continue
-        known, found = learned(model), learned(other)
-        assert known.keys() == found.keys()
-        for name, value in known.items():
-            assert_array_equal(found[name], value, err_msg=name)
-        assert_array_equal(other.predict(some.X), model.predict(some.X))
+        assert_same(other, model, some.X)
 
 
 def check_zero_weight_in_score(estimator: Any) -> None:
@@ -71,29 +67,6 @@ def takes_weights(estimator: Any, method: str) -> bool:
     return call is not None and "sample_weight" in signature(call).parameters
 
 
-def check_zero_weight_in_a_measure(measure: Callable[..., float], **options: Any) -> None:
-    """A measure of scores is the same, bit for bit, with rows of weight 0 among the others.
-
-    Parameters
-    ----------
-    measure : callable
-        Takes targets, scores and the keywords ``qid`` and ``sample_weight``.
-    **options
-        Further keywords.
-    """
-    rows = _weighted()
-    for y in (rows.y, rows.y > 2):
-        some = rows._replace(y=y.astype(np.int64))
-        everything, _ = with_absent_rows(some)
-        for with_queries in (False, True):
-            try:
-                expected = _measured(measure, some, options, with_queries=with_queries)
-            except ValueError:
-                continue  # a measure of two classes
-            found = _measured(measure, everything, options, with_queries=with_queries)
-            assert found == expected
-
-
 def with_absent_rows(some: Weighted) -> tuple[Weighted, NDArray[np.int64]]:
     """Return the rows with others of weight 0 among them, and where the former are."""
     random = np.random.default_rng(8)
@@ -109,7 +82,7 @@ def with_absent_rows(some: Weighted) -> tuple[Weighted, NDArray[np.int64]]:
     return Weighted(*columns), np.flatnonzero(order < m)
 
 
-def _weighted() -> Weighted:
+def weighted() -> Weighted:
     X, y = stream(real=True)
     weight = np.random.default_rng(4).integers(1, 4, size=len(y)) / 2
     return Weighted(X, y, queries(len(y)), weight)
@@ -117,7 +90,7 @@ def _weighted() -> Weighted:
 
 def _with_and_without(estimator: Any) -> tuple[Weighted, Weighted, NDArray[np.int64]]:
     """Return rows, the same among others of weight 0, and where the former are."""
-    some = _weighted()
+    some = weighted()
     everything, rows = with_absent_rows(some)
     if is_precomputed(estimator):
         X = everything.X.clip(-9, 9)
@@ -129,10 +102,3 @@ def _with_and_without(estimator: Any) -> tuple[Weighted, Weighted, NDArray[np.in
 def _call(model: Any, method: str, rows: Weighted) -> Any:
     call = getattr(model, method)
     return call(rows.X, rows.y, **named(call, rows.qid, rows.weight))
-
-
-def _measured(
-    measure: Callable[..., float], rows: Weighted, options: dict[str, Any], *, with_queries: bool
-) -> float:
-    given = {"qid": rows.qid} if with_queries else {}
-    return measure(rows.y, rows.X[:, 0], sample_weight=rows.weight, **given, **options)

@@ -1,34 +1,38 @@
-r"""How sure an AUC is, and a pair accuracy.
+r"""How sure an AUC is, a pair accuracy, and a mean.
 
 Write :math:`\hat A` for the share of pairs in the right order, a tie counting half. It is a mean
 over pairs that share rows, so it has the variance of a mean of fewer independent comparisons,
-:math:`n_e`, and once these are known it is a proportion like any other: Wilson's interval
+:math:`n_e`, and once these are known it is a binomial proportion: the exact interval of Clopper and
+Pearson, between quantiles of beta distributions,
 
-.. math:: \{\theta : (\hat A - \theta)^2 \le z^2\, \theta (1 - \theta) / n_e\}
+.. math:: B_{\alpha/2}(n_e \hat A,\, n_e (1 - \hat A) + 1)
+    \le \theta \le B_{1 - \alpha/2}(n_e \hat A + 1,\, n_e (1 - \hat A))
 
-lies inside [0, 1] and has a width everywhere. The variance V of DeLong, DeLong and Clarke-Pearson
-would make :math:`n_e = \hat A (1 - \hat A) / V`, which fails where few rows are misplaced: V is 0
-at perfect separation. Whatever the distribution of the scores, there are at least as many
-independent comparisons as disjoint pairs can be formed: M, the size of the smaller class. So
+lies inside [0, 1], has a width everywhere, and covers the truth near 0 and 1, too. The variance V
+of DeLong, DeLong and Clarke-Pearson would make :math:`n_e = \hat A (1 - \hat A) / V`, which fails
+where few rows are misplaced: V is 0 at perfect separation. Whatever the distribution of the scores,
+there are at least as many independent comparisons as disjoint pairs can be formed: M, the size of
+the smaller class. So
 
 .. math:: n_e = \frac{\hat A (1 - \hat A) + 1/(4M)}{V + 1/(4M^2)}
 
-which is M where nothing else is known and goes to DeLong's as rows are misplaced. Since V is an
-estimate from as few as M units, z is the quantile of Student's t with M degrees of freedom.
+which is M where nothing else is known and goes to DeLong's as rows are misplaced.
 """
 
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
+from scipy.special import betaincinv
 from scipy.stats import norm
 from scipy.stats import t as student
 
 from rankwise._core.arguments import check_level, check_word
+from rankwise._core.inputs import as_floats
 from rankwise._core.pairs import Pairs, count_placements, row_counts
 from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
-from rankwise.metrics.validation import Floats, check_numbers
+from rankwise.metrics.scored_rows import Floats, check_numbers, exponent_of, scaled
 
 _METHODS = ("score", "newcombe", "delong")
 _ROUNDING = 1e-24
@@ -56,9 +60,9 @@ def auc_interval(
     level : float, default=0.95
         The confidence level, between 0 and 1.
     method : {"score", "newcombe", "delong"}, default="score"
-        "score": Wilson's interval for as many independent comparisons as DeLong's variance is
-        worth, and for as many as the smaller class has rows where no row is misplaced, with the
-        t quantile whose degrees of freedom are the rows of the smaller class.
+        "score": the exact interval of a binomial proportion (Clopper and Pearson), for as many
+        independent comparisons as DeLong's variance is worth, and for as many as the smaller class
+        has rows where no row is misplaced.
         "newcombe": Newcombe's fifth method, which solves
         :math:`|\hat A - \theta| = z \sqrt{V(\theta)}` with the variance of exponential scores; it
         takes no notice of how the scores are spread. "delong": the normal interval
@@ -81,7 +85,10 @@ def auc_interval(
 
     References
     ----------
-    E. B. Wilson, *Probable inference, the law of succession, and statistical inference*, 1927.
+    C. Clopper and E. Pearson, *The use of confidence or fiducial limits illustrated in the case of
+    the binomial*, 1934. With an effective number of observations: E. Korn and B. Graubard,
+    *Confidence intervals for proportions with small expected number of positive counts estimated
+    from survey data*, 1998.
     E. DeLong, D. DeLong and D. Clarke-Pearson, *Comparing the areas under two or more correlated
     receiver operating characteristic curves*, 1988.
     R. G. Newcombe, *Confidence intervals for an effect size measure based on the Mann-Whitney
@@ -93,7 +100,7 @@ def auc_interval(
     >>> y, s = [0] * 10 + [1] * 10, range(20)
     >>> low, high = auc_interval(y, s)
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.67 to 1.00
+    0.69 to 1.00
     >>> auc_interval(y, s, method="delong")
     (1.0, 1.0)
     """
@@ -111,7 +118,7 @@ def auc_interval(
         return newcombe_interval(auc, n_least, len(y) - n_least, z)
     if method == "delong":
         return normal_interval(auc, variance, z)
-    return score_interval(auc, variance, n_least, level)
+    return binomial_interval(auc, variance, n_least, level)
 
 
 def pair_accuracy_score(
@@ -183,23 +190,23 @@ def pair_accuracy_interval(
     >>> from rankwise.metrics import pair_accuracy_interval
     >>> low, high = pair_accuracy_interval([1, 2, 3] * 10, range(30))
     >>> print(f"{low:.2f} to {high:.2f}")
-    0.36 to 0.72
+    0.36 to 0.73
     """
     check_level(level)
     y = check_numbers(y_true, "y_true")
     s = check_numbers(y_score, "y_score", len(y))
     if qid is not None:
-        return score_interval(*_over_queries(Pairs(y, qid=qid), s), level)
+        return binomial_interval(*_over_queries(Pairs(y, qid=qid), s), level)
     values, sizes = np.unique(y, return_counts=True)
     if len(values) == 2:
-        return score_interval(*of_classes(y, s), level)
+        return binomial_interval(*of_classes(y, s), level)
     pairs = Pairs(y)
     pairs.check_comparable()
     right, comparable = row_counts(pairs, s)
     n_least = min(len(y) // 2, len(y) - int(sizes.max()))
     # A pair is counted by both of its rows, and the projection of a U-statistic has both, too.
     accuracy, variance = _ratio(right / 2, comparable)
-    return score_interval(accuracy, 4 * variance, n_least, level)
+    return binomial_interval(accuracy, 4 * variance, n_least, level)
 
 
 def auc_difference_test(
@@ -211,11 +218,13 @@ def auc_difference_test(
 ) -> tuple[float, float]:
     r"""Test whether two scores of the same rows have the same AUC: paired DeLong, in O(m log m).
 
-    .. math:: t = \frac{\hat A_1 - \hat A_2}{\sqrt{V_1 + V_2 - 2 V_{12}}}
+    .. math:: t = \frac{\hat A_1 - \hat A_2}{\sqrt{V_1 + V_2 - 2 V_{12} + 1/(4M^2)}}
 
-    The variance is that of the differences of placements in each class. Where they do not vary and
-    yet differ from 0, or a class has one row, DeLong's is 0 or unknown: their mean square, which
-    is the variance if the AUCs are equal, takes its place.
+    The variance is that of the differences of placements in each class, and as in `auc_interval`
+    that of a row or query that the sample of M lacks: near an AUC of 1 few rows make all of the
+    difference. Where placements do not vary and yet differ from 0, or a class has one row, DeLong's
+    is 0 or unknown: their mean square, which is the variance if the AUCs are equal, takes its
+    place.
 
     The p-value is that of Student's t with M - 1 degrees of freedom, M the size of the smaller
     class, which is conservative for any two variances, or the number of queries: the effective one,
@@ -253,7 +262,7 @@ def auc_difference_test(
     ...     y, [1, 2, 3, 5, 4, 6, 7, 8], [1, 4, 6, 7, 2, 3, 5, 8]
     ... )
     >>> print(f"{statistic:.2f} {pvalue:.3f}")
-    1.97 0.144
+    1.71 0.185
     """
     y = check_two_classes(y_true)
     pairs = Pairs(y, qid=qid)
@@ -278,7 +287,7 @@ def auc_difference_test(
             variance = sum(float(values.var(ddof=1)) / len(values) for values in placed)
     if not ahead.any():
         return 0.0, 1.0
-    statistic = difference / math.sqrt(variance)
+    statistic = difference / math.sqrt(variance + 0.25 / n_units**2)
     return statistic, float(2 * student.sf(abs(statistic), n_units - 1)) if n_units > 1 else 1.0
 
 
@@ -332,22 +341,18 @@ def normal_interval(share: float, variance: float, z: float) -> tuple[float, flo
     return max(0.0, share - half), min(1.0, share + half)
 
 
-def score_interval(
+def binomial_interval(
     share: float, variance: float, n_least: float, level: float
 ) -> tuple[float, float]:
-    """Return Wilson's interval for as many comparisons as the variance is worth."""
-    z = float(student.isf((1 - level) / 2, n_least))
+    """Return Clopper and Pearson's interval for as many comparisons as the variance is worth."""
     doubt = 0.25 / n_least
-    n_effective = (share * (1 - share) + doubt) / (variance + doubt / n_least)
-    return _wilson_low(share, n_effective, z), 1 - _wilson_low(1 - share, n_effective, z)
+    n = (share * (1 - share) + doubt) / (variance + doubt / n_least)
+    tail = (1 - level) / 2
 
+    def low(share: float) -> float:
+        return 0.0 if share <= 0 else float(betaincinv(n * share, n * (1 - share) + 1, tail))
 
-def _wilson_low(share: float, n: float, z: float) -> float:
-    """Return the lower end of Wilson's interval, 0 at a share of 0."""
-    if share <= 0:
-        return 0.0
-    q = z * z / (2 * n)
-    return share * share / (share + q + math.sqrt(q * (2 * share * (1 - share) + q)))
+    return low(share), 1 - low(1 - share)
 
 
 def newcombe_interval(auc: float, n_pos: float, n_neg: float, z: float) -> tuple[float, float]:
@@ -366,3 +371,49 @@ def newcombe_interval(auc: float, n_pos: float, n_neg: float, z: float) -> tuple
         return float(brentq(off, 0.0, high, xtol=1e-14))
 
     return low(auc), 1 - low(1 - auc)
+
+
+def mean_interval(
+    values: ArrayLike, *, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return the mean over the first axis and the half-width of its Student-t interval.
+
+    .. math:: t_{n-1,\,(1+\text{level})/2}\; s / \sqrt n
+
+    Parameters
+    ----------
+    values : array-like of shape (n, ...)
+        Independent trials along the first axis.
+    level : float, default=0.95
+        The confidence level, between 0 and 1.
+
+    Returns
+    -------
+    mean, half_width : ndarrays of shape (...)
+        With a single trial nothing is known of the spread: the half-width is infinite.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import mean_interval
+    >>> mean, half_width = mean_interval([0.31, 0.35, 0.33])
+    >>> print(f"{mean:.2f} ± {half_width:.2f}")
+    0.33 ± 0.05
+    """
+    check_level(level)
+    trials = as_floats(values, "values")
+    if trials.ndim == 0 or not len(trials):
+        raise ValueError("values is empty: a mean needs at least one trial along the first axis")
+    if not np.isfinite(trials).all():
+        bad = trials[~np.isfinite(trials)][0]
+        raise ValueError(f"values contains {bad}: drop the trial or correct it")
+    exponent = exponent_of(trials) if trials.size else 0
+    trials = scaled(trials, exponent)
+    mean, half_width = trials.mean(axis=0), np.full(trials.shape[1:], np.inf)[()]
+    if len(trials) > 1:
+        spread = trials.std(axis=0, ddof=1) / np.sqrt(len(trials))
+        half_width = student.ppf((1 + level) / 2, len(trials) - 1) * spread
+    with np.errstate(over="ignore"):
+        mean, half_width = scaled(mean, -exponent), scaled(half_width, -exponent)
+    if len(trials) > 1 and not np.isfinite(half_width).all():
+        raise ValueError("the interval is larger than a float can hold: scale the values")
+    return mean, half_width
