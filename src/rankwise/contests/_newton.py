@@ -36,7 +36,8 @@ from rankwise.contests._loops.likelihood import (
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Newton's decrement, in squared standard errors, below which nothing is left to gain.
+# Newton's decrement, in squared standard errors, below which nothing is left to gain; if items have
+# less than the information 1 on average, times that.
 _ENOUGH = 1e-9
 _MAX_ITER = 100
 # So many rows are drawn equally often to a thousandth.
@@ -191,11 +192,12 @@ def _iterate(
     decrement of infinity as soon as a step leaves more to gain than the one before it. So it does
     if the information can't be inverted.
     """
-    n_iter, decrement = 0, np.inf
-    while decrement >= _ENOUGH and n_iter < _MAX_ITER:
+    n_iter, decrement, enough = 0, np.inf, _ENOUGH
+    while decrement >= enough and n_iter < _MAX_ITER:
         before = decrement
         step, decrement, information = _newton_step(of, precision, params)
         n_iter += 1
+        enough = _ENOUGH * min(float(np.trace(information)) / len(params), 1.0)
         if not np.isfinite(decrement):
             return params, information, n_iter, np.inf
         if watched:
@@ -268,7 +270,7 @@ def _full(upper: Floats) -> Floats:
 def _fix_sum(information: Floats, n: int) -> Floats:
     """Return the information if the sum of the n strengths is observed too: it has an inverse."""
     fixed = information.copy()
-    fixed[:n, :n] += max(float(np.trace(information[:n, :n])) / n**2, 1e-12)
+    fixed[:n, :n] += float(np.trace(information[:n, :n])) / n**2
     return fixed
 
 
