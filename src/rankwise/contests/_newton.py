@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from rankwise.contests._loops.counts import resample
 from rankwise.contests._loops.intervals import refit
 from rankwise.contests._loops.likelihood import (
     PLAIN,
@@ -29,6 +28,7 @@ from rankwise.contests._loops.likelihood import (
     log_likelihood,
     plain_derivatives,
     plain_value,
+    resample,
     scale_derivatives,
     score_spread,
 )
@@ -338,19 +338,9 @@ def halved(counts: Floats) -> Floats:
     return split
 
 
-class Rated(NamedTuple):
-    """Strengths, and scales of the raters with their standard errors."""
-
-    solved: Solved
-    cells: Cells
-    scales: Floats
-    errors: Floats
-    steady: bool
-
-
 def fit_raters(
     cells: Cells, n: int, kind: int, precision: Floats, start: Floats, rater: Indices | None
-) -> Rated:
+) -> tuple[Solved, Cells, Floats, Floats, bool]:
     """Learn strengths and the scales of raters by turns.
 
     Parameters
@@ -363,10 +353,14 @@ def fit_raters(
         As in `rankwise.contests._newton.maximise`.
     rater : ndarray of shape (c,) or None
         The code of each cell's rater; None: there are none.
+
+    Returns
+    -------
+    Solved, Cells, scales of the raters, their standard errors, and whether all of it converged
     """
     if rater is None:
         solved = maximise(PairLikelihood(cells, n, kind), precision, start)
-        return Rated(solved, cells, np.zeros(0), np.zeros(0), steady=True)
+        return solved, cells, np.zeros(0), np.zeros(0), True
     weight = np.bincount(rater, cells.counts[:, :3].sum(axis=1))
     scales = np.ones(len(weight))
     moved = np.inf
@@ -383,7 +377,7 @@ def fit_raters(
         scales = better
     curvature = np.ones(len(scales))
     scale_derivatives(cells, n, solved.params, kind, rater, np.zeros(len(scales)), curvature)
-    return Rated(solved, cells, scales, 1.0 / np.sqrt(curvature), moved <= _STEADY)
+    return solved, cells, scales, 1.0 / np.sqrt(curvature), moved <= _STEADY
 
 
 def _scales(
