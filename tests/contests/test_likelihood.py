@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rankwise._core.ids import encode_ids, find_ids
 from rankwise.contests import _counts as solver
-from rankwise.contests._counts import count_pairs, find_groups
-from rankwise.contests._loops import counts
+from rankwise.contests._counts import beaten_pairs, check_groups, count_pairs
+from rankwise.contests._loops import likelihood as counts
 from rankwise.contests._loops.intervals import largest_gaps
 
 random = np.random.default_rng(0)
@@ -131,15 +131,20 @@ def test_bad_ids(column, words):
 def test_groups():
     left, right = np.array([0, 1, 3, 5]), np.array([1, 2, 4, 0])
     counts = np.array([[1, 1, 0, 0], [2, 0, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0.0]])
-    found = find_groups(7, left, right, counts)
-    assert found.connected.tolist() == [0, 0, 0, 1, 1, 0, 2]
-    assert found.never_lost.tolist() == [5]
-    assert found.never_won.tolist() == [2]
-    assert found.strong.any()
-    assert found.n_alone == 1
-    assert len(set(found.strong)) == 5
-    assert found.strong[0] == found.strong[1]
-    assert not find_groups(2, left[:1], right[:1], counts[:1]).strong.any()
+    pairs, items = beaten_pairs(left, right, counts), np.arange(7)
+    with pytest.warns(
+        UserWarning,
+        match="3 unconnected groups, 1 of them items without a contest, apart from the largest: "
+        "3, 4.*6; 5 never lost; 2 never won",
+    ):
+        check_groups(*pairs, items, 5.0)
+    with pytest.raises(ValueError, match=r"5 never lost.*set prior=5\.0"):
+        check_groups(*pairs, items, None)
+    check_groups(*beaten_pairs(left[:1], right[:1], counts[:1]), items[:2], None)
+    # who has beaten everyone, directly or through others, but was never beaten by them
+    circles = np.array([0, 1, 2, 3, 0]), np.array([1, 0, 3, 2, 2])
+    with pytest.warns(UserWarning, match="won or lost every contest with the others"):
+        check_groups(*circles, items[:4], 5.0)
 
 
 def test_the_largest_gap_is_that_of_all_pairs():

@@ -158,3 +158,18 @@ def test_asking_concurrently():
     found = ask(np.arange(6), batch, goal="best", batch=True, random_state=0)
     assert sum(calls) == found.n_calls
     assert max(calls) <= 8
+
+
+@pytest.mark.parametrize(("n", "best"), [(2, 2), (4, 2)])
+def test_asking_about_tied_items_ends(n, best):
+    def prefer(u, v):
+        nonlocal n_calls
+        n_calls += 1
+        assert n_calls < 2000, "it goes on for ever"
+        return 0.5 if max(u, v) < best else float(u < v)
+
+    n_calls = 0
+    ranking = ask(range(n), prefer, goal="best", at_once=50, random_state=0)
+    assert 400 <= n_calls == ranking.n_calls
+    assert sorted(ranking.order[:2]) == [0, 1]
+    assert not ranking.certain.any()

@@ -208,6 +208,19 @@ def test_p_best_is_the_integral_over_the_posterior(times):
     assert_allclose(races.p_best_[0], model.p_best_[0], atol=0.02)
 
 
+@pytest.mark.parametrize("times", [1, 4, 16])
+def test_intervals_of_a_skewed_posterior_span_its_quantiles(times):
+    model = quietly(BradleyTerry(n_draws=4000).fit, ["a"] * times, ["b"] * times, [1] * times)
+    gap = np.linspace(-60, 60, 20001)
+    density = np.exp(-(gap**2) / 100) * (1 + np.exp(-gap)) ** -float(times)
+    upper = gap[np.searchsorted(np.cumsum(density) / density.sum(), 0.975)] / 2
+    assert_allclose(model.interval()[0, 1], upper, atol=0.8)
+    assert_allclose(-model.interval()[1, 0], upper, atol=0.8)
+    half = 1.96 * np.sqrt(model.covariance()[0, 0])
+    # the other end is that of the normal interval, which is further out here
+    assert_allclose(model.interval()[0, 0], model.strengths_[0] - half, atol=1e-4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(3, 3), (5, 8), (10, 15)])
 def test_p_best_is_as_often_right_as_it_says(n, m):
@@ -227,12 +240,16 @@ def test_p_best_is_as_often_right_as_it_says(n, m):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 5.0])
 @pytest.mark.parametrize("kind", ["hard", "ties", "soft"])
-def test_intervals_of_few_contests_hold_their_level(spread, kind):
-    for n, m in ((2, 2), (2, 4), (2, 8), (3, 6), (5, 10), (5, 20)):
+@pytest.mark.parametrize(
+    "sizes", [((2, 2), (2, 4), (2, 8)), ((3, 6), (5, 10), (5, 20)), ((5, 100), (10, 300))]
+)
+def test_intervals_of_few_and_many_contests_hold_their_level(spread, kind, sizes):
+    # 5 is the standard deviation of the default prior
+    for n, m in sizes:
         random = np.random.default_rng([8, n, m])
-        held, placed = [], []
+        held, placed, widths = [], [], []
         for _ in range(200):
             truth = spread * random.normal(size=n)
             first = random.integers(n, size=m)
@@ -252,8 +269,28 @@ def test_intervals_of_few_contests_hold_their_level(spread, kind):
             best, worst = model.rank_interval().T
             held.append(((low <= seen) & (seen <= high)).mean())
             placed.append(((best <= place) & (place <= worst)).all())
+            normal = 2 * 1.96 * np.sqrt(np.diag(model.covariance("model")))
+            widths.append(((high - low) / normal).mean())
         assert np.mean(held) >= 0.93, (n, m)
         assert np.mean(placed) >= 0.93, (n, m)
+        # nor is any level bought by intervals without end
+        assert np.mean(widths) < 2, (n, m)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("m", [6, 60])
+def test_intervals_of_rankings_hold_their_level(spread, m):
+    random = np.random.default_rng([11, m])
+    held = []
+    for _ in range(200):
+        truth = spread * random.normal(size=6)
+        truth -= truth.mean()
+        heard = truth + random.gumbel(size=(m, 6))
+        model = quietly(PlackettLuce(n_draws=200).fit, np.argsort(-heard, axis=1).tolist())
+        low, high = model.interval().T
+        held.append(((low <= truth) & (truth <= high)).mean())
+    assert np.mean(held) >= 0.93
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.optimize import linprog
 
-from rankwise._core._loops.quicksort import pair_draws, swap_pairs
+from rankwise.preference._loops import pair_draws, swap_pairs
 from rankwise.preference.sorting import QuickSort, expected_calls
 from tests import reference as oracles
 

@@ -14,6 +14,7 @@ from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.sklearn_private import StrOptions
 from rankwise.contests._counts import (
     PRIOR,
+    beaten_pairs,
     check_contests,
     check_covariates,
     check_groups,
@@ -21,7 +22,6 @@ from rankwise.contests._counts import (
     check_size,
     check_weight,
     count_pairs,
-    find_groups,
     refuse_self,
     take_rows,
 )
@@ -30,7 +30,6 @@ from rankwise.contests._goodness_of_fit import ContestsMixin, goodness_of, met_o
 from rankwise.contests._loops.likelihood import DAVIDSON, PLAIN, RAO_KUPPER, Cells
 from rankwise.contests._newton import (
     PairLikelihood,
-    Rated,
     Solved,
     check_solved,
     fit_raters,
@@ -323,16 +322,31 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
             z, names = np.column_stack([np.ones(len(left)), z]), ["order", *names]
         cells = Cells(left, right, counts, np.ascontiguousarray(z), np.ones(len(left)))
         self.items_, self.effect_names_ = items, names
-        check_groups(find_groups(n, left, right, counts), items, self.prior)
+        check_groups(*beaten_pairs(left, right, counts), items, self.prior)
         tie = None if kind == PLAIN else float(np.log1p(ties / counts[:, :3].sum()))
         start = start_of(cells, n, n + z.shape[1] + (tie is not None), tie)
         if names:
             check_design(cells, n, penalised=self.prior is not None)
-        rated = self._solve(cells, kind, start, rater)
+        solved, cells, self.reliabilities_, self._rater_errors, is_steady = self._solve(
+            cells, kind, start, rater
+        )
         self.raters_ = np.array([]) if raters is None else raters
-        solved, cells = rated.solved, rated.cells
-        self.reliabilities_, self._rater_errors = rated.scales, rated.errors
-        self._set(solved, n, kind, rated.steady)
+        params = solved.params
+        self.strengths_ = params[:n] - params[:n].mean()
+        self.effects_ = params[n : n + len(names)]
+        self._kind, self._tie = kind, float(params[-1]) if kind != PLAIN else None
+        self.tie_strength_ = None
+        if self.ties != "half":
+            without = 0.0 if self.ties == "davidson" else 1.0
+            self.tie_strength_ = without if self._tie is None else float(np.exp(self._tie))
+        self._inverse, self._sandwich = solved.inverse, solved.sandwich
+        self.n_iter_, self.objective_ = solved.n_iter, solved.value
+        if solved.decrement > 1e-6 or not is_steady:
+            warn_user(
+                "the fit did not settle: a covariate may tell who wins without fail, or a rater "
+                "contradicts the others; look at effects_ and reliabilities_",
+                ConvergenceWarning,
+            )
         self._cells = cells._replace(counts=drawn)
         self._met = met_of(cells, n, solved.params, kind, solved.inverse)
         fit = goodness_of(self._met, items)
@@ -347,31 +361,37 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
             )
         return self
 
-    def _solve(self, cells: Cells, kind: int, start: Floats, rater: Indices | None) -> Rated:
+    def _solve(
+        self, cells: Cells, kind: int, start: Floats, rater: Indices | None
+    ) -> tuple[Solved, Cells, Floats, Floats, bool]:
         """Fit; raise if there is no maximum, or warn if an effect alone has none."""
         n, d, penalised = len(self.items_), cells.z.shape[1], self.prior is not None
         precision = self._precision(len(start))
-        rated = fit_raters(cells, n, kind, precision, start, rater)
-        of = PairLikelihood(rated.cells, n, kind)
+        solved, fitted, scales, errors, is_steady = fit_raters(
+            cells, n, kind, precision, start, rater
+        )
+        of = PairLikelihood(fitted, n, kind)
         # else there is one, as `check_groups` has found
         in_doubt = d > 0 or (not penalised and (kind != PLAIN or rater is not None))
         direction = None
-        if in_doubt and not has_maximum(of, rated.solved):
+        if in_doubt and not has_maximum(of, solved):
             direction = find_recession(of, penalised=penalised)
         if direction is not None:
             self._answer_recession(direction)
-        if not (rated.steady or penalised):
+        if not (is_steady or penalised):
             raise ValueError(
                 "the strengths grow as the reliabilities of some raters shrink, and neither "
                 f"settles: set prior={PRIOR}, or leave out rater"
             )
-        if d and (direction is not None or not rated.steady):
+        if d and (direction is not None or not is_steady):
             precision[n : n + d] = (np.abs(cells.z).max(axis=0) / _LARGE_EFFECT) ** 2
-            rated = fit_raters(cells, n, kind, precision, start, rater)
+            solved, fitted, scales, errors, is_steady = fit_raters(
+                cells, n, kind, precision, start, rater
+            )
             # where residuals vanish, squares of them would make it look sure
-            rated = rated._replace(solved=rated.solved._replace(sandwich=rated.solved.inverse))
-        check_solved(rated.solved)
-        return rated
+            solved = solved._replace(sandwich=solved.inverse)
+        check_solved(solved)
+        return solved, fitted, scales, errors, is_steady
 
     def _answer_recession(self, direction: Floats) -> None:
         """Raise or warn about parameters that have no finite best: the larger, the better."""
@@ -392,24 +412,6 @@ class BradleyTerry(ContestsMixin, BaseEstimator):
             f"{said}: effects_ is what a normal prior leaves, of a standard deviation of "
             f"{_LARGE_EFFECT:g} over the largest value; {remedy}"
         )
-
-    def _set(self, solved: Solved, n: int, kind: int, steady: bool) -> None:
-        params = solved.params
-        self.strengths_ = params[:n] - params[:n].mean()
-        self.effects_ = params[n : n + len(self.effect_names_)]
-        self._kind, self._tie = kind, float(params[-1]) if kind != PLAIN else None
-        self.tie_strength_ = None
-        if self.ties != "half":
-            none = 0.0 if self.ties == "davidson" else 1.0
-            self.tie_strength_ = none if self._tie is None else float(np.exp(self._tie))
-        self._inverse, self._sandwich = solved.inverse, solved.sandwich
-        self.n_iter_, self.objective_ = solved.n_iter, solved.value
-        if solved.decrement > 1e-6 or not steady:
-            warn_user(
-                "the fit did not settle: a covariate may tell who wins without fail, or a rater "
-                "contradicts the others; look at effects_ and reliabilities_",
-                ConvergenceWarning,
-            )
 
 
 def _encode_raters(

@@ -4,7 +4,7 @@ A pair (i, j) has four counts: wins of i, wins of j, ties, and the sum of p (1 -
 that are partly a win and partly a loss, by which they vary less than rows that are either.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from rankwise._core.arguments import as_array, only_column, own_array, shortened
 from rankwise._core.ids import as_column, encode_columns, listed_ids, row_number
 from rankwise._core.inputs import as_floats, check_weights, refuse_masked
 from rankwise._core.sklearn_private import safe_indexing
-from rankwise.contests._loops.counts import BITS, GOOD, bounds, count_dense, count_sorted, look
+from rankwise.contests._loops.likelihood import BITS, GOOD, bounds, count_dense, count_sorted, look
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -246,70 +246,46 @@ def check_size(n: int) -> None:
         )
 
 
-class Groups(NamedTuple):
-    """Which items the contests alone can compare.
-
-    Attributes
-    ----------
-    connected : ndarray of shape (n,)
-        The number of the group of items that have met, directly or through others.
-    strong : ndarray of shape (n,)
-        The number of the group in which everyone has beaten everyone, directly or through others.
-    never_lost, never_won : ndarrays
-        Items that nobody took anything from, and that took nothing from anybody.
-    n_alone : int
-        The number of items without a contest.
-    """
-
-    connected: Indices
-    strong: Indices
-    never_lost: Indices
-    never_won: Indices
-    n_alone: int
-
-
-def find_groups(n: int, left: Indices, right: Indices, counts: Floats) -> Groups:
-    """Find items that never lost, never won, or never met the others."""
+def beaten_pairs(left: Indices, right: Indices, counts: Floats) -> tuple[Indices, Indices]:
+    """Return who has beaten whom, as winners and losers; a tie is one win each way."""
     up, down = counts[:, 0] + counts[:, 2] > 0, counts[:, 1] + counts[:, 2] > 0
-    winner = np.concatenate([left[up], right[down]])
-    loser = np.concatenate([right[up], left[down]])
-    return groups_of(n, winner, loser)
-
-
-def groups_of(n: int, winner: Indices, loser: Indices) -> Groups:
-    """Find them from who has beaten whom; a tie is one win each way."""
-    graph = csr_array((np.ones(len(winner)), (winner, loser)), shape=(n, n))
-    _, connected = connected_components(graph, directed=False)
-    _, strong = connected_components(graph, directed=True, connection="strong")
-    lost, won = np.bincount(loser, minlength=n), np.bincount(winner, minlength=n)
-    return Groups(
-        connected.astype(np.int64),
-        strong.astype(np.int64),
-        np.flatnonzero((lost == 0) & (won > 0)),
-        np.flatnonzero((won == 0) & (lost > 0)),
-        int(((won == 0) & (lost == 0)).sum()),
+    return (
+        np.concatenate([left[up], right[down]]),
+        np.concatenate([right[up], left[down]]),
     )
 
 
-def check_groups(groups: Groups, items: NDArray[Any], prior: float | None) -> None:
-    """Warn of items whose strength rests on the prior, or raise if there is none."""
-    if not groups.strong.any():
+def check_groups(winner: Indices, loser: Indices, items: NDArray[Any], prior: float | None) -> None:
+    """Warn of items whose strength depends on the prior, or raise if there is none.
+
+    Contests alone can compare items in which everyone has beaten everyone, directly or through
+    others: a strongly connected graph of wins.
+    """
+    n = len(items)
+    graph = csr_array((np.ones(len(winner)), (winner, loser)), shape=(n, n))
+    n_strong, strong = connected_components(graph, directed=True, connection="strong")
+    if n_strong == 1:
         return
+    _, connected = connected_components(graph, directed=False)
+    lost, won = np.bincount(loser, minlength=n), np.bincount(winner, minlength=n)
+    n_alone = int(((won == 0) & (lost == 0)).sum())
     reasons = []
-    sizes = np.bincount(groups.connected)
+    sizes = np.bincount(connected)
     if len(sizes) > 1:
-        apart = np.flatnonzero(groups.connected != sizes.argmax())
+        apart = np.flatnonzero(connected != sizes.argmax())
         reasons.append(
             f"the contests fall into {len(sizes)} unconnected groups"
-            + (f", {groups.n_alone} of them items without a contest" if groups.n_alone else "")
+            + (f", {n_alone} of them items without a contest" if n_alone else "")
             + f", apart from the largest: {listed_ids(items[apart].tolist())}"
         )
-    for found, words in ((groups.never_lost, "never lost"), (groups.never_won, "never won")):
-        if len(found):
-            reasons.append(f"{listed_ids(items[found].tolist())} {words}")
+    for is_such, words in (
+        ((lost == 0) & (won > 0), "never lost"),
+        ((won == 0) & (lost > 0), "never won"),
+    ):
+        if is_such.any():
+            reasons.append(f"{listed_ids(items[is_such].tolist())} {words}")
     if not reasons:
-        sizes = np.bincount(groups.strong)
-        apart = np.flatnonzero(groups.strong != sizes.argmax())
+        apart = np.flatnonzero(strong != np.bincount(strong).argmax())
         reasons.append(
             f"{listed_ids(items[apart].tolist())} won or lost every contest with the others"
         )

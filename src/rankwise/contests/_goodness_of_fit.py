@@ -128,20 +128,13 @@ def met_of(cells: Cells, n: int, params: Floats, kind: int, inverse: Floats) -> 
         np.add.at(sums, place, values)
         low, high, values = keys // n, keys % n, sums
     variance = np.diag(inverse)[low] + np.diag(inverse)[high] - 2 * inverse[low, high]
-    return Met(low, high, values, _taken_off(values[:, 0], values[:, 3] * variance))
-
-
-def _taken_off(n: Floats, leverage: Floats) -> float:
-    r"""Return how much less Pearson's statistic is on average than the number of pairs.
-
-    With the leverage h of a pair that met n times, the square of its residual is on average
-    V (1 - h), where V is its true variance. The estimated one is too small as well: p (1 - p) of an
-    estimate p is on average less by the variance of p, a share h / n. A square divided by it is
-    therefore (1 - h) / (1 - h / n) on average: as many parameters are lost as were learned if pairs
-    met often, and none if they met once.
-    """
-    h, often = np.clip(leverage, 0.0, 0.99), np.maximum(n, 1.0)
-    return float((h * (1 - 1 / often) / (1 - h / often)).sum())
+    # The square of a residual is on average V (1 - h), with the leverage h of a pair that met n
+    # times and its true variance V. The estimated one is too small as well: p (1 - p) of an
+    # estimate p is on average less by the variance of p, a share h / n. A square divided by it is
+    # therefore (1 - h) / (1 - h / n) on average: as many parameters are lost as were learned if
+    # pairs met often, and none if they met once.
+    h, often = np.clip(values[:, 3] * variance, 0.0, 0.99), np.maximum(values[:, 0], 1.0)
+    return Met(low, high, values, float((h * (1 - 1 / often) / (1 - h / often)).sum()))
 
 
 def goodness_of(met: Met, items: NDArray[Any]) -> GoodnessOfFit:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from rankwise.contests._loops.counts import resample
 from rankwise.contests._loops.intervals import refit
 from rankwise.contests._loops.likelihood import (
     PLAIN,
@@ -29,6 +28,7 @@ from rankwise.contests._loops.likelihood import (
     log_likelihood,
     plain_derivatives,
     plain_value,
+    resample,
     scale_derivatives,
     score_spread,
 )
@@ -36,7 +36,8 @@ from rankwise.contests._loops.likelihood import (
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Newton's decrement, in squared standard errors, below which nothing is left to gain.
+# Newton's decrement, in squared standard errors, below which nothing is left to gain; if items have
+# less than the information 1 on average, times that.
 _ENOUGH = 1e-9
 _MAX_ITER = 100
 # So many rows are drawn equally often to a thousandth.
@@ -191,11 +192,12 @@ def _iterate(
     decrement of infinity as soon as a step leaves more to gain than the one before it. So it does
     if the information can't be inverted.
     """
-    n_iter, decrement = 0, np.inf
-    while decrement >= _ENOUGH and n_iter < _MAX_ITER:
+    n_iter, decrement, enough = 0, np.inf, _ENOUGH
+    while decrement >= enough and n_iter < _MAX_ITER:
         before = decrement
         step, decrement, information = _newton_step(of, precision, params)
         n_iter += 1
+        enough = _ENOUGH * min(float(np.trace(information)) / len(params), 1.0)
         if not np.isfinite(decrement):
             return params, information, n_iter, np.inf
         if watched:
@@ -268,7 +270,7 @@ def _full(upper: Floats) -> Floats:
 def _fix_sum(information: Floats, n: int) -> Floats:
     """Return the information if the sum of the n strengths is observed too: it has an inverse."""
     fixed = information.copy()
-    fixed[:n, :n] += max(float(np.trace(information[:n, :n])) / n**2, 1e-12)
+    fixed[:n, :n] += float(np.trace(information[:n, :n])) / n**2
     return fixed
 
 
@@ -336,19 +338,9 @@ def halved(counts: Floats) -> Floats:
     return split
 
 
-class Rated(NamedTuple):
-    """Strengths, and scales of the raters with their standard errors."""
-
-    solved: Solved
-    cells: Cells
-    scales: Floats
-    errors: Floats
-    steady: bool
-
-
 def fit_raters(
     cells: Cells, n: int, kind: int, precision: Floats, start: Floats, rater: Indices | None
-) -> Rated:
+) -> tuple[Solved, Cells, Floats, Floats, bool]:
     """Learn strengths and the scales of raters by turns.
 
     Parameters
@@ -361,10 +353,14 @@ def fit_raters(
         As in `rankwise.contests._newton.maximise`.
     rater : ndarray of shape (c,) or None
         The code of each cell's rater; None: there are none.
+
+    Returns
+    -------
+    Solved, Cells, scales of the raters, their standard errors, and whether all of it converged
     """
     if rater is None:
         solved = maximise(PairLikelihood(cells, n, kind), precision, start)
-        return Rated(solved, cells, np.zeros(0), np.zeros(0), steady=True)
+        return solved, cells, np.zeros(0), np.zeros(0), True
     weight = np.bincount(rater, cells.counts[:, :3].sum(axis=1))
     scales = np.ones(len(weight))
     moved = np.inf
@@ -381,7 +377,7 @@ def fit_raters(
         scales = better
     curvature = np.ones(len(scales))
     scale_derivatives(cells, n, solved.params, kind, rater, np.zeros(len(scales)), curvature)
-    return Rated(solved, cells, scales, 1.0 / np.sqrt(curvature), moved <= _STEADY)
+    return solved, cells, scales, 1.0 / np.sqrt(curvature), moved <= _STEADY
 
 
 def _scales(

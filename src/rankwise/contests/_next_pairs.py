@@ -7,6 +7,7 @@ covariance as its answer will, whatever it is, so that the next asks something e
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -24,6 +25,9 @@ from rankwise.contests._bradley_terry import BradleyTerry
 from rankwise.contests._intervals import Floats, draw_errors
 
 GOALS = ("order", "top", "best")
+# After this number of answers about a pair two items count as equal: a share of 55 % would be two
+# standard errors away from one of 50 %.
+_MOST_ASKED = 400
 # Nodes of Gauss and Legendre on each side of 0.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -184,7 +188,8 @@ def ask(
     """Ask about the pairs that tell most until the top k is settled.
 
     A `BradleyTerry` is fitted to all answers; `next_pairs` chooses what to ask; it ends when in
-    ``level`` of the draws of the strengths the first k are the same ones. A pair may be asked
+    ``level`` of the draws of the strengths the first k are the same ones, or when only pairs are
+    left that were asked about 400 times: such items are as good as equal. A pair may be asked
     again: this is for comparators that answer at random to some degree. For one that always says
     the same, `quicksort` needs fewer questions.
 
@@ -329,6 +334,9 @@ class _Search:
         chosen = next_pairs(
             model, min(self.at_once, left), goal=self.goal, k=self.k, random_state=seed
         )
+        answered = Counter(frozenset(entry[:2]) for entry in log)
+        if all(answered[frozenset(pair)] >= _MOST_ASKED for pair in chosen):
+            return np.empty((0, 2), dtype=np.int64)
         return np.array(chosen, dtype=np.int64)
 
     def ranking(self) -> Ranking:
@@ -342,7 +350,9 @@ def _model(n: int, log: list[Any]) -> BradleyTerry:
     """Fit the answers; that some strengths rest on the prior is in the nature of the matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return BradleyTerry(n_draws=500).fit_log(range(n), log)
+        # without a win nothing tells how likely ties are
+        ties = "half" if all(answer == 0.5 for _, _, answer in log) else "davidson"
+        return BradleyTerry(ties=ties, n_draws=500).fit_log(range(n), log)
 
 
 def _share(model: BradleyTerry, order: Any, top: int | None) -> float:

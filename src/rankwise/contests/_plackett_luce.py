@@ -14,11 +14,9 @@ from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.votes import Votes, read_votes
 from rankwise.contests._counts import (
     PRIOR,
-    Groups,
     check_groups,
     check_size,
     check_total,
-    groups_of,
 )
 from rankwise.contests._intervals import StrengthsMixin
 from rankwise.contests._loops.rankings import rankings_derivatives, rankings_value
@@ -206,7 +204,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         check_size(n)
         check_total(float(votes.weight.sum()))
         self.items_ = objects(votes.candidates)
-        check_groups(_groups(votes, n), self.items_, self.prior)
+        check_groups(*_beaten_pairs(votes), self.items_, self.prior)
         solved = maximise(RankingLikelihood(votes, n), self._precision(n), np.zeros(n))
         check_solved(solved)
         self.strengths_ = solved.params - solved.params.mean()
@@ -245,8 +243,8 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         return np.asarray(expit(self.strengths_[first] - self.strengths_[second]))
 
 
-def _groups(votes: Votes, n: int) -> Groups:
-    """Find items that nobody can compare, from each item and those of the next place."""
+def _beaten_pairs(votes: Votes) -> tuple[Indices, Indices]:
+    """Return winners and losers: each item, and those of its own and of the next rank."""
     winner: list[Indices] = []
     loser: list[Indices] = []
 
@@ -264,4 +262,4 @@ def _groups(votes: Votes, n: int) -> Groups:
     beaten = np.concatenate([np.empty(0, np.int64), *loser])
     winners = np.concatenate([np.empty(0, np.int64), *winner])
     apart = winners != beaten
-    return groups_of(n, winners[apart], beaten[apart])
+    return winners[apart], beaten[apart]

@@ -30,10 +30,10 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma
 from sklearn.utils import check_random_state
 
-from rankwise._core._loops.quicksort import pair_draws, plan_level, split_level, swap_pairs
 from rankwise._core.arguments import check_whole, warn_user
 from rankwise._core.comparator import Comparator, Floats, Indices, Progress, check_flags
 from rankwise._core.ranking import Ranking
+from rankwise.preference._loops import pair_draws, plan_level, split_level, swap_pairs
 
 # Added to a seed below it: the coin for who is asked about first is not that for answers of 1/2.
 _ANOTHER = 1 << 32
@@ -295,6 +295,7 @@ class QuickSort:
             raise ValueError(f"lists={edges.tolist()} is invalid: expected edges from 0 to {n}")
         self._pivots = self.order[:0]
         self._n_pairs = 0
+        self._scratch = np.empty((n, 2), dtype=np.int64)
 
     def plan(self) -> tuple[Indices, Indices]:
         """Return the pairs of the next level, members and their pivots; none when all is done."""
@@ -324,7 +325,14 @@ class QuickSort:
                 f"{self._n_pairs} pairs"
             )
         self._blocks = split_level(
-            self.order, self._priority, self._blocks, self._pivots, sides, self.decided, self._top
+            self.order,
+            self._priority,
+            self._blocks,
+            self._pivots,
+            sides,
+            self.decided,
+            self._top,
+            self._scratch,
         )
 
     def expected(self) -> float:
