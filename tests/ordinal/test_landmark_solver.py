@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankwise.ordinal import _landmark_solver as module
-from rankwise.ordinal._landmark_solver import fit_landmarks, landmark_kernel
+from rankwise.ordinal import _landmarks as module
+from rankwise.ordinal._landmarks import fit_landmarks, landmark_kernel
 
 CS = np.array([0.1, 10.0, 1000.0])
 
@@ -61,14 +61,16 @@ def test_left_out_rows_are_those_of_refits(d, p, weighted):
         seen = np.where(np.arange(len(y)) == i, 0.0, a)
         coef, intercept = literal(X, L, y, seen, len(y) / (2 * C))
         scores[row, i] = intercept + sum(c * kernel(X[i], z) for c, z in zip(coef, L, strict=True))
-    found = fit_landmarks(blocks_of(X, 20), L, y, weight, CS)
+    C, found_errors, found_coef, found_intercept, left_out = fit_landmarks(
+        blocks_of(X, 20), L, y, weight, CS
+    )
     errors = ((scores - y) ** 2 @ a) / len(y)
-    assert_allclose(found.errors, errors, rtol=1e-4)
-    assert CS[errors.argmin()] == found.C
-    assert_allclose(found.left_out, scores[errors.argmin()], rtol=1e-3, atol=1e-4)
-    coef, intercept = literal(X, L, y, a, len(y) / (2 * found.C))
+    assert_allclose(found_errors, errors, rtol=1e-4)
+    assert CS[errors.argmin()] == C
+    assert_allclose(left_out, scores[errors.argmin()], rtol=1e-3, atol=1e-4)
+    coef, intercept = literal(X, L, y, a, len(y) / (2 * C))
     expected = landmark_kernel(X, L) @ coef + intercept
-    assert_allclose(landmark_kernel(X, L) @ found.coef + found.intercept, expected, rtol=1e-4)
+    assert_allclose(landmark_kernel(X, L) @ found_coef + found_intercept, expected, rtol=1e-4)
 
 
 def test_blocks_change_nothing(monkeypatch):
