@@ -355,3 +355,29 @@ def test_folds_without_weight():
         ThresholdRanker(Ridge(), cv=[(first, last)]).fit(X, y, sample_weight=weight)
     with pytest.raises(ValueError, match="can't learn without a fold of 4 rows"):
         ThresholdRanker(Ridge(), cv=[(last, first)]).fit(X, y, sample_weight=weight)
+
+
+class TestLinearAlgebra:
+    """What a linear estimator can't solve is said in words of ours, never in SciPy's."""
+
+    rows = np.random.default_rng(0).normal(size=(30, 1))
+    ranks = np.arange(30) % 3
+
+    def test_dependent_features_warn(self):
+        model = ThresholdRanker(Ridge(alpha=1e-30))
+        with pytest.warns(UserWarning, match="Ridge learns from features that are") as found:
+            model.fit(np.hstack([self.rows, 1e-300 * self.rows[::-1]]), self.ranks)
+        assert not any("ill-conditioned" in str(warning.message) for warning in found)
+        assert np.isfinite(model.thresholds_).all()
+
+    def test_huge_features_raise(self):
+        with pytest.raises(ValueError, match="what Ridge makes of X is larger than a float"):
+            ThresholdRanker(Ridge()).fit(1e160 * self.rows, self.ranks)
+
+    def test_unsolvable_problems_raise(self):
+        class Unsolvable(Kept):
+            def fit(self, *_, **__):
+                raise np.linalg.LinAlgError("Singular matrix")
+
+        with pytest.raises(ValueError, match="Unsolvable can't learn from features"):
+            ThresholdRanker(Unsolvable()).fit(self.rows, self.ranks)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
-from rankwise._core.arguments import as_array, only_column, warn_user
+from rankwise._core.arguments import as_array, warn_user
 
 Labels = NDArray[np.generic]
 
@@ -70,8 +70,9 @@ def ordered_categories(y: object) -> Labels | None:
 
     It may be an array, a column or a table of one column. None: it is neither.
     """
-    column = y if isinstance(y, np.ndarray) else only_column(y)
-    dtype: Any = getattr(column, "dtype", None)
+    dtype: Any = getattr(y, "dtype", None)
+    if hasattr(y, "columns"):
+        dtype = next(iter(getattr(y, "dtypes", ())), None)
     if not getattr(dtype, "ordered", False) and type(dtype).__name__ != "Enum":
         return None
     return np.asarray(dtype.categories)

@@ -1,5 +1,6 @@
 """Ordinal models: classifiers over ordered labels, and those that learn from a stream."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -9,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core._loops.rows import NO_GUESSES, NO_ORDER, Stream, as_rows, scores
+from rankwise._core._loops.rows import NONE, as_rows, scores
+from rankwise._core.arguments import warn_user
 from rankwise._core.inputs import TOO_LARGE, bad_row, check_rows, check_weights, unchanged_on_error
 from rankwise._core.labels import (
     check_same_order,
@@ -26,6 +29,9 @@ from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
 
 _FLOATS = [np.float64, np.float32]
+# Lengths of rows that steps of 1 can match, looked at in so many rows.
+_USUAL_NORMS = (0.05, 50.0)
+_SAMPLE = 200
 
 
 class OrdinalMixin(ClassifierMixin):
@@ -67,8 +73,8 @@ class OrdinalMixin(ClassifierMixin):
         direction = self._direction()
         coef = np.atleast_2d(direction)
         projections = np.empty((rows.shape[0], len(coef)))
-        for place, part in self._parts(rows):
-            scores(part, coef, projections[place])
+        for place, _, tile in self._tiles(rows):
+            scores(as_rows(tile), coef, projections[place])
         bad = np.flatnonzero(~np.isfinite(projections).all(axis=1))
         if len(bad):
             raise bad_row(rows, bad[0])
@@ -130,14 +136,14 @@ class OrdinalMixin(ClassifierMixin):
         return check_rows(self, X, reset=reset, dtype=_FLOATS, finite=precomputed)
 
     def _direction(self) -> NDArray[np.float64]:
-        """Return what the parts of X are multiplied with, in the shape that fits them."""
+        """Return what the rows are multiplied with, in the shape that fits them."""
         coef = learned_floats("coef_", self.coef_)
         check_shape("coef_", coef, *coef.shape[:-1], self.n_features_in_)
         return coef
 
-    def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield places of X and the rows there, as the loops take them."""
-        yield slice(None), as_rows(X)
+    def _tiles(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
+        """Yield some rows after the others: their places, their numbers, and they."""
+        yield slice(None), None, rows
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return np.searchsorted(self.thresholds_, projections, side="right")
@@ -212,6 +218,8 @@ class OrdinalMixin(ClassifierMixin):
 
 
 State = dict[str, NDArray[Any]]
+# Rows, ranks, order, counts and guesses, as in `rankwise.ordinal._loops.prank`.
+Stream = tuple[Any, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 # Passes of ``epochs="auto"``: at most so many, and until so many in a row have not lowered the loss
 # by a hundredth. Chosen on tables by ``python -m benchmarks tables``.
@@ -243,21 +251,15 @@ class LinearRows:
     description: NDArray[np.float64]
     width: int
 
-    def streams(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> Iterator[tuple[Stream, NDArray[np.int64] | None]]:
-        """Yield streams of rows, and which rows of X they are; None: all of them."""
-        given = NO_ORDER if order is None else order
-        yield Stream(as_rows(X), ranks, given, state["counts"], guesses), None
+    def tiles(
+        self, X: Any, state: State, order: NDArray[np.int64] = NONE, *, learning: bool = False
+    ) -> Iterator[tuple[slice, NDArray[np.int64] | None, Any]]:
+        """Yield some rows after the others: their places in the order, their numbers, and they.
 
-    def parts(self, X: Any, state: State) -> Iterator[tuple[slice, Any]]:
-        """Yield places of X and the rows there, as the loops take them."""
-        yield slice(None), as_rows(X)
+        The numbers are None if the rows are all of X, not yet in order. With ``learning``, the
+        state follows what a loop learns from the rows.
+        """
+        yield slice(None), None, X
 
     def length(self, state: State) -> int:
         """Return the length of a learned direction."""
@@ -284,6 +286,23 @@ class Falling:
         return loss > 0 and self.waited < PATIENCE
 
 
+def warn_unusual_scale(rows: Any, name: str) -> None:
+    """Warn when the first rows are too long or short for thresholds that move by 1."""
+    with np.errstate(over="ignore"):
+        if hasattr(rows, "within"):  # kernel values
+            norms = np.sqrt(np.maximum(rows.within.diagonal()[: len(rows.slots)], 0))
+        else:
+            norms = row_norms(rows[:_SAMPLE].astype(np.float64, copy=False))
+    norms = norms[norms > 0]
+    typical = float(np.median(norms)) if len(norms) else 1.0
+    if not _USUAL_NORMS[0] <= typical <= _USUAL_NORMS[1]:
+        warn_user(
+            f"rows of X have a typical length of {typical:.2g}, while the thresholds of {name} "
+            "move by 1 at a mistake: standardise the features or divide them, so that rows are "
+            "about 1 long"
+        )
+
+
 class OnlineMixin(OrdinalMixin):
     """An ordinal model that learns one row at a time: the same model for any chunking, bit for bit.
 
@@ -291,8 +310,8 @@ class OnlineMixin(OrdinalMixin):
 
     - ``_start(n_ranks, width)`` returns the state before the first round, for directions of this
       width; ``counts`` are its rounds, mistakes and rank loss;
-    - ``_pass(stream, state)`` learns from the rows of a stream, writing into the state, and returns
-      -1 or a row with a score that is not finite;
+    - ``_pass(stream, state)`` learns from a stream, the first five arguments of a compiled loop,
+      writing into the state, and returns -1 or a row with a score that is not finite;
     - ``_learned(state)`` returns the learned attributes;
     - ``_shapes(state, n_ranks, width)`` returns the shapes of the arrays of a valid state.
 
@@ -349,8 +368,8 @@ class OnlineMixin(OrdinalMixin):
         falling = Falling()
         for _ in range(MOST_EPOCHS if self.epochs == "auto" else int(self.epochs)):
             before = int(state["counts"][2])
-            order = random.permutation(len(ranks)) if self.shuffle else None
-            self._learn(source, rows, ranks, state, order, NO_GUESSES)
+            order = random.permutation(len(ranks)) if self.shuffle else NONE
+            self._learn(source, rows, ranks, state, order, NONE)
             if self.epochs == "auto" and not falling.goes_on(int(state["counts"][2]) - before):
                 break
         self._finish(source, state, classes)
@@ -418,8 +437,8 @@ class OnlineMixin(OrdinalMixin):
             source = self._check_state()
             labels, ranks = self.classes_, self._check_labels_again(y, classes)
             state = {name: array.copy() for name, array in self._state.items()}
-        guesses = np.empty(len(ranks), dtype=np.int64) if guess else NO_GUESSES
-        self._learn(source, rows, ranks, state, None, guesses)
+        guesses = np.empty(len(ranks), dtype=np.int64) if guess else NONE
+        self._learn(source, rows, ranks, state, NONE, guesses)
         self._finish(source, state, labels)
         return guesses
 
@@ -429,14 +448,17 @@ class OnlineMixin(OrdinalMixin):
         X: Any,
         ranks: NDArray[np.int64],
         state: State,
-        order: NDArray[np.int64] | None,
+        order: NDArray[np.int64],
         guesses: NDArray[np.int64],
     ) -> None:
         """Run one pass over the rows; raise if a score or what is learned is not finite."""
-        for stream, rows in source.streams(X, ranks, state, order, guesses):
-            bad = self._pass(stream, state)
+        for place, numbers, rows in source.tiles(X, state, order, learning=True):
+            if getattr(self, "update", None) == "perceptron" and state["counts"][0] == 0:
+                warn_unusual_scale(rows, type(self).__name__)
+            some = (ranks, order) if numbers is None else (ranks[numbers], NONE)
+            bad = self._pass((as_rows(rows), *some, state["counts"], guesses[place]), state)
             if bad >= 0:
-                raise bad_row(X, bad if rows is None else int(rows[bad]))
+                raise bad_row(X, bad if numbers is None else int(numbers[bad]))
         if not all(np.isfinite(array).all() for array in state.values()):
             raise ValueError(f"what was learned from X is {TOO_LARGE}")
 
@@ -452,13 +474,6 @@ class OnlineMixin(OrdinalMixin):
             setattr(self, name.replace("coef_", "dual_coef_") if dual else name, value)
         if dual:
             self._set_supports(source, state)
-
-    def _source(self) -> LinearRows:
-        """Return what is learned from: the rows as they are, or their kernel values."""
-        if getattr(self, "kernel", "linear") == "linear":
-            description = np.array([0.0, getattr(self, "budget", None) or 0])
-            return LinearRows(description, self.n_features_in_)
-        return self._kernel_source()
 
     def _check_state(self) -> LinearRows:
         """Return what was learned from; raise if it, the state or the labels were changed."""
@@ -482,9 +497,6 @@ class OnlineMixin(OrdinalMixin):
         if self.__sklearn_is_fitted__():
             self._check_state()
 
-    def _parts(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        yield from self._check_state().parts(X, self._state)
-
     def _direction(self) -> NDArray[np.float64]:
         name = "dual_coef_" if "supports" in self._state else "coef_"
         direction = learned_floats(name, getattr(self, name, None))
@@ -492,20 +504,36 @@ class OnlineMixin(OrdinalMixin):
         check_shape(name, direction, *ranks, self._check_state().length(self._state))
         return direction
 
+    def _tiles(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
+        return self._check_state().tiles(rows, self._state)
+
+    def _source(self) -> LinearRows:
+        """Return what is learned from: the rows as they are, or their kernel values."""
+        if getattr(self, "kernel", "linear") == "linear":
+            description = np.array([0.0, getattr(self, "budget", None) or 0])
+            return LinearRows(description, self.n_features_in_)
+        return self._kernel_source()
+
+    @abstractmethod
     def _kernel_source(self) -> LinearRows:
-        raise NotImplementedError
+        """Return the kernel values of rows, to learn from."""
 
+    @abstractmethod
     def _set_supports(self, source: Any, state: State) -> None:
-        raise NotImplementedError
+        """Set the rows that a kernel has kept."""
 
+    @abstractmethod
     def _start(self, n_ranks: int, width: int) -> State:
-        raise NotImplementedError
+        """Return the state before the first round."""
 
+    @abstractmethod
     def _pass(self, stream: Stream, state: State) -> int:
-        raise NotImplementedError
+        """Learn from a stream."""
 
+    @abstractmethod
     def _learned(self, state: State) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the learned attributes."""
 
+    @abstractmethod
     def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
-        raise NotImplementedError
+        """Return the shapes of the arrays of a valid state."""

@@ -7,18 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from rankwise._core._loops.rows import Stream
 from rankwise._core.learned_state import check_shape, learned_floats
-from rankwise._core.ordinal import State
+from rankwise._core.ordinal import State, Stream
 from rankwise._core.sklearn_private import StrOptions
-from rankwise.ordinal._loops.multiclass import (
-    MAX,
-    PROPORTIONAL,
-    UNIFORM,
-    Prototypes,
-    multiclass,
-)
-from rankwise.ordinal._prank import averaged
+from rankwise.ordinal._loops.multiclass import MAX, PROPORTIONAL, UNIFORM, multiclass
 from rankwise.ordinal.online_kernel import KernelMixin
 
 _UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL}
@@ -201,17 +193,15 @@ class MulticlassPerceptron(KernelMixin, BaseEstimator):
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
                 "partial_fit, or fit again"
             )
-        prototypes = Prototypes(*(state[name] for name in Prototypes._fields))
-        return multiclass(stream, _UPDATES[self.update], prototypes, float(self.fit_intercept))
+        learned = (state[name] for name in ("W", "c", "W_late", "c_late"))
+        return multiclass(*stream, _UPDATES[self.update], float(self.fit_intercept), *learned)
 
     def _learned(self, state: State) -> dict[str, Any]:
-        if self.vote is None:
-            return {"coef_": state["W"].copy(), "intercept_": state["c"].copy()}
-        rounds = self.n_rounds_
-        return {
-            "coef_": averaged(state["W"], state["W_late"], rounds),
-            "intercept_": averaged(state["c"], state["c_late"], rounds),
-        }
+        coef, intercept = state["W"].copy(), state["c"].copy()
+        if self.vote == "averaged":
+            n = max(self.n_rounds_, 1)
+            coef, intercept = ((state[x] * n - state[f"{x}_late"]) / n for x in ("W", "c"))
+        return {"coef_": coef, "intercept_": intercept}
 
     def _guess(self, projections: NDArray[np.float64]) -> NDArray[np.intp]:
         return projections.argmax(axis=1)

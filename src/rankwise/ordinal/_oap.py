@@ -1,6 +1,6 @@
 """OAP: many PRank members, each shown a random part of the stream."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -13,32 +13,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core._loops.rows import NO_GUESSES, Stream
-from rankwise._core.inputs import check_rows
-from rankwise._core.ordinal import State
+from rankwise._core.ordinal import State, Stream
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
-from rankwise.ordinal._loops.oap import ONE, Coins, Members, member_ranks, oap, oap_steps
-from rankwise.ordinal._loops.prank import PERCEPTRON, UPDATES
-from rankwise.ordinal._prank import warn_unusual_scale
+from rankwise.ordinal._loops.oap import ONE, oap, oap_steps
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.ordinal.online_kernel import KernelMixin
 
 # Members that stay in cache together, a multiple of the four that share a hash.
 _BLOCK = 52
-# Rows whose ranks by all members are held at a time.
-_ROWS = 4096
-
-
-def mean_rank(total: NDArray[np.int64], count: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Return total / count rounded to the nearest whole number, halves upwards."""
-    return (2 * total + count) // (2 * count)
 
 
 def vote(
     ranks: NDArray[np.int64], weighted: NDArray[np.int64], weights: Any, n_members: int
 ) -> NDArray[np.int64]:
     """Return the weighted mean rank of each row, or the plain one where all weights are 0.
+
+    It is rounded to the nearest rank, halves upwards.
 
     Parameters
     ----------
@@ -50,7 +42,8 @@ def vote(
         The number of members.
     """
     none = np.equal(weights, 0)
-    return mean_rank(np.where(none, ranks, weighted), np.where(none, n_members, weights))
+    total, count = np.where(none, ranks, weighted), np.where(none, n_members, weights)
+    return (2 * total + count) // (2 * count)
 
 
 def tail_probabilities(tau: float, sampling: str) -> NDArray[np.int64]:
@@ -251,13 +244,12 @@ class OAPRank(KernelMixin, BaseEstimator):
             return super().predict(X)
         if self.combine not in ("bagging", "voted"):
             self._validate_params()  # says what it may be
-        weights = np.zeros(1, dtype=np.int64)
-        if self.combine == "voted":
-            self._check_state()
-            weights = self._state["correct"]
+        self._check_state()
+        W, B, correct = (self._state[name] for name in ("W", "B", "correct"))
+        weights = correct if self.combine == "voted" else np.zeros_like(correct)
         ranks = [
-            vote(each.sum(axis=1), (each * weights).sum(axis=1), weights.sum(), each.shape[1])
-            for each in self._member_ranks(X)
+            vote(each.sum(axis=1), each @ weights, weights.sum(), len(B))
+            for each in self._member_ranks(X, W, B)
         ]
         return self.classes_[np.concatenate(ranks)]
 
@@ -277,9 +269,9 @@ class OAPRank(KernelMixin, BaseEstimator):
         ndarray of shape (n_samples, k)
         """
         check_is_fitted(self)
-        labels = np.arange(len(self.classes_))
+        labels, members = np.arange(len(self.classes_)), (self._state["W"], self._state["B"])
         return np.concatenate(
-            [(each[:, :, None] == labels).mean(axis=1) for each in self._member_ranks(X)]
+            [(each[:, :, None] == labels).mean(axis=1) for each in self._member_ranks(X, *members)]
         )
 
     def agreement(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -315,18 +307,6 @@ class OAPRank(KernelMixin, BaseEstimator):
         cosines = products[np.ix_(active, active)] / np.outer(lengths[active], lengths[active])
         return float(1 - (cosines.sum() - n) / (n * (n - 1)))
 
-    def _member_ranks(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
-        """Yield the ranks that all members give to some thousand rows at a time."""
-        self.project(X)  # refuses what is not finite
-        rows = check_rows(self, X, reset=False)
-        W, B = self._state["W"], self._state["B"]
-        for start in range(0, rows.shape[0], _ROWS):
-            some = rows[start : start + _ROWS]
-            ranks = np.empty((some.shape[0], len(W)), dtype=np.int64)
-            for place, part in self._parts(some):
-                member_ranks(part, W, B, ranks[place])
-            yield ranks
-
     def _start(self, n_ranks: int, width: int) -> State:
         seed = check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64)
         return {
@@ -342,45 +322,44 @@ class OAPRank(KernelMixin, BaseEstimator):
         return {"seed": (1,), "W": (n, width), "B": (n, n_ranks - 1), "correct": (n,)}
 
     def _pass(self, stream: Stream, state: State) -> int:
-        seed, members = state["seed"], Members(state["W"], state["B"], state["correct"])
-        dual = isinstance(stream.rows, KernelRows | BudgetRows)
+        rows, ranks, order, _, guesses = stream
+        dual = isinstance(rows, KernelRows | BudgetRows)
         if self.update == "romma" and dual:
             raise ValueError(
                 "update='romma' needs the lengths of the members, which a kernel in the dual does "
                 "not keep: use update='pa', or kernel='poly' with at most 500 monomials"
             )
-        if state["counts"][0] == 0 and self.update == "perceptron":
-            warn_unusual_scale(stream.rows, type(self).__name__)
-        n_members, cuts = members.B.shape
-        spans = _spans(n_members, together=dual)
-        n, bpm = len(stream.guesses), self.combine == "bpm"
-        sums = np.zeros((len(spans), n if bpm else 0, cuts + 1))
-        votes = np.zeros((len(spans), 0 if bpm else n, 3), dtype=np.int64)
-        counts = np.zeros((len(spans), 3), dtype=np.int64)
-        start, update = state["counts"][0], UPDATES[self.update]
+        (n_members, cuts), n = state["B"].shape, len(guesses)
+        # Blocks of members; those that share the rows that a kernel keeps are one block.
+        n_blocks = 1 if dual else -(-n_members // _BLOCK)
+        parts = np.array_split(np.arange(0, n_members, 4), n_blocks)
+        edges = [int(part[0]) for part in parts] + [n_members]
+        bpm = self.combine == "bpm"
+        sums = np.zeros((n_blocks, n if bpm else 0, cuts + 1))
+        votes = np.zeros((n_blocks, 0 if bpm else n, 3), dtype=np.int64)
+        counts = np.zeros((n_blocks, 3), dtype=np.int64)
         tails = tail_probabilities(self.tau, self.sampling)
-        plain = update == PERCEPTRON and self.sampling == "bernoulli"
-
-        def run(b: int) -> int:
-            part = stream._replace(counts=counts[b], guesses=NO_GUESSES)
-            coins = Coins(seed[0], start, self._first_member + spans[b].start, int(tails[0]))
-            block = Members(*(array[spans[b]] for array in members))
-            if plain:
-                return oap(part, coins, block, sums[b], votes[b])
-            return oap_steps(part, coins, tails, update, block, sums[b], votes[b])
-
-        work = len(stream.ranks) * members.W.size * self.tau
+        plain = self.update == "perceptron" and self.sampling == "bernoulli"
+        blocks = []
+        for i, (first, last) in enumerate(pairwise(edges)):
+            W, B, correct = (state[name][first:last] for name in ("W", "B", "correct"))
+            coins = state["seed"][0], state["counts"][0], self._first_member + first, tails
+            totals = W.sum(axis=0)[None], B.sum(axis=0)
+            others = totals if plain else (UPDATES[self.update], np.empty(0))
+            blocks.append((counts[i], sums[i], votes[i], *coins, W, B, correct, *others))
+        loop = oap if plain else oap_steps
+        work = len(ranks) * state["W"].size * self.tau
         with Pool(self.n_jobs) as pool:
-            bad = max(pool.run(run, len(spans), work=work))
-        state["counts"] += [len(stream.ranks), *counts[:, 1:].sum(axis=0)]
+            found = pool.run(lambda i: loop(rows, ranks, order, *blocks[i]), n_blocks, work=work)
+        state["counts"] += [len(ranks), *counts[:, 1:].sum(axis=0)]
         if n and bpm:
             total = sums.sum(axis=0)
-            stream.guesses[:] = (total[:, :1] >= total[:, 1:]).sum(axis=1)
+            guesses[:] = (total[:, :1] >= total[:, 1:]).sum(axis=1)
         elif n:
             unweighted, weighted, weights = votes.sum(axis=0).T
             weights = weights if self.combine == "voted" else 0
-            stream.guesses[:] = vote(unweighted, weighted, weights, n_members)
-        return bad
+            guesses[:] = vote(unweighted, weighted, weights, n_members)
+        return max(found)
 
     def _learned(self, state: State) -> dict[str, Any]:
         W, B = state["W"], state["B"]
@@ -395,11 +374,3 @@ class OAPRank(KernelMixin, BaseEstimator):
             "members_thresholds_": B.copy(),
             "members_correct_": state["correct"].copy(),
         }
-
-
-def _spans(n_members: int, *, together: bool) -> list[slice]:
-    """Return blocks of members; those that share the rows that a kernel keeps are one block."""
-    n_blocks = 1 if together else -(-n_members // _BLOCK)
-    blocks = np.array_split(np.arange(0, n_members, 4), n_blocks)
-    edges = [int(block[0]) for block in blocks] + [n_members]
-    return [slice(a, b) for a, b in pairwise(edges)]

@@ -7,64 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._core._loops.rows import CSR, Stream
-from rankwise._core.arguments import warn_user
-from rankwise._core.inputs import bad_row, check_rows
-from rankwise._core.ordinal import State
+from rankwise._core.ordinal import State, Stream
 from rankwise._core.sklearn_private import Interval, StrOptions
-from rankwise.ordinal._loops.prank import (
-    PERCEPTRON,
-    UPDATES,
-    Iterate,
-    Voters,
-    elect,
-    margin,
-    prank,
-    voted,
-)
+from rankwise.ordinal._loops.prank import PERCEPTRON, UPDATES, margin, prank, voted
 from rankwise.ordinal._supports import larger
 from rankwise.ordinal.online_kernel import KernelMixin
 
-# Lengths of rows that steps of 1 can match, looked at in so many rows.
-_USUAL_NORMS = (0.05, 50.0)
-_SAMPLE = 200
 _ALL = np.iinfo(np.int64).max
 _KEPT = ("W", "B", "voter_counts")
-
-
-def averaged(last: NDArray[Any], late: NDArray[Any], rounds: int) -> NDArray[np.float64]:
-    """Return the mean of the iterates held while predicting each round, as `average` does."""
-    return (last * rounds - late) / max(rounds, 1)
-
-
-def warn_unusual_scale(rows: Any, name: str) -> None:
-    """Warn when the first rows are too long or short for thresholds that move by 1."""
-    with np.errstate(over="ignore"):
-        if isinstance(rows, np.ndarray):
-            norms = row_norms(rows[:_SAMPLE].astype(np.float64, copy=False))
-        elif isinstance(rows, CSR):
-            indptr = rows.indptr[: _SAMPLE + 1]
-            places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-            values = rows.data[: indptr[-1]].astype(np.float64)
-            norms = np.sqrt(np.bincount(places, values * values))
-        else:
-            norms = np.sqrt(np.maximum(rows.within.diagonal()[: len(rows.slots)], 0))
-    norms = norms[norms > 0]
-    typical = float(np.median(norms)) if len(norms) else 1.0
-    if not _USUAL_NORMS[0] <= typical <= _USUAL_NORMS[1]:
-        warn_user(
-            f"rows of X have a typical length of {typical:.2g}, while the thresholds of {name} "
-            "move by 1 at a mistake: standardise the features or divide them, so that rows are "
-            "about 1 long"
-        )
-
-
-def _voters(state: State) -> Voters:
-    return Voters(*(state[name] for name in Voters._fields))
 
 
 class PRank(KernelMixin, BaseEstimator):
@@ -285,14 +238,17 @@ class PRank(KernelMixin, BaseEstimator):
         check_is_fitted(self)
         if not self._votes():
             return super().predict(X)
-        rows = check_rows(self, X, reset=False)
-        ranks = np.empty(rows.shape[0], dtype=np.int64)
-        voters = _voters(self._state)
-        for place, part in self._parts(rows):
-            bad = elect(part, voters, ranks[place])
-            if bad >= 0:
-                raise bad_row(rows, bad + (place.start or 0))
-        return self.classes_[ranks]
+        self._check_state()
+        state = self._state
+        votes = np.append(state["voter_counts"][:, 0], state["survived"])
+        W, B = np.vstack([state["W"], state["w"]]), np.vstack([state["B"], state["b"]])
+        n = votes.sum()
+        # to the nearest rank, halves upwards
+        found = [
+            (2 * (each @ votes) + n) // (2 * n) if n else each[:, -1]
+            for each in self._member_ranks(X, W, B)
+        ]
+        return self.classes_[np.concatenate(found)]
 
     def _votes(self) -> bool:
         """Return whether voters predict: those that were learned, or would be."""
@@ -341,13 +297,12 @@ class PRank(KernelMixin, BaseEstimator):
                 "partial_fit, or fit again"
             )
         update = UPDATES[self.update]
-        if update == PERCEPTRON and state["counts"][0] == 0:
-            warn_unusual_scale(stream.rows, type(self).__name__)
         if self.vote == "voted":
             return self._voted_pass(stream, update, state)
-        w, w_late = state["w"], state["w_late"]
-        iterate = Iterate(w, state["b"], w_late, state["b_late"], w[None], w_late[None])
-        return prank(stream, iterate) if update == PERCEPTRON else margin(stream, update, iterate)
+        iterate = state["w"][None], state["b"], state["w_late"][None], state["b_late"]
+        if update == PERCEPTRON:
+            return int(prank(*stream, *iterate))
+        return int(margin(*stream, update, *iterate))
 
     def _voted_pass(self, stream: Stream, update: int, state: State) -> int:
         most = min(self.max_voters or _ALL, _ALL) - 1
@@ -355,27 +310,24 @@ class PRank(KernelMixin, BaseEstimator):
         if surplus > 0:
             kept = np.sort(np.lexsort(state["voter_counts"].T[::-1])[surplus:])
             state.update({name: state[name][kept] for name in _KEPT})
-        none, begin = np.empty(0), 0
-        iterate = Iterate(state["w"], state["b"], none, none, state["w"][None], none[None])
+        current = np.empty(0), state["w"][None], state["b"], state["survived"]
+        begin = 0
         while True:
-            begin, bad = voted(stream, begin, update, most, iterate, _voters(state))
-            if bad >= 0 or begin == len(stream.ranks):
+            voters = (state[name] for name in _KEPT)
+            begin, bad = voted(*stream, begin, update, most, *current, *voters)
+            if bad >= 0 or begin == len(stream[1]):
                 return bad
             n = min(2 * len(state["W"]) + 8, most)
             state.update({name: larger(state[name], n, state[name].shape[1]) for name in _KEPT})
 
     def _learned(self, state: State) -> dict[str, Any]:
         if self.vote == "averaged":
-            rounds = self.n_rounds_
-            means = averaged(state["b"], state["b_late"], rounds)
-            return {
-                "coef_": averaged(state["w"], state["w_late"], rounds),
-                "thresholds_": np.maximum.accumulate(means),
-            }
+            n = max(self.n_rounds_, 1)
+            w, b = ((state[x] * n - state[f"{x}_late"]) / n for x in ("w", "b"))
+            return {"coef_": w, "thresholds_": np.maximum.accumulate(b)}
         learned = {"coef_": state["w"].copy(), "thresholds_": state["b"].copy()}
         if self.vote == "voted":
-            n = np.count_nonzero(state["voter_counts"][:, 0])
+            n = int(np.count_nonzero(state["voter_counts"][:, 0]))
             state.update({name: state[name][:n].copy() for name in _KEPT})
-            correct = np.append(state["voter_counts"][:, 0], state["survived"])
-            learned["voters_correct_"] = correct
+            learned["voters_correct_"] = np.append(state["voter_counts"][:, 0], state["survived"])
         return learned

@@ -39,9 +39,9 @@ def of_products(
     """Turn inner products into values of "rbf" or "poly", in place; the norms are squared."""
     if kernel.kernel == "rbf":
         minus_distances(values, as_rows(X), norms, as_rows(others), other_norms, kernel.gamma)
-        np.exp(values, out=values)
+        np.exp(values[:, : len(other_norms)], out=values[:, : len(other_norms)])
     else:
-        powers(values, kernel.gamma, kernel.coef0, kernel.degree)
+        powers(values, len(other_norms), kernel.gamma, kernel.coef0, kernel.degree)
 
 
 class Supports:
@@ -85,11 +85,11 @@ class Supports:
         return self._kept() | {
             "length": self.length,
             "inverse": self.inverse[:n, :n].copy(),
-            "recent": self.recent[:, :n].copy(),
+            "recent": self.recent[:2, :n].copy(),
         }
 
-    def compare(self, tile: Any, columns: Any = None, *, learning: bool) -> KernelRows | BudgetRows:
-        """Return the kernel values of at most TILE rows with the kept ones and with each other.
+    def compare(self, tile: Any, columns: Any = None, *, learning: bool) -> Any:
+        """Return the kernel values of at most TILE rows with the kept ones.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Supports:
         columns : ndarray of shape (t,), default=None
             The columns that belong to the rows in a precomputed kernel.
         learning : bool
-            Whether rows of the tile may be kept.
+            Whether rows of the tile may be kept: then their values with each other, too.
         """
         self.tile, self.columns = tile, columns
         t = tile.shape[0]
@@ -113,20 +113,20 @@ class Supports:
             self.values = np.empty((TILE, self.capacity))
             if learning and self.budget is not None:
                 self.inverse = larger(self.inverse, self.capacity, self.capacity)
-                self.recent = larger(self.recent, 2, self.capacity)
+                self.recent = larger(self.recent, 4, self.capacity)
             self._grow()
         self._fill()
+        if not learning:
+            return self.values[:t, : self.n]
         rows = KernelRows(
             self.values[:t],
-            self._within() if learning else np.empty((0, 0)),
+            self._within(),
             np.full(t, -1),
             np.array([self.n, self.n, self.most]),
             np.full(self.capacity, -1),
             self.length,
         )
-        if not learning or self.budget is None:
-            return rows
-        return BudgetRows(*rows, self.inverse, self.recent)
+        return rows if self.budget is None else BudgetRows(*rows, self.inverse, self.recent)
 
     def keep(self, kernel_rows: KernelRows | BudgetRows) -> NDArray[np.int64]:
         """Keep of the tile what a loop has learned from, and return the slots that it took."""
@@ -138,11 +138,11 @@ class Supports:
 
     def gram(self) -> NDArray[np.float64]:
         """Return the kernel values of the kept rows with each other, which must not be columns."""
-        parts = []
+        out = np.empty((self.n, self.n))
         for start in range(0, self.n, TILE):
-            kernel_rows = self.compare(self.rows[start : min(start + TILE, self.n)], learning=False)
-            parts.append(kernel_rows.values[:, : self.n].copy())
-        return np.vstack(parts) if parts else np.empty((0, 0))
+            place = slice(start, min(start + TILE, self.n))
+            out[place] = self.compare(self.rows[place], learning=False)
+        return out
 
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         self.rows = state.get("supports", np.empty((0, self.n_features)))
@@ -187,10 +187,11 @@ class DenseSupports(Supports):
     def _fill(self) -> None:
         t, n = len(self.tile), self.n
         self.tile = as_rows(self.tile)
-        self.tile_norms = squares(self.tile)
+        self.tile_norms = np.zeros(t)
+        squares(self.tile, self.tile_norms)
         inner(self.tile, self.panels[: -(-n // ACROSS)], self.values)
-        values = self.values[:t, :n]
-        of_products(self.kernel, values, self.tile, self.tile_norms, self.rows, self.norms)
+        others = self.rows, self.norms[:n]
+        of_products(self.kernel, self.values[:t], self.tile, self.tile_norms, *others)
 
     def _within(self) -> NDArray[np.float64]:
         t = len(self.tile)
@@ -199,7 +200,7 @@ class DenseSupports(Supports):
         within = np.empty((t, ACROSS))
         inner(self.tile, panel, within)
         own_rows = self.tile, self.tile_norms
-        of_products(self.kernel, within[:, :t], *own_rows, *own_rows)
+        of_products(self.kernel, within, *own_rows, *own_rows)
         return within
 
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:

@@ -4,14 +4,18 @@ import math
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise._core.arguments import warn_user
 from rankwise._core.inputs import (
     TOO_LARGE,
     as_floats,
@@ -27,6 +31,11 @@ from rankwise.model_selection.routing import fit_arguments
 from rankwise.ordinal._landmarks import LandmarkRidge
 from rankwise.ordinal.cuts import best_places, chances
 
+# What a linear estimator can't solve, or hardly.
+_DEPENDENT = (
+    "features that are nearly multiples or sums of each other, or of very different scale: raise "
+    "its penalty, standardise the features, or drop some"
+)
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -255,7 +264,9 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         target = ranks.astype(np.float64) + 1.0
         places, folds = np.arange(len(ranks)), list[tuple[Indices, Indices]]()
         if self.estimator is None and isinstance(self.cv, Integral) and n_queries == 1:
-            fitted, scores = model, _leave_one_out(model, rows, target, sample_weight)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                fitted = model
+                scores = _checked(model, model.fit_left_out(rows, target, sample_weight))
         else:
             fitted = _fit(clone(model), rows, target, given)
             scores, folds = _score(fitted, rows), list(self._folds(rows, ranks, codes, n_queries))
@@ -376,16 +387,23 @@ def _moments(scores: Floats, weight: Floats) -> tuple[float, float]:
 
 
 def _fit(model: Any, rows: Any, target: Floats, given: dict[str, Any]) -> Any:
+    """Fit an estimator; say in words of ours what linear algebra warns of or raises."""
+    name = type(model).__name__
     # What an estimator makes of huge numbers is looked at when it scores.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), catch_warnings():
+        simplefilter("error", LinAlgWarning)
+        try:
+            return model.fit(rows, target, **given)
+        except LinAlgWarning:
+            warn_user(f"{name} learns from {_DEPENDENT}")
+        except LinAlgError as error:
+            raise ValueError(f"{name} can't learn from {_DEPENDENT}") from error
+        except ValueError as error:
+            if "must not contain infs or NaNs" in str(error):  # SciPy, of sums of products
+                raise ValueError(f"what {name} makes of X is {TOO_LARGE}") from error
+            raise
+        simplefilter("ignore", LinAlgWarning)
         return model.fit(rows, target, **given)
-
-
-def _leave_one_out(
-    model: LandmarkRidge, rows: Any, target: Floats, sample_weight: ArrayLike | None
-) -> Floats:
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _checked(model, model.fit_left_out(rows, target, sample_weight))
 
 
 def _score(model: Any, rows: Any) -> Floats:

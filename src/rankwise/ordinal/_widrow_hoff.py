@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._core._loops.rows import Stream
 from rankwise._core.arguments import warn_user
-from rankwise._core.ordinal import State
+from rankwise._core.ordinal import State, Stream
 from rankwise._core.sklearn_private import Interval, StrOptions
-from rankwise.ordinal._loops.widrow_hoff import Step, widrow_hoff
+from rankwise.ordinal._loops.widrow_hoff import widrow_hoff
 from rankwise.ordinal.online_kernel import KernelMixin
 
 # A score this many times the highest rank tells that the steps diverge.
@@ -156,9 +155,9 @@ class WidrowHoff(KernelMixin, BaseEstimator):
         return {"w": (width,), "intercept": (1,), "thresholds": (n_ranks - 1,)}
 
     def _pass(self, stream: Stream, state: State) -> int:
-        step = Step(float(self.eta), self.step == "normalised", bool(self.fit_intercept))
+        step = float(self.eta), self.step == "normalised", bool(self.fit_intercept)
         thresholds = state["thresholds"]
-        bad, peak = widrow_hoff(stream, step, state["w"][None], state["intercept"], thresholds)
+        bad, peak = widrow_hoff(*stream, *step, state["w"][None], state["intercept"], thresholds)
         k = len(thresholds) + 1
         if peak > _FAR * k:
             warn_user(

@@ -5,14 +5,15 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from rankwise._core._loops.rows import NO_ORDER, Stream, as_rows
-from rankwise._core.inputs import bad_row, dense
+from rankwise._core._loops.rows import NONE, as_rows
+from rankwise._core.inputs import bad_row, check_rows, dense
 from rankwise._core.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
 from rankwise._core.ordinal import LinearRows, OnlineMixin, State
 from rankwise._core.sklearn_private import Interval
+from rankwise.ordinal._loops.prank import member_ranks
 from rankwise.ordinal._supports import (
     TILE,
     CalledSupports,
@@ -26,6 +27,8 @@ from rankwise.ordinal._supports import (
 # Columns up to which the explicit map of a polynomial kernel is used.
 _SMALL = 500
 _MAPPED_ROWS = 1024
+# Rows whose ranks by all members are held at a time, and the numbers of ranks at most.
+_RANKED_ROWS, _RANKS = 4096, 1 << 22
 _NAMES = ("linear", "poly", "rbf", "precomputed")
 
 
@@ -36,23 +39,12 @@ class MappedRows(LinearRows):
         super().__init__(description, map_width(n_features, kernel.degree, kernel.coef0))
         self.numbers = {name: getattr(kernel, name) for name in ("degree", "gamma", "coef0")}
 
-    def streams(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> Iterator[tuple[Stream, NDArray[np.int64] | None]]:
+    def tiles(
+        self, X: Any, state: State, order: NDArray[np.int64] = NONE, *, learning: bool = False
+    ) -> Iterator[tuple[slice, NDArray[np.int64] | None, Any]]:
         """Yield some mapped rows after the others."""
-        for place, rows, tile in _tiles(X, order, _MAPPED_ROWS):
-            mapped = as_rows(polynomial_map(tile, **self.numbers))
-            yield Stream(mapped, ranks[rows], NO_ORDER, state["counts"], guesses[place]), rows
-
-    def parts(self, X: Any, state: State) -> Iterator[tuple[slice, Any]]:
-        """Yield some mapped rows after the others."""
-        for place, _, tile in _tiles(X, None, _MAPPED_ROWS):
-            yield place, as_rows(polynomial_map(tile, **self.numbers))
+        for place, numbers, tile in _tiles(X, order, _MAPPED_ROWS):
+            yield place, numbers, polynomial_map(tile, **self.numbers)
 
 
 class DualRows(LinearRows):
@@ -78,32 +70,31 @@ class DualRows(LinearRows):
         self.slots: NDArray[np.int64] | None = None
         self.owner = np.empty(0, dtype=np.int64)
 
-    def streams(
-        self,
-        X: Any,
-        ranks: NDArray[np.int64],
-        state: State,
-        order: NDArray[np.int64] | None,
-        guesses: NDArray[np.int64],
-    ) -> Iterator[tuple[Stream, NDArray[np.int64] | None]]:
+    def tiles(
+        self, X: Any, state: State, order: NDArray[np.int64] = NONE, *, learning: bool = False
+    ) -> Iterator[tuple[slice, NDArray[np.int64] | None, Any]]:
         """Yield the kernel values of some rows after the others; keep those learned from.
 
         What was kept in an earlier pass, and not removed since, has its slot.
         """
-        supports = self.supports(state, sparse=issparse(X))
+        supports = self.supports(state, sparse=learning and issparse(X))
+        tiles = _tiles(X, order, TILE, sparse=supports.sparse)
+        if not learning:
+            for place, numbers, tile in tiles:
+                yield place, numbers, supports.compare(tile, learning=False)
+            return
         slots = np.full(X.shape[0], -1) if self.slots is None else self.slots
         owner = self.owner
         directions = [name for name in self.directions if name in state]
         first = self._first_column(X, state)
-        for place, rows, tile in _tiles(X, order, TILE, sparse=supports.sparse):
+        for place, rows, tile in tiles:
             kernel_rows = supports.compare(tile, first + rows, learning=True)
             if len(owner) < supports.capacity:
                 owner = larger(owner, supports.capacity)
                 for name in directions:
                     state[name] = larger(state[name], *state[name].shape[:-1], supports.capacity)
             kernel_rows.slots[:] = np.where(owner[slots[rows]] == rows, slots[rows], -1)
-            guessed = guesses[place]
-            yield Stream(kernel_rows, ranks[rows], NO_ORDER, state["counts"], guessed), rows
+            yield place, rows, kernel_rows
             taken = supports.keep(kernel_rows)
             owner[taken] = rows[kernel_rows.source[taken]]
             slots[rows] = kernel_rows.slots
@@ -111,12 +102,6 @@ class DualRows(LinearRows):
             state[name] = state[name][..., : supports.n].copy()
         state.update(supports.state())
         self.slots, self.owner = slots, owner[: supports.n]
-
-    def parts(self, X: Any, state: State) -> Iterator[tuple[slice, Any]]:
-        """Yield the kernel values of some rows after the others."""
-        supports = self.supports(state)
-        for place, _, tile in _tiles(X, None, TILE, sparse=supports.sparse):
-            yield place, supports.compare(tile, learning=False)
 
     def length(self, state: State) -> int:
         """Return the number of rows kept."""
@@ -191,6 +176,22 @@ class KernelMixin(OnlineMixin):
                 return mapped
         return DualRows(described, kernel, n_features, self.budget, self._directions)
 
+    def _member_ranks(
+        self, X: ArrayLike, W: NDArray[np.float64], B: NDArray[np.float64]
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the ranks that directions and thresholds give to some rows after the others."""
+        rows = check_rows(self, X, reset=False)
+        size = max(1, min(_RANKED_ROWS, _RANKS // len(W)))
+        for start in range(0, rows.shape[0], size):
+            some = rows[start : start + size]
+            ranks = np.empty((some.shape[0], len(W)), dtype=np.int64)
+            for place, _, tile in self._tiles(some):
+                member_ranks(as_rows(tile), W, B, ranks[place])
+            bad = np.flatnonzero((ranks < 0).any(axis=1))
+            if len(bad):
+                raise bad_row(rows, start + bad[0])
+            yield ranks
+
     def _set_supports(self, source: Any, state: State) -> None:
         rows = source.supports(state).rows.copy()
         setattr(self, "support_" if source.precomputed else "support_vectors_", rows)
@@ -206,7 +207,7 @@ def _described(kernel: Kernel, budget: int | None) -> NDArray[np.float64]:
 
 
 def _tiles(
-    X: Any, order: NDArray[np.int64] | None, size: int, *, sparse: bool = False
+    X: Any, order: NDArray[np.int64], size: int, *, sparse: bool = False
 ) -> Iterator[tuple[slice, NDArray[np.int64], Any]]:
     """Yield places in the order, which rows are there, and the rows themselves in float64."""
     values = X.data if issparse(X) else X
@@ -218,8 +219,8 @@ def _tiles(
         )
     for start in range(0, X.shape[0], size):
         place = slice(start, min(start + size, X.shape[0]))
-        rows = np.arange(place.start, place.stop) if order is None else order[place]
-        tile = X[place] if order is None else X[rows]
+        rows = order[place] if len(order) else np.arange(place.start, place.stop)
+        tile = X[rows] if len(order) else X[place]
         if sparse:
             tile = csr_array(tile, dtype=np.float64)
             tile.sum_duplicates()

@@ -53,13 +53,11 @@ def pack(rows, places, panels):
 
 
 @compiled(fastmath=FUSED)
-def squares(rows):
-    """Return the squared lengths of the rows, summed as `inner` sums."""
-    out = np.zeros(rows.shape[0])
+def squares(rows, out):
+    """Add the squared lengths of the rows to ``out``, summed as `inner` sums."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             out[i] += rows[i, j] * rows[i, j]
-    return out
 
 
 @compiled
@@ -71,7 +69,7 @@ def minus_distances(products, X, norms, others, other_norms, gamma):
 
     Parameters
     ----------
-    products : (m, n)
+    products : (m, at least n)
         Inner products of the rows of X and the others.
     X, others : both 2-D arrays or both `CSR` with sorted indices
         The rows.
@@ -81,7 +79,7 @@ def minus_distances(products, X, norms, others, other_norms, gamma):
         A positive factor.
     """
     for i in range(products.shape[0]):
-        for s in range(products.shape[1]):
+        for s in range(other_norms.shape[0]):
             length = norms[i] + other_norms[s]
             apart = (norms[i] - products[i, s]) + (other_norms[s] - products[i, s])
             if not gamma * length <= LONG and not gamma * (apart - ROUNDING * length) > VANISHING:
@@ -121,10 +119,10 @@ def _csr_distance(rows, i, others, s):
 
 
 @compiled
-def powers(products, gamma, coef0, degree):
-    """Turn inner products p into ``(gamma p + coef0) ** degree``."""
+def powers(products, n, gamma, coef0, degree):
+    """Turn the inner products p of n columns into ``(gamma p + coef0) ** degree``."""
     for i in range(products.shape[0]):
-        for s in range(products.shape[1]):
+        for s in range(n):
             base = gamma * products[i, s] + coef0
             power = base
             for _ in range(degree - 1):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 from numba.extending import overload
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.compilation import compiled
@@ -180,7 +179,7 @@ def _plain_square(rows, w):
 
 @by_rows()
 def record_step(rows, i, keep, score, step):
-    """Tell that w, which scored ``score`` at row i, becomes ``keep * w + step * x_i``."""
+    """Record that w, which scored ``score`` at row i, becomes ``keep * w + step * x_i``."""
 
 
 @record_step.register(CSR)
@@ -217,29 +216,5 @@ def rank_of(score, thresholds):
     return rank
 
 
-NO_ORDER = np.empty(0, dtype=np.int64)
-NO_GUESSES = np.empty(0, dtype=np.int64)
-
-
-class Stream(NamedTuple):
-    """Rows to learn from, one after the other.
-
-    Attributes
-    ----------
-    rows : (m, d) array, CSR or KernelRows
-        The rows, as `as_rows` returns them.
-    ranks : (m,) int64
-        Their ranks from 0.
-    order : (m,) int64 or empty
-        The row of each round; empty: as they come.
-    counts : (3,) int64
-        Rounds, mistakes and rank loss so far; updated in place.
-    guesses : (m,) int64 or empty
-        Filled with the rank predicted in each round, before the update; empty: not wanted.
-    """
-
-    rows: Any
-    ranks: NDArray[np.int64]
-    order: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    guesses: NDArray[np.int64]
+# As an order: rows as they come. As guesses: none are recorded.
+NONE = np.empty(0, dtype=np.int64)

@@ -72,9 +72,9 @@ class BudgetRows(NamedTuple):
     ----------
     inverse : (capacity, capacity)
         Begins with the inverse of the kernel matrix of the rows kept.
-    recent : (2, capacity)
+    recent : (4, capacity)
         For each row kept, its mean squared cosine with the rows learned from lately, and its
-        squared length.
+        squared length. The last two rows hold intermediate results.
     """
 
     values: np.ndarray
@@ -114,7 +114,12 @@ def _dot4(rows, i, W, a, b, c, d):
 def _axpy(a, rows, i, w):
     if a != 0.0:
         if rows.slots[i] < 0:
-            _add_row(rows, i)
+            slot = rows.kept[0]
+            rows.kept[0] = slot + 1
+            rows.slots[i] = slot
+            rows.source[slot] = i
+            for q in range(rows.values.shape[0]):
+                rows.values[q, slot] = rows.within[q, i]
         w[rows.slots[i]] += a
 
 
@@ -144,81 +149,25 @@ def _keep_all(rows, directions, others):
 
 @end_update.register(BudgetRows)
 def _keep_budget(rows, directions, others):
-    n = rows.kept[0]
-    if rows.kept[1] < n:
-        newest = rows.values[rows.source[n - 1]]
-        _extend_inverse(rows.inverse, newest, n - 1)
-        _record_cosines(rows.recent, newest, n - 1, FADING / rows.kept[2])
-        if n == rows.kept[2]:
-            _remove_row(rows, directions, others)
-        rows.kept[1] = rows.kept[0]
-
-
-@compiled(inner=True)
-def _add_row(rows, i):
-    slot = rows.kept[0]
-    rows.kept[0] += 1
-    rows.slots[i] = slot
-    rows.source[slot] = i
-    for q in range(rows.values.shape[0]):
-        rows.values[q, slot] = rows.within[q, i]
-
-
-@compiled(inner=True)
-def _extend_inverse(inverse, row, n):
-    """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last."""
-    image = np.empty(n)
-    gap = row[n] * (1.0 + RIDGE)
-    for s in range(n):
-        image[s] = _inner(inverse[s], row, n)
-        gap -= image[s] * row[s]
-    # Rounding aside, the gap is at least the ridge.
-    gap = max(gap, row[n] * RIDGE)
-    if not gap > 0.0:
-        gap = RIDGE
-    for s in range(n):
-        part = image[s] / gap
-        for t in range(n):
-            inverse[s, t] += part * image[t]
-        inverse[s, n] = inverse[n, s] = -part
-    inverse[n, n] = 1.0 / gap
-
-
-@compiled(inner=True)
-def _record_cosines(recent, row, n, share):
-    """Record the newest row, number n, which begins as near as the others were on average."""
-    total = 0.0
-    for s in range(n):
-        total += recent[0, s]
-    recent[0, n] = total / n if n > 0 else 1.0
-    recent[1, n] = row[n]
-    for s in range(n):
-        product = recent[1, s] * row[n]
-        cosine = row[s] * row[s] / product if product > 0.0 else 0.0
-        recent[0, s] += share * (cosine - recent[0, s])
-
-
-@compiled(inner=True)
-def _remove_row(rows, directions, others):
-    """Remove the old row with the smallest loss, as far as ``directions`` tell.
-
-    The others take over its part, and the last row takes its slot.
-    """
-    inverse, recent, last = rows.inverse, rows.recent, rows.kept[0] - 1
-    weights = np.zeros(last + 1)
-    for m in range(directions.shape[0]):
-        for s in range(last + 1):
-            weights[s] += directions[m, s] * directions[m, s]
+    values, _, slots, kept, source, length, inverse, recent = rows
+    last = kept[0] - 1
+    if kept[1] > last:
+        return
+    _add_to_inverse(inverse, recent, values[source[last]], last, FADING / kept[2])
+    kept[1] = last + 1
+    if kept[1] < kept[2]:
+        return
+    weights, column = recent[2], recent[3]
+    _sum_squares(directions, weights)
     found = 0
-    least = np.inf
-    for s in range(last):
+    for s in range(1, last):
         loss = weights[s] / inverse[s, s] * recent[0, s]
-        if loss < least:
-            found, least = s, loss
-    column = inverse[found, : last + 1].copy()
+        if loss < weights[found] / inverse[found, found] * recent[0, found]:
+            found = s
+    for s in range(last + 1):
+        column[s] = inverse[found, s]
     # The ridge is not part of the length, but of what the removal takes from it.
-    ridge = RIDGE * _inner(weights, recent[1], last + 1)
-    length = rows.length[0] + (ridge - weights[found] / column[found])
+    length[0] += RIDGE * _inner(weights, recent[1], last + 1) - weights[found] / column[found]
     for matrix in (directions, others):
         for m in range(matrix.shape[0]):
             part = matrix[m, found] / column[found]
@@ -226,29 +175,67 @@ def _remove_row(rows, directions, others):
                 matrix[m, s] -= part * inverse[s, found]
             matrix[m, found] = matrix[m, last]
             matrix[m, last] = 0.0
-    for s in range(last + 1):
-        part = column[s] / column[found]
-        for t in range(last + 1):
-            inverse[s, t] -= part * column[t]
-    for s in range(last + 1):
-        inverse[found, s] = inverse[last, s]
-    for s in range(last + 1):
-        inverse[s, found] = inverse[s, last]
-    for q in range(rows.values.shape[0]):
-        rows.values[q, found] = rows.values[q, last]
-        if rows.slots[q] == found:
-            rows.slots[q] = -1
-        elif rows.slots[q] == last:
-            rows.slots[q] = found
-    for k in range(2):
-        recent[k, found] = recent[k, last]
-    rows.source[found] = rows.source[last]
-    rows.kept[0] -= 1
+    _add_outer(inverse, column, last + 1, -column[found])
+    # The last row takes the slot.
     for s in range(last):
-        weights[s] = 0.0
-        for m in range(directions.shape[0]):
-            weights[s] += directions[m, s] * directions[m, s]
-    rows.length[0] = max(0.0, length - RIDGE * _inner(weights, recent[1], last))
+        inverse[found, s] = inverse[last, s]
+        inverse[s, found] = inverse[s, last]
+    inverse[found, found] = inverse[last, last]
+    recent[0, found], recent[1, found] = recent[0, last], recent[1, last]
+    source[found] = source[last]
+    for q in range(values.shape[0]):
+        values[q, found] = values[q, last]
+        if slots[q] == found:
+            slots[q] = -1
+        elif slots[q] == last:
+            slots[q] = found
+    _sum_squares(directions, weights)
+    length[0] = max(0.0, length[0] - RIDGE * _inner(weights, recent[1], last))
+    kept[0] = kept[1] = last
+
+
+@compiled(inner=True)
+def _add_to_inverse(inverse, recent, row, n, share):
+    """Make the inverse of the first n rows that of n + 1; ``row`` are the values of the last.
+
+    Record its cosines, too: it begins as near as the others were on average.
+    """
+    image, gap, total = recent[3], row[n] * (1.0 + RIDGE), 0.0
+    for s in range(n):
+        image[s] = _inner(inverse[s], row, n)
+        gap -= image[s] * row[s]
+        total += recent[0, s]
+        product = recent[1, s] * row[n]
+        cosine = row[s] * row[s] / product if product > 0.0 else 0.0
+        recent[0, s] += share * (cosine - recent[0, s])
+    recent[0, n] = total / n if n > 0 else 1.0
+    recent[1, n] = row[n]
+    # Rounding aside, the gap is at least the ridge.
+    gap = max(gap, row[n] * RIDGE)
+    if not gap > 0.0:
+        gap = RIDGE
+    _add_outer(inverse, image, n, gap)
+    for s in range(n):
+        inverse[s, n] = inverse[n, s] = -(image[s] / gap)
+    inverse[n, n] = 1.0 / gap
+
+
+@compiled(inner=True)
+def _sum_squares(matrix, out):
+    """Fill ``out`` with the sums of the squares of each column of a matrix."""
+    for s in range(matrix.shape[1]):
+        out[s] = 0.0
+        for m in range(matrix.shape[0]):
+            out[s] += matrix[m, s] * matrix[m, s]
+
+
+@compiled(inner=True)
+def _add_outer(matrix, vector, n, divisor):
+    """Add the outer product of n numbers with themselves, divided by another, to a matrix."""
+    for s in range(n):
+        part = vector[s] / divisor
+        for t in range(n):
+            matrix[s, t] += part * vector[t]
 
 
 @compiled(inner=True, fastmath=SUMS)

@@ -5,14 +5,12 @@ tau: the same members for any chunking and any number of threads. Members are ru
 the cache; the scores of four members are taken together, since they share the loads of the row.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import uint64
 
 from rankwise._core._loops.rows import axpy, dot, dot4, end_update, rank_of
 from rankwise._core.compilation import compiled
-from rankwise.ordinal._loops.prank import ROMMA, Iterate, is_satisfied, take_step
+from rankwise.ordinal._loops.prank import ROMMA, is_satisfied, take_step
 
 # What a lane is compared with, for tau = 1, and the bit above each lane.
 ONE = 2**15
@@ -45,96 +43,60 @@ def chosen(seed, t, group, taus):
     return (below * uint64(0x0001_0002_0004_0008)) >> uint64(48) & uint64(15)
 
 
-class Coins(NamedTuple):
-    """Which members see which rounds.
+@compiled
+def oap(
+    rows, ranks, order, counts, sums, votes, seed, start, first, tails, W, B, correct, W_sum, b_sum
+):
+    """Run members over a stream, updating in place.
 
-    Attributes
+    Parameters
     ----------
+    rows, ranks, order
+        As in the passes of PRank.
+    counts : (3,) int64
+        Rounds, mistakes and rank loss, summed over the members, of the rounds that they were shown.
+    sums : (m, k), or empty
+        Filled with the members' sums of scores and of thresholds; empty: not needed.
+    votes : (m, 3) int64, or empty
+        Filled with the sums over the members of rank, of rank times rounds ranked rightly, and of
+        these rounds; empty: not needed.
     seed : uint64
         The seed of the hash.
     start : int
         The rounds before the stream.
     first : int
         The number of the first member, a multiple of 4.
-    tau : int
+    tails : (1,) int64
         The share of rounds that a member sees, in units of 1/ONE.
-    """
-
-    seed: Any
-    start: int
-    first: int
-    tau: int
-
-
-class Members(NamedTuple):
-    """What members have learned; updated in place.
-
-    Attributes
-    ----------
-    W, B : (n, d) and (n, k-1)
-        Their directions and thresholds.
-    correct : (n,) int64
-        The rounds that each was shown and ranked rightly.
-    """
-
-    W: np.ndarray
-    B: np.ndarray
-    correct: np.ndarray
-
-
-@compiled
-def oap(stream, coins, members, sums, votes):
-    """Run members over a stream, updating in place.
-
-    Parameters
-    ----------
-    stream : Stream
-        The rows and ranks. Its counts are summed over the members, of the rounds that they were
-        shown; it has no guesses.
-    coins : Coins
-        Who is shown what.
-    members : Members
-        What they have learned.
-    sums : (m, k), or empty
-        Filled with the members' sums of scores and of thresholds; empty: not needed.
-    votes : (m, 3) int64, or empty
-        Filled with the sums over the members of rank, of rank times rounds ranked rightly, and of
-        these rounds; empty: not needed.
+    W, B, correct : (n, d), (n, k-1) and (n,) int64
+        The members' directions and thresholds, and the rounds that each was shown and ranked
+        rightly.
+    W_sum, b_sum : (1, d) and (k-1,)
+        The sums of the directions and of the thresholds.
 
     Returns
     -------
     int
         -1, or a row whose score is not finite.
     """
-    rows, ranks, order, counts, _ = stream
-    W, B, correct = members
     n_members, cuts = B.shape
-    taus = uint64(coins.tau) * uint64(0x0001_0001_0001_0001)
+    taus = uint64(tails[0]) * uint64(0x0001_0001_0001_0001)
     seen = np.empty(n_members + 4, dtype=np.int64)
     wrong = np.empty(n_members, dtype=np.int64)
     scores = np.empty(n_members + 4)
-    W_sum = np.zeros((1, W.shape[1]))
-    b_sum = np.zeros(cuts)
-    w_sum = W_sum[0]
-    mistakes, loss = 0, 0
     progressive = sums.shape[0] > 0
-    for m in range(n_members):
-        for j in range(W.shape[1]):
-            w_sum[j] += W[m, j]
-        for r in range(cuts):
-            b_sum[r] += B[m, r]
     for n in range(ranks.shape[0]):
         i = order[n] if order.shape[0] > 0 else n
         rank = ranks[i]
         if progressive:
-            sums[n, 0] = dot(rows, i, w_sum)
+            sums[n, 0] = dot(rows, i, W_sum[0])
             for r in range(cuts):
                 sums[n, r + 1] = b_sum[r]
         if votes.shape[0] > 0:
-            count_votes(rows, i, members, votes[n])
+            count_votes(rows, i, W, B, correct, votes[n])
         shown = 0
         for g in range(0, n_members, 4):
-            who = chosen(coins.seed, coins.start + n, (coins.first + g) // 4, taus)
+            who = chosen(seed, start + n, (first + g) // 4, taus)
             if g + 4 > n_members:
                 who &= uint64((1 << (n_members - g)) - 1)
             for q in range(4):
@@ -174,42 +136,40 @@ def oap(stream, coins, members, sums, votes):
                 b_sum[r] -= step
             axpy(total, rows, i, W[m])
             step_sum += total
-            loss += abs(guess - rank)
-        mistakes += failed
+            counts[2] += abs(guess - rank)
+        counts[1] += failed
         if progressive:
-            axpy(step_sum, rows, i, w_sum)
+            axpy(step_sum, rows, i, W_sum[0])
         if failed > 0:
             end_update(rows, W, W_sum)
     counts[0] += ranks.shape[0]
-    counts[1] += mistakes
-    counts[2] += loss
     return -1
 
 
 @compiled
-def oap_steps(stream, coins, tails, update, members, sums, votes):
+def oap_steps(
+    rows, ranks, order, counts, sums, votes, seed, start, first, tails, W, B, correct, update, none
+):
     """Run members with any step, which may see a round more than once, updating in place.
 
     Parameters
     ----------
-    stream, coins, members, votes
+    rows, ranks, order, counts, votes, seed, start, first, W, B, correct
         As in `oap`.
+    sums : (m, k), or empty
+        As there; the members of ROMMA, which have no common length, are scaled to length 1.
     tails : (n,) int64
         The probabilities that a member sees a round more than 0, 1, ... times, in units of 1/ONE.
     update : int
         The steps: PERCEPTRON, PA or ROMMA.
-    sums : (m, k), or empty
-        As there; the members of ROMMA, which have no common length, are scaled to length 1.
+    none : (0,)
+        In place of what means of the members would need.
 
     Returns
     -------
     int
         -1, or a row whose score is not finite.
     """
-    rows, ranks, order, counts, _ = stream
-    W, B, correct = members
-    n_members = B.shape[0]
-    none, mistakes, loss = np.empty(0), 0, 0
     for n in range(ranks.shape[0]):
         i = order[n] if order.shape[0] > 0 else n
         rank = ranks[i]
@@ -217,13 +177,13 @@ def oap_steps(stream, coins, tails, update, members, sums, votes):
         if not np.isfinite(dot(rows, i, W[0])):
             return i
         if sums.shape[0] > 0:
-            _add_members(rows, i, members, update, sums[n])
+            _add_members(rows, i, W, B, update, sums[n])
         if votes.shape[0] > 0:
-            count_votes(rows, i, members, votes[n])
+            count_votes(rows, i, W, B, correct, votes[n])
         changed = False
-        for m in range(n_members):
+        for m in range(B.shape[0]):
             if m % 4 == 0:
-                word = draw(coins.seed, coins.start + n, (coins.first + m) // 4)
+                word = draw(seed, start + n, (first + m) // 4)
             lane = (word >> uint64(16 * (m % 4))) & uint64(0x7FFF)
             for p in range(tails.shape[0]):
                 if lane >= uint64(tails[p]):
@@ -233,26 +193,20 @@ def oap_steps(stream, coins, tails, update, members, sums, votes):
                     return i
                 guess = rank_of(score, B[m])
                 correct[m] += guess == rank
-                mistakes += guess != rank
-                loss += abs(guess - rank)
+                counts[1] += guess != rank
+                counts[2] += abs(guess - rank)
                 if not is_satisfied(update, score, rank, guess, B[m]):
-                    iterate = Iterate(W[m], B[m], none, none, W, W)
-                    take_step(update, rows, i, score, rank, iterate, 0)
+                    take_step(update, rows, i, score, rank, W[m], B[m], none, none, 0)
                     changed = True
         if changed:
             end_update(rows, W, W[:0])
     counts[0] += ranks.shape[0]
-    counts[1] += mistakes
-    counts[2] += loss
     return -1
 
 
 @compiled(inner=True)
-def _add_members(rows, i, members, update, total):
-    """Fill ``total``, (k,), with the members' sums of scores and of thresholds."""
-    W, B, _ = members
-    for r in range(total.shape[0]):
-        total[r] = 0.0
+def _add_members(rows, i, W, B, update, total):
+    """Add the members' scores and thresholds to ``total``, (k,)."""
     for m in range(W.shape[0]):
         share = 1.0
         if update == ROMMA:
@@ -268,24 +222,10 @@ def _add_members(rows, i, members, update, total):
 
 
 @compiled(inner=True)
-def count_votes(rows, i, members, vote):
-    """Fill ``vote``, (3,), with the sums over the members that `oap` names."""
-    W, B, correct = members
-    vote[0], vote[1], vote[2] = 0, 0, 0
+def count_votes(rows, i, W, B, correct, vote):
+    """Add to ``vote``, (3,), the sums over the members that `oap` names."""
     for m in range(W.shape[0]):
         rank = rank_of(dot(rows, i, W[m]), B[m])
         vote[0] += rank
         vote[1] += rank * correct[m]
         vote[2] += correct[m]
-
-
-@compiled
-def member_ranks(rows, W, B, out):
-    """Fill ``out[i, m]`` with the rank that member m gives row i, or -1.
-
-    W is (n, d), B (n, k-1) and ``out`` (rows, n) int64.
-    """
-    for i in range(out.shape[0]):
-        for m in range(out.shape[1]):
-            score = dot(rows, i, W[m])
-            out[i, m] = rank_of(score, B[m]) if np.isfinite(score) else -1

@@ -2,12 +2,17 @@
 
 The reference implementations are in `tests.reference`. A voter is a hypothesis that was replaced
 after it had ranked at least one round rightly: the others have no vote.
+
+Every pass begins with the same parameters: the rows; their ranks from 0, (m,) int64; the row of
+each round, (m,) int64, or empty if rows are taken as they come; the rounds, mistakes and rank loss
+so far, (3,) int64; and an array of m int64 that is filled with the rank predicted in each round,
+before the update, or empty. Arrays that are learned are updated in place: a direction W, (1, d),
+thresholds b, (k-1,), and W_late and b_late, the sums of their steps, each times its round, for
+`average`; b_late is empty if means are not needed. A pass returns -1, or a row whose score is not
+finite.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._core._loops.rows import (
     axpy,
@@ -26,53 +31,8 @@ UPDATES = {"perceptron": PERCEPTRON, "pa": PA, "romma": ROMMA}
 FLAT = 1e-12
 # ROMMA's (w, b) grows. Past this squared length it is scaled by a power of two, which is exact.
 LARGE, SMALLER = 2.0**200, 2.0**-50
-# Rows that `elect` takes together, so that each voter is read from memory once for all of them.
+# Rows that `member_ranks` takes together, so that each member is read from memory once for them.
 TOGETHER = 16
-
-
-class Iterate(NamedTuple):
-    """A direction and thresholds, and what their means need; updated in place.
-
-    Attributes
-    ----------
-    w, b : (d,) and (k-1,)
-        The direction and the thresholds.
-    w_late, b_late : (d,) and (k-1,)
-        The sums of their steps, each times its round, for `average`; empty if means are not needed.
-    W, W_late : (1, d)
-        The directions again, as matrices of one row, for `end_update`.
-    """
-
-    w: np.ndarray
-    b: np.ndarray
-    w_late: np.ndarray
-    b_late: np.ndarray
-    W: np.ndarray
-    W_late: np.ndarray
-
-
-class Voters(NamedTuple):
-    """The current hypothesis and those that were kept.
-
-    Attributes
-    ----------
-    w, b : (d,) and (k-1,)
-        The current direction and thresholds.
-    survived : (1,) int64
-        The rounds that they ranked rightly.
-    W, B : (n, d) and (n, k-1)
-        The directions and thresholds that were kept. The arrays may end with rows for others.
-    voter_counts : (n, 2) int64
-        For each, the rounds that it ranked rightly, at least 1, and the round that ended it; 0 for
-        rows that are free.
-    """
-
-    w: NDArray[np.float64]
-    b: NDArray[np.float64]
-    survived: NDArray[np.int64]
-    W: NDArray[np.float64]
-    B: NDArray[np.float64]
-    voter_counts: NDArray[np.int64]
 
 
 @compiled(inner=True)
@@ -83,7 +43,7 @@ def average(last, late, rounds, out):
     their mean is ``last - late/T`` with ``late`` the sum of t*d. Written with one division, which
     keeps the integer-valued thresholds in order: equal numerators give equal results.
     """
-    for j in range(last.shape[0]):
+    for j in range(out.shape[0]):
         out[j] = (last[j] * rounds - late[j]) / rounds
 
 
@@ -96,15 +56,13 @@ def nearest_score(score, square, rank, b):
     threshold stops pulling upwards, and at each ``b[r] - 1`` from it on, where that threshold
     starts pulling downwards. Both kinds are in order: one walk over the kinks finds the piece.
     """
-    cuts = b.shape[0]
-    low, high = 0, rank
-    total = 0.0
+    low, high, total = 0, rank, 0.0
     for r in range(rank):
         total += b[r] + 1.0
     while True:
         found = (score + square * total) / (1.0 + square * (high - low))
         leave = b[low] + 1.0 if low < rank else np.inf
-        enter = b[high] - 1.0 if high < cuts else np.inf
+        enter = b[high] - 1.0 if high < b.shape[0] else np.inf
         if not (found > leave or found > enter):
             return found
         if leave <= enter:
@@ -126,45 +84,38 @@ def is_satisfied(update, score, rank, guess, b):
 
 
 @compiled(inner=True)
-def take_step(update, rows, i, score, rank, iterate, rounds):
+def take_step(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
     """Change (w, b) for row i, and the sums of the steps times ``rounds`` if means are needed."""
-    w, b, w_late, b_late, _, _ = iterate
     averaged = b_late.shape[0] > 0
     keep, step, total = 1.0, 1.0, 0.0
+    if update == ROMMA:
+        score, keep, step = _relax(rows, i, score, rank, w, b, w_late, b_late)
+    new = np.empty(b.shape[0])
     if update == PA:
         goal = nearest_score(score, row_square(rows, i), rank, b)
         for r in range(b.shape[0]):
-            new = min(b[r], goal - 1.0) if r < rank else max(b[r], goal + 1.0)
-            total += b[r] - new
-            if averaged:
-                b_late[r] += (new - b[r]) * rounds
-            b[r] = new
+            new[r] = min(b[r], goal - 1.0) if r < rank else max(b[r], goal + 1.0)
+            total += b[r] - new[r]
     else:
-        if update == ROMMA:
-            score, keep, step = _relax(rows, i, score, rank, iterate)
-        before = np.empty(b_late.shape[0])
-        for r in range(b_late.shape[0]):
-            before[r] = b[r]
         for r in range(b.shape[0]):
             side = 1.0 if rank > r else -1.0
-            wrong = (score - b[r]) * side <= 0.0
-            b[r] *= keep
-            if wrong:
-                total += side
-                b[r] -= step * side
+            wrong = side if (score - b[r]) * side <= 0.0 else 0.0
+            total += wrong
+            new[r] = b[r] * keep - step * wrong
         for r in range(rank - 2, -1, -1):
-            b[r] = min(b[r], b[r + 1])
+            new[r] = min(new[r], new[r + 1])
         for r in range(rank + 1, b.shape[0]):
-            b[r] = max(b[r], b[r - 1])
-        for r in range(b_late.shape[0]):
-            b_late[r] += (b[r] - before[r]) * rounds
-        if keep != 1.0:
-            if averaged:
-                for j in range(w.shape[0]):
-                    w_late[j] += (keep - 1.0) * w[j] * rounds
-            for j in range(w.shape[0]):
-                w[j] *= keep
+            new[r] = max(new[r], new[r - 1])
         total *= step
+    for r in range(b.shape[0]):
+        if averaged:
+            b_late[r] += (new[r] - b[r]) * rounds
+        b[r] = new[r]
+    if keep != 1.0:
+        for j in range(w.shape[0]):
+            if averaged:
+                w_late[j] += (keep - 1.0) * w[j] * rounds
+            w[j] *= keep
     record_step(rows, i, keep, score, total)
     axpy(total, rows, i, w)
     if averaged:
@@ -172,17 +123,15 @@ def take_step(update, rows, i, score, rank, iterate, rounds):
 
 
 @compiled(inner=True)
-def _relax(rows, i, score, rank, iterate):
+def _relax(rows, i, score, rank, w, b, w_late, b_late):
     """Return the score and the factors of (w, b) and of the perceptron's step in ROMMA's."""
-    b = iterate.b
-    square = direction_square(rows, iterate.w)
+    square = direction_square(rows, w)
     for r in range(b.shape[0]):
         square += b[r] * b[r]
     if square > LARGE:
-        _scale(iterate.w, SMALLER)
-        _scale(b, SMALLER)
-        _scale(iterate.w_late, SMALLER)
-        _scale(iterate.b_late, SMALLER)
+        for array in (w, b, w_late, b_late):
+            for j in range(array.shape[0]):
+                array[j] *= SMALLER
         record_step(rows, i, SMALLER, score, 0.0)
         score *= SMALLER
         square *= SMALLER * SMALLER
@@ -200,41 +149,11 @@ def _relax(rows, i, score, rank, iterate):
     return score, (row * square - wrong * along) / area, square * (wrong - along) / area
 
 
-@compiled(inner=True)
-def _scale(array, factor):
-    for j in range(array.shape[0]):
-        array[j] *= factor
-
-
-@compiled(inner=True)
-def mean_thresholds(b, b_late, rounds, out):
-    """Fill ``out`` with the mean thresholds, kept in order where rounding would swap two."""
-    average(b, b_late, rounds, out)
-    for r in range(1, out.shape[0]):
-        out[r] = max(out[r], out[r - 1])
-
-
-@compiled(inner=True)
-def mean_rank(total, votes, otherwise):
-    """Return total / votes to the nearest whole number, halves upwards; without votes, the last."""
-    return (2 * total + votes) // (2 * votes) if votes > 0 else otherwise
-
-
 @compiled
-def prank(stream, iterate):
-    """Run PRank over a stream, updating the iterate in place.
-
-    Returns
-    -------
-    int
-        -1, or the row whose score is not finite.
-    """
-    rows, ranks, order, counts, guesses = stream
-    w, b, w_late, b_late, W, W_late = iterate
-    averaged = b_late.shape[0] > 0
-    wanted = guesses.shape[0] > 0
-    w_mean = np.empty(w_late.shape[0])
-    b_mean = np.empty(b_late.shape[0])
+def prank(rows, ranks, order, counts, guesses, W, b, W_late, b_late):
+    """Run PRank over a stream."""
+    w, w_late, averaged = W[0], W_late[0], b_late.shape[0] > 0
+    w_mean, b_mean = np.empty(w_late.shape[0]), np.empty(b_late.shape[0])
     rounds, mistakes, loss = counts[0], counts[1], counts[2]
     for n in range(ranks.shape[0]):
         i = order[n] if order.shape[0] > 0 else n
@@ -243,7 +162,7 @@ def prank(stream, iterate):
             return i
         rank = ranks[i]
         guess = rank_of(score, b)
-        if wanted:
+        if guesses.shape[0] > 0:
             guesses[n] = guess
             if averaged and rounds > 0:
                 average(w, w_late, rounds, w_mean)
@@ -271,15 +190,10 @@ def prank(stream, iterate):
 
 
 @compiled
-def margin(stream, update, iterate):
-    """Run PRank with steps of PERCEPTRON, PA or ROMMA; the rest is as in `prank`."""
-    rows, ranks, order, counts, guesses = stream
-    w, b, w_late, b_late, W, W_late = iterate
-    averaged = b_late.shape[0] > 0
-    wanted = guesses.shape[0] > 0
-    w_mean = np.empty(w_late.shape[0])
-    b_mean = np.empty(b_late.shape[0])
-    rounds, mistakes, loss = counts[0], counts[1], counts[2]
+def margin(rows, ranks, order, counts, guesses, update, W, b, W_late, b_late):
+    """Run PRank with steps of PERCEPTRON, PA or ROMMA."""
+    w, w_late = W[0], W_late[0]
+    w_mean, b_mean = np.empty(w_late.shape[0]), np.empty(b_late.shape[0])
     for n in range(ranks.shape[0]):
         i = order[n] if order.shape[0] > 0 else n
         score = dot(rows, i, w)
@@ -287,73 +201,51 @@ def margin(stream, update, iterate):
             return i
         rank = ranks[i]
         guess = rank_of(score, b)
-        if wanted:
+        if guesses.shape[0] > 0:
             guesses[n] = guess
-            if averaged and rounds > 0:
-                average(w, w_late, rounds, w_mean)
-                mean_thresholds(b, b_late, rounds, b_mean)
+            if b_late.shape[0] > 0 and counts[0] > 0:
+                average(w, w_late, counts[0], w_mean)
+                average(b, b_late, counts[0], b_mean)
+                # Rounding may swap two thresholds.
+                for r in range(1, b_mean.shape[0]):
+                    b_mean[r] = max(b_mean[r], b_mean[r - 1])
                 guesses[n] = rank_of(dot(rows, i, w_mean), b_mean)
-        rounds += 1
-        mistakes += guess != rank
-        loss += abs(guess - rank)
+        counts[0] += 1
+        counts[1] += guess != rank
+        counts[2] += abs(guess - rank)
         if not is_satisfied(update, score, rank, guess, b):
-            take_step(update, rows, i, score, rank, iterate, rounds)
+            take_step(update, rows, i, score, rank, w, b, w_late, b_late, counts[0])
             end_update(rows, W, W_late)
-    counts[0], counts[1], counts[2] = rounds, mistakes, loss
     return -1
 
 
 @compiled
-def elect(rows, voters, out):
-    """Fill ``out``, (m,) int64, with the ranks that the voters elect for the rows.
-
-    Returns
-    -------
-    int
-        -1, or a row with a score that is not finite.
-    """
-    w, b, survived, W, B, voter_counts = voters
-    votes = survived[0]
-    for m in range(W.shape[0]):
-        votes += voter_counts[m, 0]
-    total = np.empty(TOGETHER, dtype=np.int64)
-    for start in range(0, out.shape[0], TOGETHER):
-        stop = min(start + TOGETHER, out.shape[0])
-        for i in range(start, stop):
-            score = dot(rows, i, w)
-            if not np.isfinite(score):
-                return i
-            out[i] = rank_of(score, b)
-            total[i - start] = survived[0] * out[i]
-        for m in range(W.shape[0]):
-            for i in range(start, stop):
-                score = dot(rows, i, W[m])
-                if not np.isfinite(score):
-                    return i
-                total[i - start] += voter_counts[m, 0] * rank_of(score, B[m])
-        for i in range(start, stop):
-            out[i] = mean_rank(total[i - start], votes, out[i])
-    return -1
-
-
-@compiled
-def voted(stream, begin, update, most, iterate, voters):
-    """Run PRank over a stream and keep its hypotheses, updating all arrays in place.
+def voted(
+    rows, ranks, order, counts, guesses, begin, update, most, none, w, b, survived, W, B, won
+):
+    """Run PRank over a stream and keep its hypotheses; the guesses are those of the voters.
 
     Parameters
     ----------
-    stream : Stream
-        The rows and ranks; its guesses are those of the voters.
+    rows, ranks, order, counts, guesses
+        As in all passes.
     begin : int
         The first round to run.
     update : int
         The steps: PERCEPTRON, PA or ROMMA.
     most : int
         How many hypotheses to keep beside the current one.
-    iterate : Iterate
-        The arrays w and b of the voters, without means.
-    voters : Voters
-        What was learned so far.
+    none : (0,)
+        In place of what means would need.
+    w, b : (1, d) and (k-1,)
+        The current direction and thresholds.
+    survived : (1,) int64
+        The rounds that they ranked rightly.
+    W, B : (n, d) and (n, k-1)
+        The directions and thresholds that were kept. The arrays may end with rows for others.
+    won : (n, 2) int64
+        For each, the rounds that it ranked rightly, at least 1, and the round that ended it; 0 for
+        rows that are free.
 
     Returns
     -------
@@ -362,31 +254,28 @@ def voted(stream, begin, update, most, iterate, voters):
     int
         -1, or a row with a score that is not finite.
     """
-    rows, ranks, order, counts, guesses = stream
-    w, b, survived, W, B, voter_counts = voters
-    wanted = guesses.shape[0] > 0
     n, votes = 0, survived[0]
-    while n < W.shape[0] and voter_counts[n, 0] > 0:
-        votes += voter_counts[n, 0]
+    while n < W.shape[0] and won[n, 0] > 0:
+        votes += won[n, 0]
         n += 1
-    weakest = -1
     for t in range(begin, ranks.shape[0]):
         if n == W.shape[0] and n < most:
             return t, -1
         i = order[t] if order.shape[0] > 0 else t
-        score = dot(rows, i, w)
+        score = dot(rows, i, w[0])
         if not np.isfinite(score):
             return t, i
         rank = ranks[i]
         guess = rank_of(score, b)
-        if wanted:
+        if guesses.shape[0] > 0:
             total = survived[0] * guess
             for m in range(n):
                 vote = dot(rows, i, W[m])
                 if not np.isfinite(vote):
                     return t, i
-                total += voter_counts[m, 0] * rank_of(vote, B[m])
-            guesses[t] = mean_rank(total, votes, guess)
+                total += won[m, 0] * rank_of(vote, B[m])
+            # to the nearest rank, halves upwards
+            guesses[t] = (2 * total + votes) // (2 * votes) if votes > 0 else guess
         counts[0] += 1
         if guess == rank:
             survived[0] += 1
@@ -397,42 +286,42 @@ def voted(stream, begin, update, most, iterate, voters):
         if is_satisfied(update, score, rank, guess, b):
             continue
         if survived[0] > 0:
-            place = n
-            if n < most:
-                n += 1
-                weakest = -1
-            else:
-                if weakest < 0:
-                    weakest = _weakest(voter_counts, n)
-                place = weakest
-                if n == 0 or survived[0] < voter_counts[place, 0]:
-                    place = -1
-                    votes -= survived[0]
-                else:
-                    votes -= voter_counts[place, 0]
-                    weakest = -1
-            if place >= 0:
-                for j in range(w.shape[0]):
-                    W[place, j] = w[j]
+            place = n if n < most else _weakest(won)
+            if place < most and survived[0] >= won[place, 0]:
+                votes -= won[place, 0]
+                n = max(n, place + 1)
+                for j in range(W.shape[1]):
+                    W[place, j] = w[0, j]
                 for r in range(b.shape[0]):
                     B[place, r] = b[r]
-                voter_counts[place, 0], voter_counts[place, 1] = survived[0], counts[0]
+                won[place, 0], won[place, 1] = survived[0], counts[0]
+            else:
+                votes -= survived[0]
             survived[0] = 0
-        take_step(update, rows, i, score, rank, iterate, counts[0])
-        end_update(rows, iterate.W, W)
+        take_step(update, rows, i, score, rank, w[0], b, none, none, counts[0])
+        end_update(rows, w, W)
     return ranks.shape[0], -1
 
 
 @compiled(inner=True)
-def _weakest(voter_counts, n):
-    """Return the voter with the fewest votes, of equal ones the oldest; -1 without voters."""
-    found = -1
-    for m in range(n):
-        if found < 0:
-            found = m
-            continue
-        fewer = voter_counts[m, 0] < voter_counts[found, 0]
-        alike = voter_counts[m, 0] == voter_counts[found, 0]
-        if fewer or (alike and voter_counts[m, 1] < voter_counts[found, 1]):
+def _weakest(won):
+    """Return the voter with the fewest votes, of equal ones the oldest."""
+    found = 0
+    for m in range(1, won.shape[0]):
+        fewer = won[m, 0] < won[found, 0]
+        if fewer or (won[m, 0] == won[found, 0] and won[m, 1] < won[found, 1]):
             found = m
     return found
+
+
+@compiled
+def member_ranks(rows, W, B, out):
+    """Fill ``out[i, m]`` with the rank that member m gives row i, or -1 if its score is not finite.
+
+    W is (n, d), B (n, k-1) and ``out`` (rows, n) int64.
+    """
+    for start in range(0, out.shape[0], TOGETHER):
+        for m in range(out.shape[1]):
+            for i in range(start, min(start + TOGETHER, out.shape[0])):
+                score = dot(rows, i, W[m])
+                out[i, m] = rank_of(score, B[m]) if np.isfinite(score) else -1
