@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import progress
 from experiments._advised import unit_losses
-from rankwise.comparison import _prefer, recognise
+from rankwise.comparison import _significance, recognise
 from rankwise.comparison.measures import RANK_LOSS
 from rankwise.comparison.methods import methods_for
 from rankwise.comparison.problem import make_folds, make_problem
@@ -157,7 +157,9 @@ def cost(found: dict[str, list[Found]], spread: float, n_repeats: int) -> float:
 
 
 def _weighed(folds: Array, usual: Array, spread: float) -> Array:
-    return folds.mean(axis=1) if np.isinf(spread) else _prefer.weigh(folds, usual, 0.25, spread)
+    return (
+        folds.mean(axis=1) if np.isinf(spread) else _significance.weigh(folds, usual, 0.25, spread)
+    )
 
 
 def main(arguments: list[str]) -> int:

@@ -76,7 +76,7 @@ def tried(**losses):
         for key, values in losses.items()
     }
     methods = {name: method_named(name) for name in trials}
-    return rank_rows(trials, methods, RANK_LOSS, 0.25), trials
+    return rank_rows(trials, methods, RANK_LOSS, 0.25, 1000), trials
 
 
 def test_of_equals_one_that_does_well_elsewhere_is_advised():

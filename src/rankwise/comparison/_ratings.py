@@ -108,7 +108,7 @@ def compare_ratings(
         name: Method(name, about, _nobody, baseline=name != "TasteModel")
         for name, (_, about) in _METHODS.items()
     }
-    rows = rank_rows(trials, methods, PAIRS, _SHARE / (1 - _SHARE))
+    rows = rank_rows(trials, methods, PAIRS, _SHARE / (1 - _SHARE), table.n_ratings)
     model, name = None, ""
     if not trials["TasteModel"].failure:
         progress("TasteModel, on all ratings")

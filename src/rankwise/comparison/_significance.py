@@ -58,19 +58,20 @@ def corrected_interval(
     return float(values.mean()), float(quantile * error)
 
 
-def corrected_test(differences: Floats, test_share: float) -> float:
-    """Return the two-sided p-value of a mean difference of zero, by the corrected paired t-test.
+def corrected_test(differences: Floats, test_share: float, n_tested: float) -> float:
+    r"""Return the two-sided p-value of a mean difference of zero, by the corrected paired t-test.
 
-    Where all differences are the same, their mean square, which is the variance if the true mean is
-    0, takes the place of the variance.
+    A fold of n rows measures in steps of 1/n, so that differences may be nearly the same by chance:
+    the variance of rounding to a step, :math:`1/(12 n^2)`, is added to theirs. Where all are the
+    same, their mean square, which is the variance if the true mean is 0, takes its place.
     """
     mean = float(differences.mean())
     if len(differences) < 2 or mean == 0.0:
         return 1.0
-    error = standard_error(differences, test_share)
+    variance = float(differences.var(ddof=1))
     # differences that are alike differ by rounding
-    if error <= _ROUNDING * abs(mean):
-        error = abs(mean) * float(np.sqrt(1 / len(differences) + test_share))
+    variance = mean**2 if variance <= (_ROUNDING * mean) ** 2 else variance + 1 / (12 * n_tested**2)
+    error = np.sqrt((1 / len(differences) + test_share) * variance)
     degrees = _degrees_of_freedom(len(differences), test_share)
     return float(2 * student.sf(abs(mean) / error, degrees))
 

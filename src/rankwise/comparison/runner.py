@@ -307,7 +307,8 @@ def compare(
     trials = run_jobs(jobs, timeout, n_jobs, said)
     measures = measures_of(problem.kind, lists=problem.qid is not None)
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
-    rows = rank_rows(trials, {method.name: method for method in chosen}, measures[0], share)
+    named = {method.name: method for method in chosen}
+    rows = rank_rows(trials, named, measures[0], share, len(problem.y))
     advised = _advised(rows, trials, share) if form_of(problem) == GRADES else rows
     best, kept = advised[0].name, next((row.name for row in advised if can_be_kept(row)), "")
     model, setting = None, {}
@@ -393,9 +394,15 @@ def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> T
 
 
 def rank_rows(
-    trials: dict[str, Trials], methods: dict[str, Method], measure: Measure, share: float
+    trials: dict[str, Trials],
+    methods: dict[str, Method],
+    measure: Measure,
+    share: float,
+    n_rows: int,
 ) -> list[Row]:
     """Return the methods best first, with intervals and tests against the best.
+
+    ``share`` is the number of rows tested over that of rows learned from, ``n_rows`` their sum.
 
     Raises
     ------
@@ -410,7 +417,8 @@ def rank_rows(
         name: np.array([measure.signed(v) for v in trials[name].values[:, 0]]) for name in done
     }
     done.sort(key=lambda name: -signed[name].mean())
-    raw = [corrected_test(signed[done[0]] - signed[name], share) for name in done[1:]]
+    n_tested = n_rows * share / (1 + share)
+    raw = [corrected_test(signed[done[0]] - signed[name], share, n_tested) for name in done[1:]]
     pvalues = [np.nan, *adjust_for_best(np.array(raw))]
     rows = []
     for name, pvalue in zip(done, pvalues, strict=False):
