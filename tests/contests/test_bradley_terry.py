@@ -202,19 +202,23 @@ def test_items_that_never_lost_or_never_met():
 def test_places_are_sure_for_all_pairs_at_once():
     first, second, outcome, _ = contests(2000, seed=6)
     model = BradleyTerry(n_draws=500).fit(first, second, outcome)
-    covariance = model.covariance()
+    covariance, expected = model.covariance(), model.covariance("model")
+    expected *= min(1, np.trace(covariance) / np.trace(expected))
     draws = draw_errors(covariance, model.n_draws, model.random_state)
-    errors = np.sqrt(np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance)
+    errors, least = (
+        np.sqrt(np.diag(each)[:, None] + np.diag(each)[None, :] - 2 * each)
+        for each in (covariance, expected)
+    )
     pairs = [(i, j) for i in range(4) for j in range(i)]
     largest = [max(abs(d[i] - d[j]) / errors[i, j] for i, j in pairs) for d in draws]
     for level in (0.5, 0.95):
-        limit = np.quantile(largest, level, method="higher")
+        upper = level + 2 * np.sqrt(level * (1 - level) / 500)
+        limit = np.quantile(largest, upper, method="higher") * np.maximum(errors, least)
         s = model.strengths_
         for i in range(4):
-            sure = [s[j] - s[i] > limit * errors[i, j] for j in range(4)]
-            below = [s[i] - s[j] > limit * errors[i, j] for j in range(4)]
-            expected = 1 + sum(sure), 4 - sum(below)
-            assert tuple(model.rank_interval(level)[i]) == expected
+            sure = [s[j] - s[i] > limit[i, j] for j in range(4)]
+            below = [s[i] - s[j] > limit[i, j] for j in range(4)]
+            assert tuple(model.rank_interval(level)[i]) == (1 + sum(sure), 4 - sum(below))
     assert_allclose(np.cov(draws.T - draws.mean(axis=1)), covariance, atol=3e-3)
     assert model.p_best_.sum() == pytest.approx(1)
     assert model.p_best_.argmax() == 0

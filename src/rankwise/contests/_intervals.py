@@ -84,13 +84,22 @@ def covariance_factor(covariance: Floats, n: int) -> tuple[Floats, float]:
     return errors[:, None] * root, spread
 
 
-def rank_bounds(strengths: Floats, covariance: Floats, gaps: Floats, level: float) -> Indices:
-    """Return the best and the worst place of each item, for all items at once.
+def rank_bounds(
+    strengths: Floats, covariance: Floats, model: Floats, gaps: Floats, level: float
+) -> Indices:
+    """Return the best and the worst rank of each item, for all items at once.
 
     The differences of all pairs are tested together: the limit is the quantile of the largest one
-    in units of its standard error. An item's best place is behind those that are surely better.
+    in units of its standard error. An item's best rank is behind those that are surely better.
+    From few rows some standard errors are too small by chance, and these pairs would have the
+    largest differences: each is at least that of the model's covariance, which is scaled down if
+    its trace is the larger one.
     """
-    limit = np.quantile(gaps, level, method="higher") / _per_error(covariance)
+    share = min(1.0, float(np.trace(covariance) / np.trace(model)))
+    per_error = np.minimum(_per_error(covariance), _per_error(share * model))
+    # two standard errors above, since the same seed errs in the same direction for all data
+    upper = min(1.0, level + 2 * np.sqrt(level * (1 - level) / len(gaps)))
+    limit = np.quantile(gaps, upper, method="higher") / per_error
     difference = strengths[:, None] - strengths[None, :]
     np.fill_diagonal(limit, np.inf)
     better = (difference > limit).sum(axis=0)
@@ -238,6 +247,8 @@ class StrengthsMixin:
         All of them hold at once with the probability ``level``. The differences of all pairs are
         tested together, by the largest one in ``n_draws`` draws of the joint normal; an item's best
         place is behind those that are surely better, its worst before those that are surely worse.
+        No difference has a smaller standard error than by the model's covariance, scaled down to
+        the trace of the sandwich if that is less: few contests or rankings leave some too small.
 
         Parameters
         ----------
@@ -252,7 +263,7 @@ class StrengthsMixin:
     def _ranks(self, covariance: Floats, level: float) -> Indices:
         errors = draw_errors(covariance, self.n_draws, self.random_state)
         gaps = draw_gaps(errors, covariance)
-        return rank_bounds(self.strengths_, covariance, gaps, level)
+        return rank_bounds(self.strengths_, covariance, self.covariance("model"), gaps, level)
 
     @property
     def p_best_(self) -> Floats:
