@@ -15,6 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.testing.strategies import rated
 from tests import reference as oracles
@@ -201,19 +202,123 @@ def test_closed_queries_stay_closed():
     assert model.coef_ is before
 
 
-def test_fit_can_be_gone_on_from_unless_statistics_are_large():
+def test_partial_fit_goes_on_from_partial_fit_alone():
     X, y = rows()
-    half = M // 2
-    model = MPRank(solver="dual").fit(X[:half], y[:half]).partial_fit(X[half:], y[half:])
-    assert_allclose(model.coef_, MPRank().fit(X, y).coef_)
-    with pytest.raises(ValueError, match="larger than the rows"):
-        MPRank().fit(X, y, qid=QID).partial_fit(X, y, qid=QID)
+    model = MPRank().fit(X, y)
+    before = model.coef_
+    for learn in (model.partial_fit, MPRank(kernel="rbf", solver="online").fit(X, y).partial_fit):
+        with pytest.raises(ValueError, match="learn all chunks by partial_fit"):
+            learn(X, y)
+    assert model.coef_ is before
     with pytest.raises(ValueError, match="partial_fit"):
         MPRank().fit(X[:4], y[:4]).merge(MPRank().partial_fit(X, y))
-    assert not hasattr(MPRank(kernel="rbf"), "partial_fit")
     model = MPRank().partial_fit(X, y)
     assert_allclose(pickle.loads(pickle.dumps(model)).partial_fit(X, y).coef_, model.coef_)
     assert_allclose(model.fit(X, y).coef_, MPRank().fit(X, y).coef_, rtol=0)
+
+
+@pytest.mark.parametrize("n_passes", [1, 2, 7])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_passes_are_those_of_the_paper(kernel, n_passes):
+    X, y = rows()
+    K = pairwise_kernels(X, metric=kernel)
+    alpha = oracles.mprank_passes(K, y, 2.0, 0.004, n_passes)
+    with pytest.warns(ConvergenceWarning, match="max_passes"):
+        model = MPRank(
+            2.0, kernel=kernel, solver="online", eta=0.004, max_passes=n_passes, tol=0.0
+        ).fit(X, y)
+    expected = K @ (alpha - alpha.mean())
+    assert_allclose(np.ptp(model.predict(X) - expected), 0.0, atol=1e-12)
+
+
+KERNELS = {
+    "rbf": {"kernel": "rbf", "gamma": 0.3},
+    "poly": {"kernel": "poly", "degree": 2, "gamma": 0.1},
+    "callable": {"kernel": lambda A, B: np.tanh(A @ B.T / 50) + A @ B.T},
+}
+
+
+@pytest.mark.parametrize("eta", [None, 0.002])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("qid", [None, QID])
+@pytest.mark.parametrize("name", KERNELS)
+def test_points_with_a_kernel_take_a_step_each(name, qid, weight, eta):
+    X, y = rows()
+    options = {**KERNELS[name], "solver": "online", "eta": eta}
+    K = Kernel(*(options.get(key) for key in ("kernel", "gamma")), options.get("degree"), 1.0).gram(
+        X
+    )
+    coef = oracles.mprank_points(K, y, 3.0, eta, qid=qid, weight=weight)
+    models = []
+    for n_chunks in (1, 5, M):
+        model = MPRank(3.0, **options)
+        for part in np.array_split(np.arange(M), n_chunks):
+            given = {"qid": None if qid is None else qid[part]}
+            given["sample_weight"] = None if weight is None else weight[part]
+            model.partial_fit(X[part], y[part], **given)
+        models.append(model)
+    assert_allclose(model.dual_coef_, coef, rtol=1e-9, atol=1e-12)
+    for other in models:
+        np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
+        assert other.intercept_ == model.intercept_
+    a = np.ones(M) if weight is None else weight
+    codes = np.zeros(M, int) if qid is None else qid
+    both = np.where(codes[:, None] == codes, np.outer(a, a), 0.0)
+    missed = y - K @ coef
+    cost = np.sum(both * np.subtract.outer(missed, missed) ** 2) / both.sum()
+    assert_allclose(model.objective_, coef @ K @ coef + 3.0 * cost)
+    assert_allclose(np.average(y - model.predict(X), weights=a), 0.0, atol=1e-12)
+    assert (model.n_iter_, model.solver_) == (1, "online")
+    assert model.n_queries_ == len(np.unique(codes))
+
+
+def test_sparse_points_and_the_rest_of_a_stream():
+    X, y = rows(60)
+    X[X < 1.5] = 0.0
+    online = MPRank(3.0, kernel="rbf", solver="online")
+    dense = clone(online).partial_fit(X, y)
+    model = clone(online)
+    for part in np.array_split(np.arange(60), 7):
+        model.partial_fit(sparse.csr_array(X[part]), y[part])
+    assert_allclose(model.predict(X), dense.predict(X))
+    pickled = pickle.loads(pickle.dumps(model))
+    again = pickled.partial_fit(X[:3], y[:3]), model.partial_fit(X[:3], y[:3])
+    np.testing.assert_array_equal(*(each.dual_coef_ for each in again))
+    assert model.fit(X, y).n_iter_ > 1
+    assert dense.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"kernel": "rbf"}, "solver='auto'"),
+        ({"kernel": "rbf", "solver": "dual"}, "solver='dual'"),
+        ({"kernel": "precomputed", "solver": "online"}, "kernel='precomputed'"),
+    ],
+)
+def test_other_solvers_have_no_stream_and_say_so(options, fix):
+    model = MPRank(**options)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as error:
+        model.partial_fit([[0.0]], [1.0])
+    assert fix in str(error.value.__cause__)
+
+
+def test_a_stream_of_points_refuses_what_does_not_fit():
+    X, y = rows()
+    model = MPRank(kernel="rbf", solver="online").partial_fit(X, y, qid=QID)
+    before = model.dual_coef_
+    with pytest.raises(ValueError, match="give qid to all or to none"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="use one kind"):
+        model.partial_fit(X, y, qid=QID.astype(str))
+    with pytest.raises(ValueError, match="overshoot"):
+        model.set_params(eta=5.0).partial_fit(X, y, qid=QID)
+    with pytest.raises(ValueError, match="gamma=9"):
+        model.set_params(eta=None, gamma=9.0).partial_fit(X, y, qid=QID)
+    with pytest.raises(ValueError, match="another kernel"):
+        model.set_params(kernel="linear").partial_fit(X, y, qid=QID)
+    assert model.dual_coef_ is before
 
 
 def test_online_stops_when_a_pass_gains_little():

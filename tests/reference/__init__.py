@@ -23,6 +23,7 @@ from tests.reference._lists import (
     stretched_ranks,
     votes_for,
 )
+from tests.reference._magnitude import mprank_passes, mprank_points
 from tests.reference._ordinal import (
     Kept,
     Round,
@@ -88,6 +89,8 @@ __all__ = [
     "list_measure",
     "log_ranking_probability",
     "mprank",
+    "mprank_passes",
+    "mprank_points",
     "multiclass_perceptron",
     "ndcg",
     "oap",

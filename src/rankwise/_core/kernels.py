@@ -200,21 +200,22 @@ class Anchored(NamedTuple):
         exponents = self._exponents(left, right)
         return np.expm1(exponents, out=exponents) if self.mode == "near" else np.exp(exponents)
 
-    def sizes(self, X: Any, K: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how large the terms of each row's value with itself are, from X or `gram` of it.
+    def sizes(self, X: Any, diagonal: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how large the terms of each row's value with itself are, from X or these values.
 
         An entry [i, j] is known to some rounding errors of the geometric mean of two sizes.
         """
         kernel, rows = self.kernel, shift_rows(X, self.anchor)
         if callable(kernel.kernel) or kernel.kernel in ("linear", "precomputed"):
-            return np.abs(np.diagonal(K))
+            return np.abs(diagonal)
         squares = self.gamma * row_norms(rows, squared=True)
         if self.mode == "far":
             a, s = self._at_anchor(rows)
             return kernel.degree * _expand(a, np.abs(s), np.abs(s), squares, kernel.degree)
         if kernel.kernel == "poly":
-            return kernel.degree * np.abs(np.diagonal(K))
-        return {"near": 4 * squares, "plain": 1 + 2 * squares}.get(self.mode, np.ones(len(K)))
+            return kernel.degree * np.abs(diagonal)
+        ones = np.ones_like(diagonal)
+        return {"near": 4 * squares, "plain": 1 + 2 * squares}.get(self.mode, ones)
 
     def constant(self, X: Any, alpha: NDArray[np.float64]) -> float:
         """Return by how much scores of the kernel itself are above those of `gram`."""

@@ -125,29 +125,24 @@ def check_rows_of_queries(n: int, n_queries: int) -> None:
         raise ValueError(f"{found} (n_samples = {n}): ranking compares two or more rows of a query")
 
 
-def check_ratings(y: Vector) -> None:
-    """Raise if a float can't hold the squares of the ratings."""
+def check_size(X: Any, y: Vector, kernel: Any, kept: NDArray[np.int64]) -> None:
+    """Raise if a float can't hold the squares of ratings or rows, or the values of the kernel.
+
+    ``kept`` are the rows' numbers among the given ones. Values that are yet to be computed are
+    checked by `KernelRanker._gram`.
+    """
     if np.abs(y).max(initial=0.0) > _LARGEST_RATING:
         raise ValueError(
             f"y holds {y[np.abs(y).argmax()]:.3g}, whose square is larger than a float can hold: "
             "divide the ratings by a constant"
         )
-
-
-def check_size(X: Any, kernel: Kernel, kept: NDArray[np.int64]) -> None:
-    """Raise if a float can't hold the squares of the rows, or the values of the kernel.
-
-    ``kept`` are their numbers among the given rows. The values of a callable are checked later.
-    """
-    if callable(kernel.kernel):
+    if callable(kernel):
         return
     with np.errstate(over="ignore"):
-        if kernel.kernel == "precomputed":
+        if kernel == "precomputed":
             squares = np.maximum(X.max(axis=1), -X.min(axis=1))
         else:
             squares = row_norms(X, squared=True)
-            if kernel.kernel == "poly":
-                squares = np.maximum(squares, kernel.diagonal(X))
         bad = np.flatnonzero(~(squares * len(kept) <= _LARGEST_SQUARE))
     if len(bad):
         raise ValueError(f"the square of row {kept[bad[0]]} of X is {TOO_LARGE}")
@@ -288,12 +283,13 @@ class KernelRanker(RankerMixin):
     def _gram(self, anchored: Anchored, X: Any) -> tuple[Vector, Vector]:
         """Return the kernel's values between the rows of a fit, and their sizes."""
         K = anchored.gram(X)
-        if callable(self.kernel) and not np.abs(K).max() * len(K) <= _LARGEST_SQUARE:
+        computed = callable(self.kernel) or self.kernel == "poly"
+        if computed and not np.abs(K).max() * len(K) <= _LARGEST_SQUARE:
             raise ValueError(
-                f"kernel={self.kernel!r} returned {K.flat[np.abs(K).argmax()]:.3g}: sums of such "
-                f"values are {TOO_LARGE}"
+                f"kernel={self.kernel!r} has the value {K.flat[np.abs(K).argmax()]:.3g}: sums of "
+                f"such values are {TOO_LARGE}"
             )
-        return K, anchored.sizes(X, K)
+        return K, anchored.sizes(X, np.diagonal(K))
 
     def predict(self, X: ArrayLike) -> Vector:
         """Return the score of each row, higher is better.
@@ -350,10 +346,9 @@ class KernelRanker(RankerMixin):
     ) -> Ranked:
         """Validate rows and ratings, the squares of which a float can hold."""
         data = check_ranked(self, X, y, qid, sample_weight, reset=reset)
-        check_ratings(data.y)
-        return data._replace(X=self._check_kernel(data.X, num_samples(y), data.kept))
+        return data._replace(X=self._check_kernel(data.X, data.y, num_samples(y), data.kept))
 
-    def _check_kernel(self, X: Any, n: int, kept: NDArray[np.int64]) -> Any:
+    def _check_kernel(self, X: Any, y: Vector, n: int, kept: NDArray[np.int64]) -> Any:
         """Return X, or of a precomputed kernel the values between the kept of n rows."""
         if self.kernel == "precomputed":
             X = dense(X)
@@ -363,5 +358,5 @@ class KernelRanker(RankerMixin):
                     "matrix of the values between the rows"
                 )
             X = X if len(kept) == n else X[:, kept]
-        check_size(X, self._kernel(), kept)
+        check_size(X, y, self.kernel, kept)
         return X

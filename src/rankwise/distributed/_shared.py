@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.inputs import as_floats
-from rankwise._core.kernels import Kernel
-from rankwise._core.ranker import check_ratings, check_size
+from rankwise._core.ranker import check_size
 from rankwise.distributed._block import Block
 from rankwise.distributed._parts import Parts
 
@@ -38,11 +37,11 @@ def checked_ratings(block: Block) -> NDArray[np.float64]:
     """Return the targets of a part as numbers, after a look at what squares can hold."""
     with in_part(block):
         y = to_ratings(block)
-        check_ratings(y)
         kept = np.arange(len(y))
         for start in range(0, len(y), _ROWS):
             some = slice(start, start + _ROWS)
-            check_size(block.X[some].astype(np.float64, copy=False), Kernel(), kept[some])
+            rows = block.X[some].astype(np.float64, copy=False)
+            check_size(rows, y[some], "linear", kept[some])
     return y
 
 

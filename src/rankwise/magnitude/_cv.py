@@ -12,7 +12,7 @@ from rankwise._core.kernels import KERNEL_CONSTRAINTS
 from rankwise._core.ranker import KernelRanker
 from rankwise._core.sklearn_private import StrOptions
 from rankwise.magnitude._leave_pair_out import left_out_errors
-from rankwise.magnitude._mprank import MPRank, needs_rows
+from rankwise.magnitude._mprank import MPRank
 from rankwise.magnitude.statistics import Sample
 
 HALF_DECADES = tuple((10.0 ** (np.arange(-4, 11) / 2)).tolist())
@@ -140,7 +140,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
             raise ValueError("y is the same for all rows of each query: no pair can be misranked")
         errors = np.empty((len(gammas), len(Cs)))
         for row, model in enumerate(models):
-            primal = self._is_linear() and not needs_rows(*data.X.shape)
+            primal = self._is_linear() and data.X.shape[0] >= data.X.shape[1]
             with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
                 seen = model._seen_by_pairs(data)
                 found = left_out_errors(*seen, data.y, sample, Cs, primal=primal)

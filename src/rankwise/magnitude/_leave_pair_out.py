@@ -77,7 +77,7 @@ def dual_basis(gram: Gram, sample: Sample) -> Basis:
 
 def primal_basis(X: Any, y: Vector, sample: Sample) -> Basis:
     """Return the basis of the range of linear rows, in O(m d^2 + d^3)."""
-    values, V = spectrum(moments(X, y, sample).xx, 0.0)
+    values, V = spectrum(moments(X, y, sample)[0], 0.0)
     kept = values > len(values) * EPS * values[-1]
     U = np.empty((X.shape[0], int(kept.sum())))
     for rows, block in sample.blocks(X, sample.means(X)):

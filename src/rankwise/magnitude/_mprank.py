@@ -27,17 +27,13 @@ from rankwise._core.ranker import (
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise.magnitude import ridge
 from rankwise.magnitude._leave_pair_out import left_out
+from rankwise.magnitude._online import Points
 from rankwise.magnitude.statistics import Sample, Statistics, moments, solve_primal
 
 # How far above the smallest objective, as a share of it, the online solver may end unsaid.
 _FAR = 0.1
 # Past this side an exact solve holds a matrix of more than 3 GB.
 _LARGEST = 20_000
-
-
-def needs_rows(m: int, d: int) -> bool:
-    """Whether m rows are fewer operations in the dual than d features are in the primal."""
-    return m * m * d + m**3 / 3 < m * d * d + d**3 / 3
 
 
 class MPRank(KernelRanker, BaseEstimator):
@@ -204,20 +200,35 @@ class MPRank(KernelRanker, BaseEstimator):
         self._validate_params()
         data = self._check_rated(X, y, qid, sample_weight)
         check_rows_of_queries(len(data.y), data.n_queries)
+        sample = Sample.of(data.codes, data.n_queries, data.weight)
+        solve = self._fit_rows if self.kernel == "linear" else self._fit_gram
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            if self.kernel == "linear":
-                learned, error = self._fit_rows(data, qid)
-            else:
-                learned, error = self._fit_gram(data)
-        check_trusted(error, "the scores")
-        check_learned(learned, self.C)
-        for name in ("coef_", "dual_coef_", "X_fit_", "_statistics"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(learned)
+            for decompose in (False, True):  # instead of products, which lost too many digits
+                learned, error = solve(data, sample, decompose=decompose)
+                if error <= TRUSTED or learned["solver_"] == "online":
+                    break
+        self._take_over(learned, error)
         self.n_queries_ = data.n_queries
         return self
 
-    @available_if(KernelRanker._is_linear)
+    def _take_over(self, learned: dict[str, Any], error: float) -> None:
+        """Set what was learned, in place of all that was learned before, if it can be trusted."""
+        check_trusted(error, "the scores")
+        check_learned(learned, self.C)
+        for name in ("coef_", "dual_coef_", "X_fit_", "_statistics", "_points"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learned)
+
+    def _can_go_on(self) -> bool:
+        """Return whether the model can learn by `partial_fit`; otherwise raise and say why."""
+        if self._is_linear() or (self.solver == "online" and self.kernel != "precomputed"):
+            return True
+        raise AttributeError(
+            f"partial_fit needs kernel='linear', or solver='online' and a kernel of the rows, not "
+            f"kernel={self.kernel!r} with solver={self.solver!r}"
+        )
+
+    @available_if(_can_go_on)
     @unchanged_on_error
     def partial_fit(
         self,
@@ -227,11 +238,14 @@ class MPRank(KernelRanker, BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more rows: the model of all rows so far at once, whatever the chunks.
+        """Learn from more rows, whatever the chunks; not after ``fit``.
 
-        Every open query keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see
-        `close_queries`. Only for linear kernels. ``fit`` keeps the same statistics to go on from if
-        they take no more room than its rows; otherwise start by ``partial_fit``.
+        With a linear kernel the result is the exact model of all rows so far. Every open query
+        keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see `close_queries`.
+
+        Other kernels need ``solver="online"``: each point takes one step of the dual ascent when it
+        arrives, centred by the points so far. The i-th costs O(i n_features), no Gram matrix is
+        formed, and the model keeps the points and O(i) numbers for each query.
 
         Parameters
         ----------
@@ -245,17 +259,20 @@ class MPRank(KernelRanker, BaseEstimator):
         self
         """
         self._validate_params()
-        before = getattr(self, "_statistics", None)
-        if before is None and hasattr(self, "coef_"):
+        kind = "_statistics" if self._is_linear() else "_points"
+        before = getattr(self, kind, None)
+        if before is None and hasattr(self, "n_queries_"):
             raise ValueError(
-                "this model was fitted by fit, and statistics to go on from would have been larger "
-                "than the rows: learn all chunks by partial_fit, the first one too, which gives "
-                "the same model"
+                "this model has learned by fit, or with another kernel, and kept nothing to go on "
+                "from: learn all chunks by partial_fit, the first one too"
             )
         data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
         names = None if qid is None else np.asarray(qid)[data.kept]
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             weight = data.weight * data.weight_unit
+            if not self._is_linear():
+                named = [None] * len(data.y) if names is None else names.tolist()
+                return self._learn_points(before, data.X, data.y, weight, named)
             chunk = Statistics.of(data.X, data.y, weight, data.codes, names)
         return self._learned(chunk if before is None else before.merged(chunk))
 
@@ -317,19 +334,58 @@ class MPRank(KernelRanker, BaseEstimator):
                 raise ValueError(
                     "sample_weight adds to more than a float can hold: divide it by a constant"
                 )
-            stats = statistics.moments()
-            coef, error = solve_primal(stats, self.C)
-            check_trusted(error, "the scores")
+            xx, xy, yy = statistics.moments()
+            coef, error = solve_primal(xx, xy, yy, self.C)
+            cost = max(float(yy - 2.0 * xy @ coef + coef @ xx @ coef), 0.0)
             learned = {
                 "coef_": coef,
                 "intercept_": float(rows.mean[-1] - rows.mean[:-1] @ coef),
-                "objective_": stats.objective(coef, self.C),
+                "objective_": float(coef @ coef) + self.C * cost,
+                "n_iter_": 0,
+                "solver_": "primal",
+                "_statistics": statistics,
             }
-        check_learned(learned, self.C)
-        self.__dict__.update(learned)
-        self.n_iter_, self.solver_ = 0, "primal"
+        self._take_over(learned, error)
         self.n_queries_ = statistics.n_queries
-        self._statistics = statistics
+        return self
+
+    def _learn_points(
+        self,
+        before: Points | None,
+        X: Any,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        names: list[Any],
+    ) -> Self:
+        """Take the steps of some points of a stream, and take the model over."""
+        kernel = self._kernel()
+        if kernel.gamma is None:
+            kernel = kernel._replace(gamma=1.0 / X.shape[1])
+        if before is None:
+            before = Points(Anchored(kernel, gamma=kernel.gamma), X[:0])
+        elif before.kernel.kernel != kernel:
+            raise ValueError(
+                f"the points so far were learned with {before.kernel.kernel}, not {kernel}: set "
+                "the parameters back, or begin with a clone of the model"
+            )
+        points = before.extended(X, y, weight, names, self.C, self.eta)
+        sample = Sample.of(points.codes, len(points.names), points.weight)
+        alpha, fitted = points.solution()
+        constant = float(np.average(points.y - fitted, weights=points.weight))
+        learned = {
+            "dual_coef_": alpha,
+            "X_fit_": points.X,
+            "intercept_": constant,
+            "objective_": sample.objective(float(alpha @ fitted), points.y - fitted, self.C),
+            "n_iter_": 1,
+            "solver_": "online",
+            "_anchored": points.kernel,
+            "_constant": constant,
+            "_points": points,
+        }
+        sizes = points.kernel.sizes(points.X, points.diagonal)
+        self._take_over(learned, ridge.rounding(alpha, sizes, points.y, sample))
+        self.n_queries_ = len(points.names)
         return self
 
     def leave_pair_out(
@@ -368,37 +424,29 @@ class MPRank(KernelRanker, BaseEstimator):
         everywhere[np.ix_(data.kept, data.kept)] = differences
         return everywhere
 
-    def _fit_rows(self, data: Ranked, qid: ArrayLike | None) -> tuple[dict[str, Any], float]:
-        """Return the attributes of a linear model, and how far its scores may be off.
-
-        Statistics of the rows are among them if they are no larger than X.
-        """
+    def _fit_rows(
+        self, data: Ranked, sample: Sample, *, decompose: bool
+    ) -> tuple[dict[str, Any], float]:
+        """Return the attributes of a linear model, and how far its scores may be off."""
         m, d = data.X.shape
-        solver = self.solver
+        solver, n_iter, error = self.solver, 0, 0.0
         if solver == "auto":
-            exact = "dual" if needs_rows(m, d) else "primal"
+            exact = "dual" if m < d else "primal"  # as many operations if m = d
             solver = "online" if min(m, d) > _LARGEST else exact
         anchor = find_anchor(data.X)
-        rows, n_iter, error = shift_rows(data.X, anchor), 0, 0.0
-        sample = Sample.of(data.codes, data.n_queries, data.weight)
-        statistics, weight = None, data.weight * data.weight_unit
-        if data.n_queries * (d + 1) ** 2 <= m * d and np.isfinite(weight.sum()):
-            names = None if qid is None else np.asarray(qid)[data.kept]
-            statistics = Statistics.of(data.X, data.y, weight, data.codes, names)
+        rows = shift_rows(data.X, anchor)
         if solver == "online":
             coef = np.zeros(d)
             passes = ridge.row_passes(rows, data.y, sample, self.C, coef, self.eta)
             dual, _, n_iter = self._climb(passes)
+        elif decompose:
+            coef, error = ridge.decompose_rows(rows, data.y, sample, self.C)
+        elif solver == "primal":
+            coef, error = solve_primal(*moments(rows, data.y, sample), self.C)
         else:
-            if solver == "primal":
-                stats = statistics.moments() if statistics else moments(rows, data.y, sample)
-                coef, error = solve_primal(stats, self.C)
-            else:
-                gram = partial(self._gram, Anchored(self._kernel()), rows)
-                alpha, _, _, error = ridge.solve_dual(gram, data.y, sample, self.C)
-                coef = rows.T @ alpha
-            if not error <= TRUSTED:  # products of rows have lost too many digits
-                coef, error = ridge.solve_rows(rows, data.y, sample, self.C)
+            gram = partial(self._gram, Anchored(self._kernel()), rows)
+            alpha, _, _, error = ridge.solve_dual(gram, data.y, sample, self.C)
+            coef = rows.T @ alpha
         missed = data.y - rows @ coef
         objective = sample.objective(float(coef @ coef), missed, self.C)
         if solver == "online":
@@ -406,14 +454,15 @@ class MPRank(KernelRanker, BaseEstimator):
         shift = 0.0 if anchor is None else float(anchor @ coef)
         return {
             "coef_": coef,
-            "intercept_": float(sample.overall(sample.means(missed[:, None]))[0]) - shift,
+            "intercept_": float(np.average(missed, weights=sample.weight)) - shift,
             "objective_": objective,
             "n_iter_": n_iter,
             "solver_": solver,
-            "_statistics": statistics,
         }, error
 
-    def _fit_gram(self, data: Ranked) -> tuple[dict[str, Any], float]:
+    def _fit_gram(
+        self, data: Ranked, sample: Sample, *, decompose: bool
+    ) -> tuple[dict[str, Any], float]:
         """Return the attributes of a model with a kernel, and how far its scores may be off."""
         if self.solver == "primal":
             raise ValueError(
@@ -422,10 +471,11 @@ class MPRank(KernelRanker, BaseEstimator):
             )
         solver = "dual" if self.solver == "auto" else self.solver
         anchored, n_iter = Anchored.of(self._kernel(), data.X), 0
-        sample = Sample.of(data.codes, data.n_queries, data.weight)
         gram = partial(self._gram, anchored, data.X)
         if solver == "dual":
-            alpha, level, objective, error = ridge.solve_dual(gram, data.y, sample, self.C)
+            alpha, level, objective, error = ridge.solve_dual(
+                gram, data.y, sample, self.C, decompose=decompose
+            )
         else:
             K, sizes = gram()
             means = ridge.centre_gram(K, sample)
@@ -437,7 +487,7 @@ class MPRank(KernelRanker, BaseEstimator):
             alpha = ridge.of_raw_rows(centred, sample)
             level = float(sample.overall(means) @ alpha)
             error = ridge.rounding(alpha, sizes, data.y, sample)
-        constant = float(sample.overall(sample.means(data.y[:, None]))[0]) - level
+        constant = float(np.average(data.y, weights=sample.weight)) - level
         learned: dict[str, Any] = {
             "dual_coef_": alpha,
             "intercept_": constant - anchored.constant(data.X, alpha),

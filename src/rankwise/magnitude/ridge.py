@@ -7,7 +7,8 @@ each query add to 0, so scores need no centring.
 
 Products of rows and kernel values are rounded. An error E of the matrix changes the scores by
 :math:`\|E \beta\|` at most, and :math:`\beta` is C times the residuals: so every solver returns
-how far the scores may be off.
+how far the scores may be off. An ill-conditioned problem has one fallback, in `MPRank.fit`: where
+that is too far, the rows or the Gram matrix are decomposed instead.
 
 The dual can also be climbed point by point, without an inverse:
 
@@ -43,7 +44,7 @@ Gram = Callable[[], tuple[Matrix, Vector]]
 known to some rounding errors of the root of ``sizes[i] * sizes[j]``."""
 
 
-def solve_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, float]:
+def decompose_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, float]:
     """Return what `solve_primal` returns from the rows themselves: where products hide too much.
 
     A singular value decomposition, O(m d min(m, d)): the error grows with the root of C.
@@ -60,43 +61,41 @@ def solve_rows(X: Any, y: Vector, sample: Sample, C: float) -> tuple[Vector, flo
 
 
 def solve_dual(
-    gram: Gram, y: Vector, sample: Sample, C: float
+    gram: Gram, y: Vector, sample: Sample, C: float, *, decompose: bool = False
 ) -> tuple[Vector, float, float, float]:
-    """Solve the dual by Cholesky's factor and a refined solution, O(m^3).
+    """Solve the dual by Cholesky's factor and a refined solution, or by eigenvectors, O(m^3).
 
     Return the coefficients, which add to 0 in each query, the mean of the scores over the rows, the
-    objective, and how far scores may be off as a share of the spread of y.
+    objective, and how far scores may be off as a share of the spread of y, infinite if the factor
+    is not sound.
 
     The residual is that of the values that were given; their rounding is a part of the error that
     no later precision could take away.
     """
     target = np.sqrt(sample.cost) * sample.centred(y)
-    top = float(np.abs(target).max(initial=0.0))
-    if top == 0:
-        return np.zeros_like(y), 0.0, 0.0, 0.0
+    top = float(np.abs(target).max(initial=0.0)) or 1.0
     target /= top
     root, ridge = np.sqrt(sample.cost), penalty(C)
     K, sizes = gram()
     diagonal = np.diagonal(K).copy()
-    K, means, _ = centre_scaled(K, sample, ridge)
-    factor, sound = cholesky(K)
-    if sound:
-        beta, left = np.zeros_like(target), target
-        for _ in range(2):
-            beta = _projected(beta + lapack.dpotrs(factor, left, lower=0)[0], sample)
-            fitted = root * sample.centred(_product(K, diagonal, root * beta))
-            left = target - fitted - ridge * beta
-        missed = float(np.linalg.norm(left))
-    else:
+    K, means, _ = centre_scaled(K, sample, 0.0 if decompose else ridge)
+    if decompose:
         # the penalty is hidden by rounding: so is the target along some eigenvectors
-        K, means, _ = centre_scaled(gram()[0], sample, 0.0)
         values, U = spectrum(K, matrix_noise(sizes, sample))
         along = U.T @ target
         lost = values + ridge <= len(values) * EPS * values[-1]
         beta = U @ np.where(lost, 0.0, along / np.where(lost, 1.0, values + ridge))
         beta, missed = _projected(beta, sample), float(np.linalg.norm(along[lost]))
+    else:
+        factor, sound = cholesky(K)
+        beta, left = np.zeros_like(target), target
+        for _ in range(2 if sound else 0):
+            beta = _projected(beta + lapack.dpotrs(factor, left, lower=0)[0], sample)
+            fitted = root * sample.centred(_product(K, diagonal, root * beta))
+            left = target - fitted - ridge * beta
+        missed = float(np.linalg.norm(left)) if sound else np.inf
     alpha = top * (root * beta)
-    error = missed / float(np.linalg.norm(target)) + rounding(alpha, sizes, y, sample)
+    error = missed / max(float(np.linalg.norm(target)), TINY) + rounding(alpha, sizes, y, sample)
     objective = top * (top * (float(beta @ target) + C * missed * missed))
     return alpha, float(sample.overall(means) @ alpha), objective, error
 
@@ -191,7 +190,7 @@ def gram_passes(
     ridge = np.minimum(penalty(C) / sample.cost, 1e290)
     curve = np.diagonal(K) + ridge
     alpha, value = np.zeros(len(y)), 0.0
-    dual = sample.centred(y), ridge, curve, _steps(curve, eta), alpha
+    dual = sample.centred(y), ridge, curve, step_lengths(curve, eta), alpha
     while True:
         gain = ascend_gram(K, dual)
         value += gain
@@ -212,7 +211,7 @@ def row_passes(
     distance = row_norms(X, squared=True) - 2 * along + square[sample.codes]
     curve = np.maximum(distance, 0.0) + ridge
     alpha, value = np.zeros(len(y)), 0.0
-    dual = sample.centred(y), ridge, curve, _steps(curve, eta), alpha
+    dual = sample.centred(y), ridge, curve, step_lengths(curve, eta), alpha
     while True:
         gain = ascend_rows(rows, (centres, order, starts, along, square), dual, w)
         value += gain
@@ -234,7 +233,8 @@ def of_raw_rows(alpha: Vector, sample: Sample) -> Vector:
     return alpha - sample.null**2 * sums[sample.codes]
 
 
-def _steps(curve: Vector, eta: float | None) -> Vector:
+def step_lengths(curve: Vector, eta: float | None) -> Vector:
+    """Return the best step of each coordinate, 1 over its curvature, or 2 eta if that is safe."""
     if eta is None:
         return 1.0 / curve
     if eta * curve.max() >= 1.0:

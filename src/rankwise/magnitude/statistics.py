@@ -35,6 +35,8 @@ from rankwise._core.ranker import EPS, ERRORS
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Moments = tuple[Matrix, Vector, float]
+"""Products of the rows and targets with a tilde: X'X, X'y and y'y."""
 
 # Rows of a query that are described at once, and of a matrix that are centred at once.
 _CHUNK, _ROWS = 4096, 512
@@ -126,16 +128,7 @@ class Statistics:
                 f"the models have {self.n_features} and {other.n_features} features: they can't "
                 "be merged"
             )
-        if self.named != other.named:
-            raise ValueError(
-                "one part of the rows has a qid and the other has none: give qid to all or to none"
-            )
-        kinds = self._kinds() | other._kinds()
-        if len(kinds) > 1:
-            raise ValueError(
-                "qid has numbers in one part of the rows and strings in another, so that a query "
-                "may have two names: use one kind"
-            )
+        check_names([*self.queries, *self.closed], [*other.queries, *other.closed])
         again = self.closed & (other.queries.keys() | other.closed)
         again |= other.closed & self.queries.keys()
         if again:
@@ -170,12 +163,7 @@ class Statistics:
         """Return weight and mean of all rows, without a covariance."""
         return _pooled(self._all, *self.queries.values())
 
-    def _kinds(self) -> set[str]:
-        """Return what the names of the queries are."""
-        names = (*self.queries, *self.closed) if self.named else ()
-        return {"strings" if isinstance(name, str | bytes) else "numbers" for name in names}
-
-    def moments(self) -> "Moments":
+    def moments(self) -> Moments:
         """Return the moments of the ridge."""
         parts: list[Query | Scatter] = [self._sum, *self.queries.values()]
         top, squares = max(part.weight for part in parts), 0.0
@@ -185,7 +173,7 @@ class Statistics:
             total += share * part.covariance
             squares += share
         total *= 2.0 / squares
-        return Moments(total[:-1, :-1], total[:-1, -1], float(total[-1, -1]))
+        return total[:-1, :-1], total[:-1, -1], float(total[-1, -1])
 
 
 @dataclass
@@ -207,6 +195,23 @@ class Scatter:
 def penalty(C: float) -> float:
     """Return 1 / C; past what a float can hold, scores are 0 anyway."""
     return min(1.0 / float(C), 1e290)
+
+
+def check_names(known: Iterable[Hashable], others: Iterable[Hashable]) -> None:
+    """Raise if queries are named in one part of the rows only, or in two ways; None is no name."""
+    kinds = {
+        "none" if name is None else "strings" if isinstance(name, str | bytes) else "numbers"
+        for name in (*known, *others)
+    }
+    if {"none"} < kinds:
+        raise ValueError(
+            "one part of the rows has a qid and the other has none: give qid to all or to none"
+        )
+    if len(kinds) > 1:
+        raise ValueError(
+            "qid has numbers in one part of the rows and strings in another, so that a query "
+            "may have two names: use one kind"
+        )
 
 
 def _describe(X: Any, y: Vector, weight: Vector) -> Query:
@@ -295,19 +300,6 @@ class Sample(NamedTuple):
             yield rows, (block - centres) * np.sqrt(self.cost[rows])[:, None]
 
 
-class Moments(NamedTuple):
-    """Products of the rows and targets with a tilde."""
-
-    xx: Matrix
-    xy: Vector
-    yy: float
-
-    def objective(self, w: Vector, C: float) -> float:
-        """Return the objective at w."""
-        cost = float(self.yy - 2.0 * self.xy @ w + w @ self.xx @ w)
-        return float(w @ w) + C * max(cost, 0.0)
-
-
 def moments(X: Any, y: Vector, sample: Sample) -> Moments:
     """Return the moments of centred rows, dense or CSR, in O(m d^2)."""
     target = np.sqrt(sample.cost) * sample.centred(y)
@@ -318,7 +310,7 @@ def moments(X: Any, y: Vector, sample: Sample) -> Moments:
         for rows, block in sample.blocks(X, means):
             xx += block.T @ block
             xy += target[rows] @ block
-        return Moments(xx, xy, float(target @ target))
+        return xx, xy, float(target @ target)
     # Rows are not centred, which would fill them; the means of small queries are sparse, too.
     weighed = X.multiply(sample.cost[:, None]).tocsr()
     share = np.sqrt(np.bincount(sample.codes, weights=sample.cost))
@@ -326,17 +318,17 @@ def moments(X: Any, y: Vector, sample: Sample) -> Moments:
     if 10 * shift.nnz > np.prod(shift.shape):
         shift = shift.toarray()
     xx = (X.T @ weighed).toarray() - shift.T @ shift
-    return Moments(xx, weighed.T @ sample.centred(y), float(target @ target))
+    return xx, weighed.T @ sample.centred(y), float(target @ target)
 
 
-def solve_primal(stats: Moments, C: float) -> tuple[Vector, float]:
+def solve_primal(xx: Matrix, xy: Vector, yy: float, C: float) -> tuple[Vector, float]:
     """Return w from the moments, and how far its scores may be off as a share of the spread of y.
 
     The diagonal of the system is made 1, so that features of any scale keep their digits.
     """
     ridge = penalty(C)
-    unit = np.sqrt(np.diagonal(stats.xx) + ridge)
-    system = stats.xx / unit / unit[:, None]
+    unit = np.sqrt(np.diagonal(xx) + ridge)
+    system = xx / unit / unit[:, None]
     system[np.diag_indices_from(system)] = 1.0
     norm = float(np.abs(system).sum(axis=0).max())
     factor, sound = cholesky(system)
@@ -344,10 +336,10 @@ def solve_primal(stats: Moments, C: float) -> tuple[Vector, float]:
         return np.zeros_like(unit), np.inf
     w = np.zeros_like(unit)
     for _ in range(2):
-        left = stats.xy - stats.xx @ w - ridge * w
+        left = xy - xx @ w - ridge * w
         w += lapack.dpotrs(factor, left / unit, lower=0)[0] / unit
     inverse = 1.0 / (lapack.dpocon(factor, norm)[0] * norm)
-    spread = max(np.sqrt(stats.yy), TINY)
+    spread = max(np.sqrt(yy), TINY)
     length = float(np.linalg.norm(unit * w))
     return w, ERRORS * np.sqrt(len(w) * inverse) * length / spread
 

@@ -177,7 +177,7 @@ class RankSVM(SupportVectorRanker):
             )
         rows = check_rows(self, X, reset=True)
         m = rows.shape[0]
-        rows = self._check_kernel(rows, m, np.arange(m))
+        rows = self._check_kernel(rows, np.zeros(0), m, np.arange(m))
         given, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m)
         worse, better = given.T
         weight = weight / weight.max()

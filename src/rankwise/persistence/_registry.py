@@ -64,6 +64,7 @@ _RECORDS = (
     "rankwise._core.kernels.Anchored",
     "rankwise._core.kernels.Kernel",
     "rankwise.contests._loops.likelihood.Cells",
+    "rankwise.magnitude._online.Points",
     "rankwise.magnitude.statistics.Query",
     "rankwise.magnitude.statistics.Scatter",
     "rankwise.magnitude.statistics.Statistics",
