@@ -358,11 +358,10 @@ class MPRank(KernelRanker, BaseEstimator):
         names: list[Any],
     ) -> Self:
         """Take the steps of some points of a stream, and take the model over."""
-        kernel = self._kernel()
-        if kernel.gamma is None:
-            kernel = kernel._replace(gamma=1.0 / X.shape[1])
+        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        kernel = self._kernel()._replace(gamma=gamma)
         if before is None:
-            before = Points(Anchored(kernel, gamma=kernel.gamma), X[:0])
+            before = Points(Anchored(kernel, gamma=gamma), X[:0])
         elif before.kernel.kernel != kernel:
             raise ValueError(
                 f"the points so far were learned with {before.kernel.kernel}, not {kernel}: set "

@@ -79,19 +79,14 @@ class Points:
         after = Points(
             self.kernel,
             rows,
-            *(
-                np.append(old, new)
-                for old, new in (
-                    (self.y, y),
-                    (self.weight, weight),
-                    (self.alpha, zeros),
-                    (self.scores, zeros),
-                    (self.diagonal, zeros),
-                    (self.codes, [code_of[name] for name in names]),
-                )
-            ),
-            sums,
-            list(code_of),
+            y=np.append(self.y, y),
+            weight=np.append(self.weight, weight),
+            alpha=np.append(self.alpha, zeros),
+            scores=np.append(self.scores, zeros),
+            diagonal=np.append(self.diagonal, zeros),
+            codes=np.append(self.codes, [code_of[name] for name in names]),
+            sums=sums,
+            names=list(code_of),
         )
         for i in range(len(self.y), len(after.y)):
             after._step(i, C, eta)
