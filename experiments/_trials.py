@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from rankwise._core.kernels import polynomial_map
 from rankwise.datasets import make_herbrich
 from rankwise.metrics import mean_interval, mean_rank_loss_per_rank, rank_losses
 from rankwise.model_selection import progressive_validation
+from rankwise.ordinal.online_kernel import polynomial_map
 from rankwise.reports import Table, Track
 
 RANKS = [1, 2, 3, 4, 5]

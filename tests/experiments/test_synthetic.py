@@ -5,9 +5,9 @@ from sklearn.base import clone
 
 from experiments import EXPERIMENTS, synthetic
 from experiments.synthetic import MODELS
-from rankwise._core.kernels import polynomial_map
 from rankwise.datasets import make_herbrich
 from rankwise.metrics import mean_rank_loss
+from rankwise.ordinal.online_kernel import polynomial_map
 from rankwise.reports import FORMATS
 
 

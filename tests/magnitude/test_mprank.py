@@ -15,6 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
+import rankwise
 from rankwise._core.kernels import Kernel
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.testing.strategies import rated
@@ -272,7 +273,7 @@ def test_points_with_a_kernel_take_a_step_each(name, qid, weight, eta):
     assert model.n_queries_ == len(np.unique(codes))
 
 
-def test_sparse_points_and_the_rest_of_a_stream():
+def test_sparse_points_and_the_rest_of_a_stream(tmp_path):
     X, y = rows(60)
     X[X < 1.5] = 0.0
     online = MPRank(3.0, kernel="rbf", solver="online")
@@ -281,8 +282,9 @@ def test_sparse_points_and_the_rest_of_a_stream():
     for part in np.array_split(np.arange(60), 7):
         model.partial_fit(sparse.csr_array(X[part]), y[part])
     assert_allclose(model.predict(X), dense.predict(X))
-    pickled = pickle.loads(pickle.dumps(model))
-    again = pickled.partial_fit(X[:3], y[:3]), model.partial_fit(X[:3], y[:3])
+    rankwise.save(model, tmp_path / "model.rankwise")
+    loaded = rankwise.load(tmp_path / "model.rankwise")
+    again = loaded.partial_fit(X[:3], y[:3]), model.partial_fit(X[:3], y[:3])
     np.testing.assert_array_equal(*(each.dual_coef_ for each in again))
     assert model.fit(X, y).n_iter_ > 1
     assert dense.score(X, y) > 0.7

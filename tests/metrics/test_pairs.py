@@ -305,3 +305,43 @@ def test_numbers_whose_squares_overflow_are_finite():
     assert_allclose(metrics.pairwise_misranking_loss(y, s), 1 / 3)
     with pytest.raises(ValueError, match="y_score"):
         metrics.pairwise_misranking_loss(y, np.array([0.0, np.inf, -np.inf]))
+
+
+@pytest.mark.parametrize(("ties", "tie"), [("wrong", 1.0), ("half", 0.5), ("right", 0.0)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_error_of_labelled_pairs_is_the_lectures(ties, tie, weighted):
+    random = np.random.default_rng(0)
+    s, pairs = random.integers(0, 4, size=20).astype(float), random.integers(0, 20, size=(60, 2))
+    y, a = random.integers(-1, 2, size=60), random.uniform(size=60) if weighted else np.ones(60)
+    costs = []
+    for (i, j), label in zip(pairs, y, strict=True):
+        gap = label * (s[j] - s[i])
+        costs.append(0.0 if label == 0 else 1.0 if gap < 0 else tie if gap == 0 else 0.0)
+    given = {"y": y, "ties": ties, "pair_weight": a if weighted else None}
+    assert_allclose(metrics.labelled_pairs_loss(pairs, s, **given), a @ costs / a.sum())
+    assert_allclose(
+        metrics.labelled_pairs_loss(pairs, s, ties=ties),
+        metrics.labelled_pairs_loss(pairs[:, ::-1], s, y=-np.ones(60), ties=ties),
+    )
+
+
+def test_all_comparable_pairs_have_the_error_of_all_pairs():
+    random = np.random.default_rng(1)
+    y, s = random.integers(0, 3, size=25), random.integers(0, 9, size=25)
+    pairs = np.argwhere(y[:, None] < y)
+    assert_allclose(metrics.labelled_pairs_loss(pairs, s), metrics.pairwise_misranking_loss(y, s))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": [2]}, r"y\[0\] is 2"),
+        ({"ties": "odd"}, "ties='odd'"),
+        ({"pair_weight": [-1]}, r"pair_weight\[0\]"),
+    ],
+)
+def test_labelled_pairs_that_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.labelled_pairs_loss([[0, 1]], [1.0, 2.0], **given)
+    with pytest.raises(ValueError, match="pairs"):
+        metrics.labelled_pairs_loss([[0, 5]], [1.0, 2.0])

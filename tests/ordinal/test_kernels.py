@@ -5,13 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
 
 from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise import ordinal
-from rankwise._core.kernels import polynomial_map
 from rankwise.datasets import make_herbrich
 from rankwise.ordinal import online_kernel as _kernel
+from rankwise.ordinal.online_kernel import polynomial_map
 from tests import reference as oracles
 
 CLASSES = np.arange(1, 6)
@@ -545,3 +545,14 @@ def test_what_is_shown_is_a_copy(container):
         :
     ] = 0
     assert_array_equal(model.project(X), before)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize("coef0", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("gamma", [1.0, 0.3])
+def test_map_reproduces_the_kernel(degree, coef0, gamma):
+    random = np.random.default_rng(degree)
+    X, Z = random.normal(size=(7, 3)), random.normal(size=(5, 3))
+    params = {"degree": degree, "gamma": gamma, "coef0": coef0}
+    mapped = polynomial_map(X, **params) @ polynomial_map(Z, **params).T
+    assert_allclose(mapped, polynomial_kernel(X, Z, **params), rtol=1e-10, atol=1e-12)

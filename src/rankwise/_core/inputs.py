@@ -313,18 +313,35 @@ def check_pairs(pairs: ArrayLike, n_rows: int, name: str = "pairs") -> NDArray[n
     return given.astype(np.int64)
 
 
+def check_pair_labels(y: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the labels of n pairs: 1 if the second row is better, -1 the first, 0 neither."""
+    labels = np.ones(n) if y is None else as_floats(y, "y")
+    if labels.shape != (n,):
+        raise ValueError(f"y has the shape {labels.shape} for {n} pairs: give one label per pair")
+    if not (known := np.isin(labels, (-1, 0, 1))).all():
+        at = int(known.argmin())
+        raise ValueError(
+            f"y[{at}] is {labels[at]:g}: expected 1 if the second row of the pair is better, -1 if "
+            "the first is, or 0"
+        )
+    return labels
+
+
 def check_weighted_pairs(
-    pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int
+    pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int, y: ArrayLike | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """Return the pairs of two rows that weigh something, their weights, and how many do not."""
+    """Return the pairs (worse, better) that tell an order, their weights, and how many do not."""
     given = check_pairs(pairs, n_rows)
+    labels = check_pair_labels(y, len(given))
+    given[labels < 0] = given[labels < 0, ::-1]
     weight = as_weights(
         1.0 if pair_weight is None else pair_weight, "pair_weight", len(given), "pair"
     )
-    kept = (weight > 0) & (given[:, 0] != given[:, 1])
+    kept = (weight > 0) & (labels != 0) & (given[:, 0] != given[:, 1])
     if not kept.any():
         raise ValueError(
-            "pairs holds no pair of two rows with a weight: there is nothing to learn from"
+            "pairs holds no pair of two rows with a weight and a label other than 0: there is "
+            "nothing to learn from"
         )
     return given[kept], weight[kept], int((~kept).sum())
 

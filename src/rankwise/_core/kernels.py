@@ -1,9 +1,5 @@
-"""Kernels: Gram matrices, also centred for differences of scores, and polynomial maps."""
+"""Kernels: Gram matrices, also centred for differences of scores."""
 
-from collections import Counter
-from functools import lru_cache
-from itertools import combinations_with_replacement
-from math import comb, factorial, prod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -14,7 +10,6 @@ from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from rankwise._core._loops.kernel_values import monomials
 from rankwise._core.inputs import dense
 from rankwise._core.sklearn_private import (
     Interval,
@@ -307,19 +302,6 @@ def shift_rows(X: Any, anchor: NDArray[np.float64] | None) -> Any:
     return csr_array(X - csr_array(offset, X.shape))
 
 
-def map_width(n_features: int, degree: int, coef0: float) -> int:
-    """Return the number of columns of `polynomial_map`."""
-    return comb(n_features + degree - (coef0 == 0), degree)
-
-
-@lru_cache(maxsize=8)
-def _terms(n_factors: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the multisets of factors, and the roots of how often each occurs in the power."""
-    terms = list(combinations_with_replacement(range(n_factors), degree))
-    ways = [factorial(degree) // prod(map(factorial, Counter(t).values())) for t in terms]
-    return np.array(terms), np.sqrt(np.array(ways, dtype=np.float64))
-
-
 class Factor(NamedTuple):
     """A Gram matrix as Z Z', with as many columns as it has rank.
 
@@ -382,33 +364,3 @@ def factorise(K: NDArray[np.float64], noise: float = 0.0) -> Factor:
             "another kernel"
         )
     return Factor(Z, order[:rank], np.maximum(left, 0.0))
-
-
-def polynomial_map(
-    X: NDArray[np.float64], *, degree: int, gamma: float = 1.0, coef0: float = 1.0
-) -> NDArray[np.float64]:
-    r"""Map rows so that inner products are :math:`(\gamma\, x \cdot x' + c_0)^p`.
-
-    By the multinomial theorem, a column a multiset of p factors out of the d features and the
-    constant: :math:`\binom{d+p}{p}` columns, or :math:`\binom{d+p-1}{p}` when c_0 = 0.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The rows.
-    degree : int
-        The power p.
-    gamma, coef0 : float
-        The scale, more than 0, and the constant, at least 0.
-    """
-    if degree < 1 or gamma <= 0 or coef0 < 0:
-        raise ValueError(
-            f"degree={degree}, gamma={gamma}, coef0={coef0}: a polynomial kernel has an explicit "
-            "map for degree >= 1, gamma > 0 and coef0 >= 0"
-        )
-    factors = np.sqrt(gamma) * X
-    if coef0 > 0:
-        factors = np.hstack([np.full((len(X), 1), np.sqrt(coef0)), factors])
-    mapped = np.empty((len(X), map_width(X.shape[1], degree, coef0)))
-    monomials(factors, *_terms(factors.shape[1], degree), mapped)
-    return mapped

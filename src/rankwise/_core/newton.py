@@ -13,13 +13,14 @@ what the gradients of all pairs tell (BFGS). Where a sample brings too little, o
 too many for a matrix, the Newton equation is solved by conjugate gradients, with the sample's
 Hessian or the diagonal as a preconditioner.
 
-The rows may lie anywhere: the method asks them for scores of a direction, for gradients, and for a
-sample, see `Rows`.
+A step is: the duality gap, a direction, a line search. The rows X may lie anywhere: what is needed
+is ``X @ w``, ``v @ X``, ``X.shape``, for a sample ``X[rows]``, and ``X.multiply(X)`` or ``X * X``
+where features are too many.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from rankwise._core.pairs import Curve, Evaluation, PairCosts
 
 Vector = NDArray[np.float64]
 Solve = Callable[[Vector], Vector]
+Draw = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
+Sample = tuple[Any, PairCosts | None]
+"""Rows to take the Hessian from, and the costs of their pairs; None: they are all rows."""
 
 # Rows of a sample, and how many of them each feature asks for.
 _SAMPLE, _PER_FEATURE = 2_000, 20
@@ -64,95 +68,23 @@ class Solution(NamedTuple):
     h: float
 
 
-class Sampled(NamedTuple):
-    """Some of the rows, dense and centred, and the costs of their pairs; None: it is all rows."""
+def draw_sample(X: Any, draw: Draw | None = None) -> Sample | None:
+    """Return rows for the Hessian, dense and centred; None if it is too large for a matrix.
 
-    X: Vector
-    costs: PairCosts | None
-
-
-class Rows(Protocol):
-    """The rows x_i of a sample, wherever they are."""
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-
-    def scores(self, w: Vector) -> Vector:
-        """Return the inner product of each row with w."""
-
-    def gradient(self, weights: Vector) -> Vector:
-        """Return the sum of the rows, each times its weight."""
-
-    def squares(self, weights: Vector) -> Vector:
-        """Return the sum of the squared entries of the rows, each times its weight."""
-
-    def sample(self) -> Sampled | None:
-        """Return rows to take the Hessian from; None if it is too large for a matrix."""
-
-
-Draw = Callable[[int], tuple[NDArray[np.int64], PairCosts] | None]
-
-
-@dataclass
-class RowsInMemory:
-    """Rows in a matrix.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (m, d)
-        The rows.
-    draw : callable, default=None
-        Given a number, return about as many rows and the costs of their pairs, or None if these
-        rows have no pair. None: the Hessian is taken from all rows.
+    ``draw``, given a number, returns about as many rows and the costs of their pairs, or None if
+    these rows have no pair. Without it, or if the rows are few, the sample is all rows.
     """
-
-    X: Any
-    draw: Draw | None = None
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of columns."""
-        return int(self.X.shape[1])
-
-    def scores(self, w: Vector) -> Vector:
-        """Return X w."""
-        return self.X @ w
-
-    def gradient(self, weights: Vector) -> Vector:
-        """Return X' weights."""
-        return self.X.T @ weights
-
-    def squares(self, weights: Vector) -> Vector:
-        """Return the same with the squares of the entries."""
-        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X * self.X
-        return squares.T @ weights
-
-    def sample(self) -> Sampled | None:
-        """Return some rows, or all if they are few or can't be drawn."""
-        m, d = self.X.shape
-        if d > MATRIX:
-            return None
-        size = sample_size(m, d)
-        drawn = self.draw(size) if self.draw is not None and size < m else None
-        rows, costs = (self.X, None) if drawn is None else (self.X[drawn[0]], drawn[1])
-        X = rows.toarray() if sparse.issparse(rows) else rows
-        # pairs can't see the mean, and Hessians lose digits by it
-        return Sampled(X - X.mean(axis=0), costs)
-
-
-class WholeRows(RowsInMemory):
-    """Rows in a matrix, for costs whose curve centres a dense or CSR matrix by itself."""
-
-    def sample(self) -> Sampled | None:
-        """Return all rows as they are."""
-        return None if self.n_features > MATRIX else Sampled(self.X, None)
-
-
-def sample_size(m: int, d: int) -> int:
-    """Return how many rows a sample of m should have; m if sampling isn't worth it."""
+    m, d = X.shape
+    if d > MATRIX:
+        return None
     size = max(_SAMPLE, _PER_FEATURE * d)
-    return size if 2 * size < m and d <= MATRIX else m
+    drawn = draw(size) if draw is not None and 2 * size < m else None
+    rows, costs = (slice(None), None) if drawn is None else drawn
+    some = X[rows]
+    if sparse.issparse(some):
+        some = some.toarray()
+    # pairs can't see the mean, and Hessians lose digits by it
+    return some - some.mean(axis=0), costs
 
 
 def sample_rows(
@@ -187,12 +119,13 @@ def sample_rows(
 
 
 def minimise(
-    rows: Rows,
+    X: Any,
     costs: PairCosts,
     C: float,
     *,
     tol: float,
     max_iter: int,
+    sample: Sample | None = None,
     w: Vector | None = None,
     h: float | None = None,
 ) -> Solution:
@@ -200,7 +133,7 @@ def minimise(
 
     Parameters
     ----------
-    rows : Rows
+    X : ndarray, csr_array or what multiplies like one, of shape (m, d)
         The rows.
     costs : PairCosts
         The loss over their pairs.
@@ -208,25 +141,25 @@ def minimise(
         The weight of the loss.
     tol, max_iter
         When to stop.
+    sample : tuple, default=None
+        As from `draw_sample`; None: directions come from conjugate gradients.
     w : ndarray of shape (d,), default=None
         Where to start; None: at the solution of the sample, else at 0.
     h : float, default=None
         The first width of the kinks.
     """
-    sample = rows.sample()
-    if sample is not None and sample.costs is not None and w is None:
-        start = minimise(RowsInMemory(sample.X), sample.costs, C, tol=max(tol, 1e-2), max_iter=50)
+    Z, few = (None, None) if sample is None else sample
+    if few is not None and w is None:
+        start = minimise(Z, few, C, tol=max(tol, 1e-2), max_iter=50, sample=(Z, None))
         w, h = start.w, start.h
-    w = np.zeros(rows.n_features) if w is None else w.copy()
+    w = np.zeros(X.shape[1]) if w is None else w.copy()
     h = costs.scale if h is None else h
-    s = rows.scores(w)
+    s = X @ w
     point = costs.evaluate(s, h)
-    directions = _Directions(rows, costs, C, sample)
+    directions = _Directions(X, costs, C, sample)
     best, lowest, bound, smallest_gap, idle = w, np.inf, -np.inf, np.inf, 0
     for n_iter in range(max_iter + 1):
-        gradient = 2.0 * w + C * rows.gradient(point.slopes)
-        square, smoothing = float(gradient @ gradient) / 4.0, C * point.slack
-        objective = float(w @ w) + C * point.cost
+        objective, gradient, square, smoothing = _duality(X, w, point, C)
         idle = 0 if objective < lowest - 1e-10 * abs(objective) else idle + 1
         if objective < lowest:
             best, lowest = w.copy(), objective
@@ -235,24 +168,30 @@ def minimise(
         if gap < 0.99 * smallest_gap:
             idle = 0
         smallest_gap = min(smallest_gap, gap)
+        rounding = square <= 1e-15 * objective
+        narrow = costs.power == 1 and (square <= 0.3 * smoothing or rounding)
         if gap <= tol * lowest or idle == _PATIENCE or n_iter == max_iter:
             break
-        rounding = square <= 1e-15 * objective
-        if costs.power == 1 and (square <= 0.3 * smoothing or rounding):
-            if h <= 1e-13 * costs.scale:
-                break
+        if narrow and h > 1e-13 * costs.scale:
             narrower = np.sqrt(0.3 * tol * objective / smoothing) if smoothing > 0 else 0.0
             h *= float(np.clip(narrower, 0.1, 0.5))
-            point, directions = costs.evaluate(s, h), _Directions(rows, costs, C, sample)
+            point, directions = costs.evaluate(s, h), _Directions(X, costs, C, sample)
             continue
-        if rounding:
+        if narrow or rounding:
             break
         step = directions.find(w, s, h, gradient, square)
-        t = rows.scores(step)
+        t = X @ step
         length, point = _search(costs, C, w, s, step, t, h, point)
         w += length * step
         s += length * t
     return Solution(best, lowest, gap, n_iter, h)
+
+
+def _duality(X: Any, w: Vector, point: Evaluation, C: float) -> tuple[float, Vector, float, float]:
+    """Return F at w, its gradient, and the two terms of the duality gap: square and smoothing."""
+    gradient = 2.0 * w + C * (point.slopes @ X)
+    square = float(gradient @ gradient) / 4.0
+    return float(w @ w) + C * point.cost, gradient, square, C * point.slack
 
 
 @dataclass
@@ -264,10 +203,10 @@ class _Directions:
     without a sample, such directions come from conjugate gradients over all rows.
     """
 
-    rows: Rows
+    X: Any
     costs: PairCosts
     C: float
-    sample: Sampled | None
+    sample: Sample | None
     solve: Solve | None = None
     changes: list[tuple[Vector, Vector, float]] = field(default_factory=list)
     last: tuple[Vector, Vector] | None = None
@@ -276,12 +215,12 @@ class _Directions:
     def find(self, w: Vector, s: Vector, h: float, gradient: Vector, square: float) -> Vector:
         """Return the direction at w with scores s; ``square`` is that of half the gradient."""
         costs, sample = self.costs, self.sample
-        few = sample is not None and sample.costs is None
+        few = sample is not None and sample[1] is None
         slow = square > (0.05 if few else 0.25) * self.last_square
         self.last_square = square
         if sample is not None and (self.solve is None or (slow and few)):
             width = h if few else max(h, 0.02 * costs.scale)
-            self.solve = _solver(sample.X, sample.costs or costs, self.C, sample.X @ w, width)
+            self.solve = _solver(sample[0], sample[1] or costs, self.C, sample[0] @ w, width)
             self.changes, self.last = [], None
         if self.solve is not None:
             if self.last is not None:
@@ -291,7 +230,7 @@ class _Directions:
             self.last = w.copy(), gradient
             if few or not slow:
                 return _bfgs_direction(self.solve, self.changes, gradient)
-        return _newton_direction(self.rows, costs.curve(s, h), self.C, gradient, self.solve)
+        return _newton_direction(self.X, costs.curve(s, h), self.C, gradient, self.solve)
 
 
 def _bfgs_direction(
@@ -312,16 +251,17 @@ def _bfgs_direction(
 
 
 def _newton_direction(
-    rows: Rows, curve: Curve, C: float, gradient: Vector, solve: Solve | None
+    X: Any, curve: Curve, C: float, gradient: Vector, solve: Solve | None
 ) -> Vector:
     """Return the direction of all rows by conjugate gradients.
 
     The preconditioner is the Hessian of a sample, or without one the diagonal.
     """
     if solve is None:
-        scale = 1.0 / (2.0 + C * rows.squares(curve.diagonal))
+        squares = X.multiply(X) if hasattr(X, "multiply") else X * X
+        scale = 1.0 / (2.0 + C * (curve.diagonal @ squares))
     return _conjugate_gradients(
-        lambda v: 2.0 * v + C * rows.gradient(curve.product(rows.scores(v))),
+        lambda v: 2.0 * v + C * (curve.product(X @ v) @ X),
         -gradient,
         solve or (lambda v: scale * v),
     )

@@ -1,5 +1,6 @@
 """Support vector rankers: a convex loss over pairs, minimised by Newton's method."""
 
+from contextlib import suppress
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,17 +18,17 @@ from rankwise._core.kernels import (
     Factor,
     centre,
     factorise,
+    find_anchor,
     shift_rows,
 )
 from rankwise._core.newton import (
     Draw,
-    Rows,
-    RowsInMemory,
     Solution,
+    draw_sample,
     minimise,
     sample_rows,
 )
-from rankwise._core.pairs import PairCosts, PairLoss, Pairs
+from rankwise._core.pairs import PairCosts, PairLoss
 from rankwise._core.ranker import (
     ERRORS,
     TRUSTED,
@@ -47,8 +48,8 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     """A ranker that minimises ||h||^2 + C (mean cost over pairs), the pairs never formed.
 
     A subclass has the parameters C, power, kernel, gamma, degree, coef0, tol, max_iter and
-    warm_start, perhaps pair_weight, and supplies ``_loss(pairs)``, which raises if there is no pair
-    to learn from. ``_keeps_scale`` says whether scores are on the scale of the ratings, so that
+    warm_start, and supplies ``_loss(y, codes, weight)``, which raises if there is no pair to learn
+    from. ``_keeps_scale`` says whether scores are on the scale of the ratings, so that
     residuals average 0; pairs can't see the intercept.
     """
 
@@ -61,7 +62,6 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         "warm_start": ["boolean"],
     }
     _keeps_scale: ClassVar[bool] = False
-    _rows_type: ClassVar[type[RowsInMemory]] = RowsInMemory
 
     C: float
     power: int
@@ -106,7 +106,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         kept = None if len(data.kept) == n else data.kept
         rows, ratings = data.X, data.y
         del data
-        costs = self._loss(self._pairs(ratings, codes, weight)).costs()
+        costs = self._loss(ratings, codes, weight).costs()
         draw = partial(self._draw, ratings, codes, weight)
         predicted = self._learn(rows, costs, kept, n, draw)
         if self._keeps_scale:
@@ -126,17 +126,12 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         mass = None if weight is None else weight[some]
         if times is not None:
             mass = times if mass is None else mass * times
-        few = self._pairs(ratings[some], None if codes is None else codes[some], mass)
-        return (some, self._loss(few).swept()) if few.one_sided_weight > 0 else None
+        with suppress(ValueError):
+            loss = self._loss(ratings[some], None if codes is None else codes[some], mass)
+            return some, loss.swept()
+        return None
 
-    def _pairs(
-        self, ratings: Vector, codes: NDArray[np.int64] | None, weight: Vector | None
-    ) -> Pairs:
-        """Return the pairs of rated rows."""
-        weighed = getattr(self, "pair_weight", "uniform")
-        return Pairs(ratings, qid=codes, sample_weight=weight, pair_weight=weighed)
-
-    def _loss(self, pairs: Pairs) -> PairLoss:
+    def _loss(self, y: Vector, codes: NDArray[np.int64] | None, weight: Vector | None) -> PairLoss:
         raise NotImplementedError
 
     def _learn(
@@ -150,14 +145,16 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         """Solve, set the learned attributes, and return the scores of the rows.
 
         ``kept`` are the rows out of n that X holds; None: all. ``draw`` draws some of
-        them, see `RowsInMemory`.
+        them, see `draw_sample`.
         """
         m, d = X.shape
         linear, error = self.kernel == "linear", np.inf
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            anchored = Anchored.of(self._kernel(), X)
-            rows = shift_rows(X, anchored.anchor) if linear else X
+            anchor = find_anchor(X) if linear else None
+            rows = shift_rows(X, anchor)
             if not linear or (m < d and m <= _FEW_ROWS):
+                kernel = self._kernel()
+                anchored = Anchored(kernel, anchor) if linear else Anchored.of(kernel, X)
                 solution, alpha, predicted, error = self._solve_gram(anchored, X, rows, costs, kept)
             if not linear:
                 check_trusted(error, "the scores", spread="the scores")
@@ -166,10 +163,10 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
                     coef = rows.T @ alpha
                 else:
                     known = getattr(self, "coef_", None)
-                    solution = self._minimise(self._rows_type(rows, draw), costs, known)
+                    solution = self._minimise(rows, costs, known, draw)
                     coef = solution.w
                 predicted = rows @ coef
-                shift = 0.0 if anchored.anchor is None else float(anchored.anchor @ coef)
+                shift = 0.0 if anchor is None else float(anchor @ coef)
         if linear:
             self._take_over(solution, {"coef_": coef, "_moved": shift})
             return predicted
@@ -208,17 +205,20 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         """Add a constant to the scores that `_learn` has returned, and let that be all of it."""
         self._constant, self.intercept_ = by, by - self._moved
 
-    def _minimise(self, rows: Rows, costs: PairCosts, known: Vector | None) -> Solution:
+    def _minimise(
+        self, X: Any, costs: PairCosts, known: Vector | None, draw: Draw | None = None
+    ) -> Solution:
         """Minimise the objective over the coordinates of the rows.
 
         With ``warm_start`` it starts at ``known`` if that fits, and the kinks are as wide as at the
         end of the last fit, wider for another C.
         """
         start: dict[str, Any] = {}
-        if known is not None and self.warm_start and len(known) == rows.n_features:
+        if known is not None and self.warm_start and len(known) == X.shape[1]:
             last, C = self._ended
             start = {"w": known, "h": min(costs.scale, last * max(self.C / C, C / self.C))}
-        return minimise(rows, costs, self.C, tol=self.tol, max_iter=self.max_iter, **start)
+        start["sample"] = draw_sample(X, draw)
+        return minimise(X, costs, self.C, tol=self.tol, max_iter=self.max_iter, **start)
 
     def _solve_gram(
         self,
@@ -238,7 +238,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         means = centre(K)
         factor = factorise(K, max(ERRORS * float(sizes.max()), _TINY))
         start = self._start(rows, factor, kept) if self.warm_start else None
-        solution = self._minimise(self._rows_type(factor.Z), costs, start)
+        solution = self._minimise(factor.Z, costs, start)
         alpha = factor.coefficients(solution.w)
         alpha -= alpha.mean()
         predicted = factor.Z @ solution.w

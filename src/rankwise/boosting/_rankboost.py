@@ -160,7 +160,7 @@ class RankBoost(BoostedRanker):
     n_pairs_ : int
         The number of pairs P. Row weights in the proportions of whole numbers count as repetitions.
     n_dropped_pairs_ : int
-        Pairs given to ``fit_pairs`` that have no weight or consist of one row twice.
+        Pairs given to ``fit_pairs`` that have no weight, the label 0, or one row twice.
     n_queries_ : int
         Queries that the model has learned from; 1 without ``qid``.
 
@@ -314,7 +314,12 @@ class RankBoost(BoostedRanker):
 
     @unchanged_on_error
     def fit_pairs(
-        self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        pairs: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        pair_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from given pairs, in any relation: they may contradict each other.
 
@@ -324,6 +329,9 @@ class RankBoost(BoostedRanker):
             The rows.
         pairs : array-like of shape (n_pairs, 2)
             Row numbers (worse, better).
+        y : array-like of shape (n_pairs,), default=None
+            Labels of the pairs: 1 if the second row is better, as without ``y``, -1 if the first
+            is, 0 if neither is known to be.
         pair_weight : array-like of shape (n_pairs,), default=None
             Their weights, at least 0; all 1 by default. The parameter of the same name is for
             ``fit``.
@@ -339,7 +347,7 @@ class RankBoost(BoostedRanker):
             )
         check_steps(self, "uniform", given=True)
         rows = check_rows(self, X, reset=True, finite="allow-nan")
-        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
+        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0], y)
         weight, _ = scale_weights(weight)
         n_dropped += int((weight == 0).sum())
         given, weight = given[weight > 0], weight[weight > 0]

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.kernels import Anchored, anchor_rows, shift_rows
-from rankwise._core.newton import MATRIX, Draw, Sampled, sample_size
 from rankwise._core.queries import encode_queries
 from rankwise._core.support_vectors import SupportVectorRanker
 from rankwise.distributed._block import Block
@@ -64,19 +63,19 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
         weight = np.concatenate([each[2] for each in told])
         weight = weight / weight.max()
     del told
-    costs = estimator._loss(estimator._pairs(y, codes, weight)).costs()
+    costs = estimator._loss(y, codes, weight).costs()
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         some = fetch(parts, anchor_rows(len(y)))
         anchor = Anchored.of(estimator._kernel(), some).anchor
-        rows = PartRows(parts, anchor, partial(estimator._draw, y, codes, weight))
-        solution = estimator._minimise(rows, costs, getattr(estimator, "coef_", None))
+        rows, draw = PartRows(parts, anchor), partial(estimator._draw, y, codes, weight)
+        solution = estimator._minimise(rows, costs, getattr(estimator, "coef_", None), draw)
         del costs
         coef = solution.w
         shift = 0.0 if anchor is None else float(anchor @ coef)
         estimator._take_over(solution, {"coef_": coef, "_moved": shift})
         set_features(estimator, parts)
         if estimator._keeps_scale:
-            missed = y - rows.scores(coef)
+            missed = y - rows @ coef
             estimator._shift(float(np.average(missed, weights=weight)))
     estimator.n_queries_ = n_queries
 
@@ -89,7 +88,7 @@ def _targets(block: Block) -> tuple[Vector, Any, Any] | None:
 
 
 class PartRows:
-    """The rows of all parts, as the solver asks for them.
+    """The rows of all parts as a matrix: its products with vectors, and some of its rows.
 
     Parameters
     ----------
@@ -97,41 +96,32 @@ class PartRows:
         Where they are.
     anchor : ndarray of shape (d,) or None
         What is taken off each row.
-    draw : callable
-        See `rankwise._core.newton.RowsInMemory`.
+    squared : bool, default=False
+        Whether the entries are squared, for sums over rows.
     """
 
-    def __init__(self, parts: Parts, anchor: Anchor, draw: Draw) -> None:
-        self._parts, self._anchor, self._draw = parts, anchor, draw
-        self.n_features = parts.n_features
+    __array_ufunc__ = None  # so that NumPy leaves v @ rows to this class
 
-    def scores(self, w: Vector) -> Vector:
-        """Return the inner product of each row with w."""
+    def __init__(self, parts: Parts, anchor: Anchor, *, squared: bool = False) -> None:
+        self._parts, self._anchor, self._squared = parts, anchor, squared
+        self.shape = parts.n_rows, parts.n_features
+
+    def __matmul__(self, w: Vector) -> Vector:
         return np.concatenate(self._parts.map(_scores, w, self._anchor))
 
-    def gradient(self, weights: Vector) -> Vector:
-        """Return the sum of the rows, each times its weight."""
-        return self._sum(weights, squared=False)
-
-    def squares(self, weights: Vector) -> Vector:
-        """Return the sum of the squared entries of the rows, each times its weight."""
-        return self._sum(weights, squared=True)
-
-    def _sum(self, weights: Vector, *, squared: bool) -> Vector:
+    def __rmatmul__(self, weights: Vector) -> Vector:
         each = [self._parts.split(weights)]
-        return self._parts.reduce(_weighted_sum, operator.add, self._anchor, squared, each=each)
+        return self._parts.reduce(
+            _weighted_sum, operator.add, self._anchor, self._squared, each=each
+        )
 
-    def sample(self) -> Sampled | None:
-        """Return some rows, the same that one machine draws, or all if they are few."""
-        m, d = self._parts.n_rows, self.n_features
-        if d > MATRIX:
-            return None
-        size = sample_size(m, d)
-        drawn = self._draw(size) if size < m else None
-        rows, costs = (np.arange(m), None) if drawn is None else drawn
-        some = shift_rows(fetch(self._parts, rows), self._anchor)
-        dense = some.toarray() if sparse.issparse(some) else some
-        return Sampled(dense - dense.mean(axis=0), costs)
+    def multiply(self, _: "PartRows") -> "PartRows":
+        """Return the rows with squared entries."""
+        return PartRows(self._parts, self._anchor, squared=True)
+
+    def __getitem__(self, rows: Any) -> Any:
+        chosen = np.arange(self.shape[0])[rows]
+        return shift_rows(fetch(self._parts, chosen), self._anchor)
 
 
 def _shifted(block: Block, anchor: Anchor, start: int) -> Any:

@@ -3,8 +3,11 @@
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankwise._core.pairs import EpsilonInsensitiveLoss, PairLoss, Pairs
-from rankwise._core.ranker import check_rows_of_queries
+from rankwise._core.ranker import Vector, check_rows_of_queries
 from rankwise._core.sklearn_private import Interval
 from rankwise._core.support_vectors import SupportVectorRanker
 
@@ -130,6 +133,7 @@ class SVRank(SupportVectorRanker):
         self.max_iter = max_iter
         self.warm_start = warm_start
 
-    def _loss(self, pairs: Pairs) -> PairLoss:
-        check_rows_of_queries(len(pairs.y), pairs.n_queries)
+    def _loss(self, y: Vector, codes: NDArray[np.int64] | None, weight: Vector | None) -> PairLoss:
+        pairs = Pairs(y, qid=codes, sample_weight=weight)
+        check_rows_of_queries(len(y), pairs.n_queries)
         return EpsilonInsensitiveLoss(pairs, epsilon=self.epsilon, power=self.power)

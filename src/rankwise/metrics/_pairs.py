@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
 from rankwise._core.arguments import check_power, check_word
+from rankwise._core.inputs import check_pair_labels, check_pairs, check_weights
 from rankwise._core.pairs import (
     EpsilonInsensitiveLoss,
     MagnitudeLoss,
     Pairs,
     count_pairs,
-    exponential_mean,
     misranked_mean,
 )
+from rankwise.metrics._loops import exponential_sum
 from rankwise.metrics.scored_rows import (
     Floats,
     Scored,
@@ -285,6 +286,56 @@ def pairwise_misranking_loss(
     return (counts.misranked + _TIES[ties] * counts.tied) / counts.comparable
 
 
+def labelled_pairs_loss(
+    pairs: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    y: ArrayLike | None = None,
+    pair_weight: ArrayLike | None = None,
+    ties: str = "wrong",
+) -> float:
+    r"""Empirical error of labelled pairs: the share of them whose scores contradict their label.
+
+    .. math:: \frac1n \sum_i 1[y_i \neq 0 \wedge y_i (s(x'_i) - s(x_i)) \le 0]
+
+    over n listed pairs :math:`(x_i, x'_i, y_i)`. A pair of label 0 costs nothing and counts in the
+    mean; leave such pairs out for the error among preferences.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_pairs, 2)
+        Rows (worse, better), as for ``fit_pairs``.
+    y_score : array-like of shape (m,)
+        The scores of the rows.
+    y : array-like of shape (n_pairs,), default=None
+        Labels: 1 if the second row is better, -1 if the first is, 0 if neither is known to be.
+        None: all 1.
+    pair_weight : array-like of shape (n_pairs,), default=None
+        Weights of the pairs, at least 0.
+    ties : {"wrong", "half", "right"}, default="wrong"
+        How a pair of equal scores with a label other than 0 counts.
+
+    References
+    ----------
+    M. Mohri, Foundations of machine learning: ranking, lecture.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import labelled_pairs_loss
+    >>> labelled_pairs_loss([[0, 1], [1, 2], [0, 2]], [1.0, 2.0, 2.0], y=[1, -1, 0])
+    0.3333333333333333
+    """
+    check_word(ties, "ties", list(_TIES))
+    s = check_numbers(y_score, "y_score", shift=True)
+    first, second = s[check_pairs(pairs, len(s))].T
+    labels = check_pair_labels(y, len(first))
+    given = 1.0 if pair_weight is None else pair_weight
+    weight = check_weights(given, "pair_weight", len(first), "pair")
+    order = ((second > first).astype(np.float64) - (second < first)) * labels
+    costs = np.where(order < 0, 1.0, _TIES[ties] * ((second == first) & (labels != 0)))
+    return float(np.average(costs, weights=weight / weight.max()))
+
+
 def exponential_pair_loss(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -321,7 +372,12 @@ def exponential_pair_loss(
     1.0
     """
     rows, pairs = one_sided(check_scored(y_true, y_score, qid, sample_weight), pair_weight)
-    return exponential_mean(pairs, far_apart(rows.s))
+    pairs.check_comparable()
+    layout = pairs.by_target
+    t, a = far_apart(rows.s).take(layout.rows), layout.a if pairs.weighted else np.empty(0)
+    z, c = exponential_sum(t, layout.y, a, layout.starts, pairs.magnitude)
+    with np.errstate(over="ignore"):
+        return float(np.exp(c + np.log(z) - np.log(pairs.one_sided_weight)))
 
 
 def auc_score(

@@ -28,9 +28,11 @@ from scipy.special import betaincinv
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from rankwise._core._loops.partners import better_partners
 from rankwise._core.arguments import check_level, check_word
 from rankwise._core.inputs import as_floats
-from rankwise._core.pairs import Pairs, count_placements, row_counts
+from rankwise._core.pairs import Pairs, both_sweeps, sorted_rows
+from rankwise.metrics._loops import placement_sums, row_placements, row_ties
 from rankwise.metrics._pairs import check_two_classes, pairwise_misranking_loss
 from rankwise.metrics.scored_rows import Floats, check_numbers, exponent_of, scaled
 
@@ -202,7 +204,7 @@ def pair_accuracy_interval(
         return binomial_interval(*of_classes(y, s), level)
     pairs = Pairs(y)
     pairs.check_comparable()
-    right, comparable = row_counts(pairs, s)
+    right, comparable = _row_counts(pairs, s)
     n_least = min(len(y) // 2, len(y) - int(sizes.max()))
     # A pair is counted by both of its rows, and the projection of a U-statistic has both, too.
     accuracy, variance = _ratio(right / 2, comparable)
@@ -267,9 +269,9 @@ def auc_difference_test(
     y = check_two_classes(y_true)
     pairs = Pairs(y, qid=qid)
     pairs.check_comparable()
-    first = row_counts(pairs, check_numbers(y_score_1, "y_score_1", len(y)))
-    second = row_counts(pairs, check_numbers(y_score_2, "y_score_2", len(y)))
-    ahead, comparable = (first.right - second.right) / 2, first.comparable
+    first, comparable = _row_counts(pairs, check_numbers(y_score_1, "y_score_1", len(y)))
+    second, _ = _row_counts(pairs, check_numbers(y_score_2, "y_score_2", len(y)))
+    ahead = (first - second) / 2
     if pairs.codes is not None:
         ahead, weights = _by_query(pairs, ahead, comparable)
         n_units = _effective_number(weights)
@@ -300,18 +302,53 @@ def of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
     """Return the AUC, DeLong's variance, and the size of the smaller class."""
     if y.min() == y.max():
         Pairs(y).check_comparable()
-    placed = count_placements(y == y.max(), s)
-    n_pos, n_neg = placed.n_pos, placed.n_neg
-    variance = placed.spread_pos / (n_pos * max(1, n_pos - 1))
-    variance += placed.spread_neg / (n_neg * max(1, n_neg - 1))
-    return placed.right / (2 * n_pos * n_neg), variance, min(n_pos, n_neg)
+    positive = y == y.max()
+    pos, neg = np.sort(s[positive]), np.sort(s[~positive])
+    n_pos, n_neg = len(pos), len(neg)
+    right, spread_pos, spread_neg = placement_sums(pos, neg)
+    variance = spread_pos / (n_pos * max(1, n_pos - 1)) + spread_neg / (n_neg * max(1, n_neg - 1))
+    return right / (2 * n_pos * n_neg), variance, min(n_pos, n_neg)
+
+
+def _row_counts(pairs: Pairs, s: Floats) -> tuple[Floats, Floats]:
+    """Return twice the pairs of each row in the right order, a tie counting half, and all of them.
+
+    A row counts in the pairs that it is the better and the worse of; there are no weights.
+    """
+    y = pairs.y
+    if pairs.codes is None and y.min() < y.max() and ((y == y.min()) | (y == y.max())).all():
+        return _class_counts(y == y.max(), s)
+    layout, (first, last) = pairs.by_target, pairs.ties
+    rows, t = sorted_rows(s[layout.rows], layout.starts)
+    tied = np.empty(len(t))
+    row_ties(t, layout.y[rows], layout.starts, tied)
+    right, comparable = np.empty(len(t)), np.empty(len(t))
+    sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
+    comparable[layout.rows] = sizes - (last - first)
+    right[layout.rows[rows]] = -tied
+    ones, band, misranked = np.ones((len(t), 1)), (0.0, 0.0, np.inf), np.zeros(len(t))
+    for sweep in both_sweeps(pairs, rows, t):
+        partners = np.empty_like(ones)
+        better_partners(*sweep, ones, band, np.empty((sweep[-1] + 1, 1)), partners)
+        misranked[layout.rows] += partners[:, 0]
+    right += 2 * (comparable - misranked)
+    return right, comparable
+
+
+def _class_counts(positive: NDArray[np.bool_], s: Floats) -> tuple[Floats, Floats]:
+    """Count the pairs of each row of two classes: a sort and a sweep."""
+    n, n_pos = len(s), int(positive.sum())
+    rows, t = sorted_rows(s)
+    right = np.empty(n)
+    row_placements(t, rows, positive, n_pos, right)
+    return right, np.where(positive, float(n - n_pos), float(n_pos))
 
 
 def _over_queries(pairs: Pairs, s: Floats) -> tuple[float, float, float]:
     """Return the pair accuracy, its variance with queries as units, and how many they are worth."""
     pairs.check_comparable()
-    counts = row_counts(pairs, s)
-    right, comparable = _by_query(pairs, counts.right / 2, counts.comparable)
+    twice, all_pairs = _row_counts(pairs, s)
+    right, comparable = _by_query(pairs, twice / 2, all_pairs)
     return *_ratio(right, comparable), _effective_number(comparable)
 
 

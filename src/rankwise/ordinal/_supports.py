@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.kernel_values import (
+from rankwise._core._loops.rows import as_rows
+from rankwise._core.kernels import Kernel
+from rankwise._core.learned_state import FIT_AGAIN, check_shape
+from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
+from rankwise.ordinal._loops.kernel_values import (
     ACROSS,
     inner,
     minus_distances,
@@ -19,10 +23,6 @@ from rankwise._core._loops.kernel_values import (
     powers,
     squares,
 )
-from rankwise._core._loops.rows import as_rows
-from rankwise._core.kernels import Kernel
-from rankwise._core.learned_state import FIT_AGAIN, check_shape
-from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
 
 # Rows that are compared together: at most a panel of `inner`.
 TILE = ACROSS

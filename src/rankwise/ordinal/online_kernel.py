@@ -1,6 +1,10 @@
 """Kernels of the online models: explicit maps of rows, and kernel values with the rows kept."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,9 +14,10 @@ from scipy.sparse import csr_array, issparse
 
 from rankwise._core._loops.rows import NONE, as_rows
 from rankwise._core.inputs import bad_row, check_rows, dense
-from rankwise._core.kernels import KERNEL_CONSTRAINTS, Kernel, map_width, polynomial_map
+from rankwise._core.kernels import KERNEL_CONSTRAINTS, Kernel
 from rankwise._core.ordinal import LinearRows, OnlineMixin, State
 from rankwise._core.sklearn_private import Interval
+from rankwise.ordinal._loops.kernel_values import monomials
 from rankwise.ordinal._loops.prank import member_ranks
 from rankwise.ordinal._supports import (
     TILE,
@@ -30,6 +35,44 @@ _MAPPED_ROWS = 1024
 # Rows whose ranks by all members are held at a time, and the numbers of ranks at most.
 _RANKED_ROWS, _RANKS = 4096, 1 << 22
 _NAMES = ("linear", "poly", "rbf", "precomputed")
+
+
+def map_width(n_features: int, degree: int, coef0: float) -> int:
+    """Return the number of columns of `polynomial_map`."""
+    return comb(n_features + degree - (coef0 == 0), degree)
+
+
+@lru_cache(maxsize=8)
+def _terms(n_factors: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the multisets of factors, and the roots of how often each occurs in the power."""
+    terms = list(combinations_with_replacement(range(n_factors), degree))
+    ways = [factorial(degree) // prod(map(factorial, Counter(t).values())) for t in terms]
+    return np.array(terms), np.sqrt(np.array(ways, dtype=np.float64))
+
+
+def polynomial_map(
+    X: NDArray[np.float64], *, degree: int, gamma: float = 1.0, coef0: float = 1.0
+) -> NDArray[np.float64]:
+    r"""Map rows so that inner products are :math:`(\gamma\, x \cdot x' + c_0)^p`.
+
+    By the multinomial theorem, a column a multiset of p factors out of the d features and the
+    constant: :math:`\binom{d+p}{p}` columns, or :math:`\binom{d+p-1}{p}` when c_0 = 0.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The rows.
+    degree : int
+        The power p.
+    gamma, coef0 : float
+        The scale, more than 0, and the constant, at least 0.
+    """
+    factors = np.sqrt(gamma) * X
+    if coef0 > 0:
+        factors = np.hstack([np.full((len(X), 1), np.sqrt(coef0)), factors])
+    mapped = np.empty((len(X), map_width(X.shape[1], degree, coef0)))
+    monomials(factors, *_terms(factors.shape[1], degree), mapped)
+    return mapped
 
 
 class MappedRows(LinearRows):

@@ -29,7 +29,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from rankwise._core.inputs import dense, unchanged_on_error
-from rankwise._core.newton import WholeRows
+from rankwise._core.newton import MATRIX, Solution, minimise
 from rankwise._core.pairs import Curve, Evaluation
 from rankwise._core.queries import group_rows
 from rankwise._core.ranker import Vector
@@ -209,8 +209,6 @@ class TopRanker(SupportVectorRanker):
         if name not in ("power", "warm_start")
     } | {"positive": [Real, None]}
 
-    _rows_type = WholeRows
-
     warm_start = False
 
     def __init__(
@@ -276,6 +274,11 @@ class TopRanker(SupportVectorRanker):
         self._learn(data.X, costs, None if len(data.kept) == n else data.kept, n)
         self.n_queries_ = data.n_queries
         return self
+
+    def _minimise(self, X: Any, costs: Any, *_: Any) -> Solution:
+        # the curve centres a dense or CSR matrix by itself
+        sample = None if X.shape[1] > MATRIX else (X, None)
+        return minimise(X, costs, self.C, tol=self.tol, max_iter=self.max_iter, sample=sample)
 
     def _costs(
         self, positive: NDArray[np.bool_], codes: NDArray[np.int64], weight: Vector

@@ -15,6 +15,7 @@ from rankwise._core.inputs import (
 )
 from rankwise._core.kernels import Anchored, checked_kernel
 from rankwise._core.pairs import HingeLoss, ListedCosts, MagnitudeHingeLoss, PairLoss, Pairs
+from rankwise._core.ranker import Vector
 from rankwise._core.sklearn_private import StrOptions
 from rankwise._core.support_vectors import SupportVectorRanker
 
@@ -151,7 +152,12 @@ class RankSVM(SupportVectorRanker):
 
     @unchanged_on_error
     def fit_pairs(
-        self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        pairs: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        pair_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from pairs of rows, one of which is better.
 
@@ -161,9 +167,12 @@ class RankSVM(SupportVectorRanker):
             The rows.
         pairs : array-like of shape (n_pairs, 2)
             Rows of X: the worse and the better of each pair.
+        y : array-like of shape (n_pairs,), default=None
+            Labels of the pairs: 1 if the second row is better, as without ``y``, -1 if the first
+            is, 0 if neither is known to be.
         pair_weight : array-like of shape (n_pairs,), default=None
-            What each pair weighs, at least 0. A pair of weight 0, or of a row with itself, tells no
-            preference: it is dropped and counted by ``n_dropped_pairs_``.
+            What each pair weighs, at least 0. A pair of weight 0, of label 0, or of a row with
+            itself tells no preference: it is dropped and counted by ``n_dropped_pairs_``.
 
         Returns
         -------
@@ -178,7 +187,7 @@ class RankSVM(SupportVectorRanker):
         rows = check_rows(self, X, reset=True)
         m = rows.shape[0]
         rows = self._check_kernel(rows, np.zeros(0), m, np.arange(m))
-        given, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m)
+        given, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m, y)
         worse, better = given.T
         weight = weight / weight.max()
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
@@ -186,10 +195,11 @@ class RankSVM(SupportVectorRanker):
         self.n_queries_ = 1
         return self
 
-    def _loss(self, pairs: Pairs) -> PairLoss:
+    def _loss(self, y: Vector, codes: NDArray[np.int64] | None, weight: Vector | None) -> PairLoss:
         self.n_dropped_pairs_ = 0
-        if len(pairs.y) == 1:
+        if len(y) == 1:
             raise ValueError("y has one sample (n_samples = 1): ranking compares two or more rows")
+        pairs = Pairs(y, qid=codes, sample_weight=weight, pair_weight=self.pair_weight)
         loss = HingeLoss if self.margin == "unit" else MagnitudeHingeLoss
         return loss(pairs, power=self.power)
 

@@ -340,10 +340,9 @@ class TopPush(TopRanker):
     ) -> TopCosts:
         return TopCosts(positive, codes, weight, tau=None, power=2)
 
-    def _minimise(self, rows: Any, costs: Any, known: Vector | None) -> Solution:
-        if costs.n_queries > 1 or rows.n_features > MOST_FEATURES:
-            return super()._minimise(rows, costs, known)
-        X = rows.X
+    def _minimise(self, X: Any, costs: Any, *_: Any) -> Solution:
+        if costs.n_queries > 1 or X.shape[1] > MOST_FEATURES:
+            return super()._minimise(X, costs)
         solution = push(
             X, costs.ups, costs.v, costs.below, self.C, tol=self.tol, max_iter=self.max_iter
         )

@@ -257,7 +257,12 @@ class PreferenceRanker(BaseEstimator):
 
     @unchanged_on_error
     def fit_pairs(
-        self, X: ArrayLike, pairs: ArrayLike, *, pair_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        pairs: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        pair_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from given pairs, which may contradict each other.
 
@@ -266,7 +271,11 @@ class PreferenceRanker(BaseEstimator):
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The rows.
         pairs : array-like of shape (n_pairs, 2)
-            Rows (worse, better). A pair of one row with itself is dropped and counted.
+            Rows (worse, better). A pair of one row with itself, or of label 0, is dropped and
+            counted.
+        y : array-like of shape (n_pairs,), default=None
+            Labels of the pairs: 1 if the second row is better, as without ``y``, -1 if the first
+            is, 0 if neither is known to be.
         pair_weight : array-like of shape (n_pairs,), default=None
             The weight of each pair, as the classifier's ``sample_weight``.
 
@@ -282,7 +291,7 @@ class PreferenceRanker(BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_min_samples=2,
         )
-        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0])
+        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0], y)
         worse, better = given.T
         random = check_random_state(self.random_state)
         self._learn(rows, worse, better, None if pair_weight is None else weight, random)

@@ -24,18 +24,6 @@ COUNT, COST, SQUARE, FAR_COUNT, FAR_COST, FAR_SQUARE, KEY = range(7)
 
 
 @compiled
-def group_bounds(y, starts, first, last):
-    """Fill the bounds of the run of equal targets in the same query that each row is in."""
-    for q in range(starts.shape[0] - 1):
-        begin = starts[q]
-        for p in range(starts[q], starts[q + 1]):
-            if p + 1 == starts[q + 1] or y[p + 1] != y[p]:
-                for i in range(begin, p + 1):
-                    first[i], last[i] = begin, p + 1
-                begin = p + 1
-
-
-@compiled
 def comparable_weights(t, y, a, starts, magnitude, out):
     """Fill ``out[q]`` with the weight of the pairs y_i < y_j, t_i = t_j of query q.
 
@@ -74,14 +62,31 @@ def merge_events(rows, t, starts, margin, events, keys):
                 j += 1
 
 
+def working_memory(events, keys):
+    """Return the memory of `dominance`, with the sorted events and keys in it.
+
+    Arrays that compiled code makes take longer to compile than the loop.
+    """
+    n = len(events)
+    both, sorted_keys = np.empty((2, n), dtype=np.int32), np.empty((2, n))
+    both[0], sorted_keys[0] = events, keys
+    # nodes: start, stop and depth
+    todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
+    cuts, place = np.empty(PARTS + 1, dtype=np.int64), np.empty(PARTS, dtype=np.int64)
+    sums, pivots = np.empty((PARTS, 7)), np.empty(PARTS)
+    part = np.empty(n, dtype=np.uint8)
+    return both, sorted_keys, np.zeros((2, n)), part, cuts, place, pivots, sums, todo
+
+
 @compiled
-def dominance(sorted_events, sorted_keys, targets, power, magnitude, out, totals):
+def dominance(memory, targets, power, magnitude, out, totals):
     """Add the sums of cost and cost^2 to ``totals``, and the derivatives by t to ``out``.
 
     Parameters
     ----------
-    sorted_events, sorted_keys : ndarrays of shape (m,) or (2 m,)
-        As from `merge_events`.
+    memory : tuple of ndarrays
+        As from `working_memory`: events, their keys and the derivatives of nodes of even depth, and
+        of odd depth, and room for one node.
     targets : tuple of ndarrays
         Rows sorted by query and target: their targets y and weights a of shape (m,), the latter
         empty if all are 1; ``starts`` of shape (n_queries + 1,), where each query begins, and m;
@@ -92,15 +97,8 @@ def dominance(sorted_events, sorted_keys, targets, power, magnitude, out, totals
         Added to, in the order of the targets.
     """
     y, a, starts, first, last = targets
-    n = sorted_events.shape[0]
-    each = n // max(1, y.shape[0])
-    # events, their keys and the derivatives of nodes of even depth, and of odd depth
-    events, keys, found = np.empty((2, n), dtype=np.int32), np.empty((2, n)), np.zeros((2, n))
-    events[0], keys[0] = sorted_events, sorted_keys
-    part, cuts = np.empty(n, dtype=np.uint8), np.empty(PARTS + 1, dtype=np.int64)
-    place, pivots, sums = np.empty(PARTS, dtype=np.int64), np.empty(PARTS), np.empty((PARTS, 7))
-    # nodes: start, stop and depth
-    todo = np.empty((16 * PARTS * PARTS, 3), dtype=np.int64)
+    events, keys, found, part, cuts, place, pivots, sums, todo = memory
+    each = 2 if part.shape[0] > y.shape[0] else 1
     for q in range(starts.shape[0] - 1):
         todo[0, 0], todo[0, 1], todo[0, 2] = starts[q], starts[q + 1], 0
         n_todo = 1
@@ -116,7 +114,9 @@ def dominance(sorted_events, sorted_keys, targets, power, magnitude, out, totals
             for side in range(2):
                 for g in range(n_parts):
                     pivots[g] = y[cuts[g + 1] - 1] if side == 1 else y[cuts[g]]
-                sums[:] = 0.0
+                for g in range(n_parts):
+                    for k in range(7):
+                        sums[g, k] = 0.0
                 total, squares = _gradient(
                     events[here, node],
                     keys[here, node],
@@ -153,7 +153,7 @@ def dominance(sorted_events, sorted_keys, targets, power, magnitude, out, totals
                     place[part[at]] = p + 1
 
 
-@compiled
+@compiled(inner=True)
 def _cut(start, stop, first, last, cuts):
     """Fill ``cuts`` with the bounds of parts of similar size that share no target."""
     cuts[0] = start
@@ -170,17 +170,18 @@ def _cut(start, stop, first, last, cuts):
     return n + 1
 
 
-@compiled
+@compiled(inner=True)
 def _find_parts(events, each, cuts, n_parts, part):
     """Fill the part that the row of each event is in."""
-    part[:] = 0
+    for at in range(events.shape[0]):
+        part[at] = 0
     for g in range(1, n_parts):
         bound = np.int32(each * cuts[g])
         for at in range(events.shape[0]):
             part[at] += events[at] >= bound
 
 
-@compiled
+@compiled(inner=True)
 def _move_to(key, sums):
     """Let the costs of the rows of a part grow by the way from its last key to this one."""
     gap = abs(sums[KEY] - key)
@@ -191,7 +192,7 @@ def _move_to(key, sums):
     sums[KEY] = key
 
 
-@compiled
+@compiled(inner=True)
 def _gradient(events, keys, found, part, each, n_parts, side, pivots, sums, y, a, power, magnitude):
     """Add the derivatives by t of the better rows (side 1) or the worse; return their sums.
 
@@ -231,39 +232,3 @@ def _gradient(events, keys, found, part, each, n_parts, side, pivots, sums, y, a
                 sums[mine, FAR_COUNT] += w * abs(pivots[mine] - target)
         at += step
     return total, squares
-
-
-@compiled
-def exponential_sum(s, y, a, starts, magnitude):
-    """Return (z, c) such that z e^c is the sum of weight exp(s_i - s_j) over all y_i < y_j.
-
-    Rows are sorted by (query, y); ``a`` is empty if all weigh 1. Each sum carries the largest
-    exponent seen so far.
-    """
-    total, top = 0.0, -np.inf
-    for q in range(starts.shape[0] - 1):
-        peak, lower, gaps = -np.inf, 0.0, 0.0
-        begin = starts[q]
-        for p in range(starts[q], starts[q + 1]):
-            if y[p] != y[begin]:
-                highest = peak
-                for i in range(begin, p):
-                    highest = max(highest, s[i])
-                lower *= np.exp(peak - highest)
-                gaps *= np.exp(peak - highest)
-                peak = highest
-                for i in range(begin, p):
-                    w = a[i] if a.shape[0] > 0 else 1.0
-                    lower += w * np.exp(s[i] - peak)
-                gaps += (y[p] - y[begin]) * lower
-                begin = p
-            w = a[p] if a.shape[0] > 0 else 1.0
-            here = w * (gaps if magnitude else lower)
-            if here > 0.0:
-                exponent = peak - s[p]
-                if exponent > top:
-                    total = total * np.exp(top - exponent) + here
-                    top = exponent
-                else:
-                    total += here * np.exp(exponent - top)
-    return total, top

@@ -13,21 +13,14 @@ MOST = 32
 """More targets than these are left to `rankwise._core._loops.dominance`."""
 
 
-@compiled(inner=True)
-def _code(value, levels, k):
-    """Return the last of k levels that is not above the value, 0 if all are."""
-    code = 0
-    for g in range(1, k):
-        code += value >= levels[g]
-    return code
-
-
 @compiled
 def find_grades(y, levels, codes):
     """Fill the sorted distinct targets and the code of each row; return how many, 0 if too many."""
     k, outdated = 0, 0
     for i in range(y.shape[0]):
-        code = _code(y[i], levels, k)
+        code = 0  # the last level that is not above the target, 0 if all are
+        for g in range(1, k):
+            code += y[i] >= levels[g]
         codes[i] = code
         if k == 0 or levels[code] != y[i]:
             if k == levels.shape[0]:
@@ -40,7 +33,10 @@ def find_grades(y, levels, codes):
             k += 1
             outdated = i + 1
     for i in range(outdated):
-        codes[i] = _code(y[i], levels, k)
+        code = 0
+        for g in range(1, k):
+            code += y[i] >= levels[g]
+        codes[i] = code
     return k
 
 

@@ -65,7 +65,7 @@ def deal_runs(values, y, a, n_runs, codes, out):
     return starts
 
 
-@compiled
+@compiled(inner=True)
 def _range(values):
     """Return the lowest value, the highest less that, and the unit that both are in."""
     lowest, highest = values[0], values[0]

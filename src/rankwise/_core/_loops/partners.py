@@ -12,18 +12,13 @@ import numpy as np
 from rankwise._core.compilation import compiled
 
 
-@compiled
-def target_ranks(y, starts, ranks):
-    """Fill the rank, from 0, of each target among those of its query; return the most of them."""
-    most = 0
-    for q in range(starts.shape[0] - 1):
-        rank = 0
-        for p in range(starts[q], starts[q + 1]):
-            if p > starts[q] and y[p] != y[p - 1]:
-                rank += 1
-            ranks[p] = rank
-            most = max(most, rank + 1)
-    return most
+def target_ranks(y, starts):
+    """Return the rank, from 0, of each sorted target in its query, and the most ranks of one."""
+    new = np.append(True, y[1:] != y[:-1])
+    new[starts[:-1][np.diff(starts) > 0]] = False
+    ranks = np.cumsum(new, dtype=np.int32)
+    ranks -= np.repeat(ranks[np.minimum(starts[:-1], len(y) - 1)], np.diff(starts))
+    return ranks, int(ranks.max(initial=-1)) + 1
 
 
 def turned(t, starts):
@@ -32,19 +27,20 @@ def turned(t, starts):
 
 
 @compiled
-def better_partners(rows, t, starts, ranks, n_ranks, V, band, out):
+def better_partners(rows, t, starts, ranks, n_ranks, V, band, tree, out):
     """Fill ``out[i]`` with the sum of V over the j above i with t_i - t_j + margin in a band.
 
     Rows are numbered by (query, target). ``rows`` and ``t`` of shape (m,) are the rows sorted by
     (query, t) and their t, ``starts`` of shape (n_queries + 1,) is where each query begins, and m,
     ``ranks`` of shape (m,) and ``n_ranks`` are from `target_ranks`. V and ``out`` have the shape
-    (m, d).
+    (m, d), ``tree`` is room of shape (n_ranks + 1, d).
     """
     margin, low, high = band
-    tree = np.empty((n_ranks + 1, V.shape[1]))
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        tree[:] = 0.0
+        for rank in range(n_ranks + 1):
+            for c in range(tree.shape[1]):
+                tree[rank, c] = 0.0
         inside, outside = start, start
         for x in range(start, stop):
             while inside < stop and t[x] - t[inside] + margin > low:
@@ -60,16 +56,17 @@ def better_partners(rows, t, starts, ranks, n_ranks, V, band, out):
 
 
 @compiled
-def lower_partners(r, starts, V, band, out):
+def lower_partners(r, starts, V, band, total, out):
     """Fill ``out[i]`` with the sum of V over the j with r_i - r_j + margin in a band.
 
-    ``r`` of shape (m,) is sorted within queries, V and ``out`` have the shape (m, d).
+    ``r`` of shape (m,) is sorted within queries, V and ``out`` have the shape (m, d), ``total`` is
+    room of shape (1, d).
     """
     margin, low, high = band
-    total = np.empty((1, V.shape[1]))
     for q in range(starts.shape[0] - 1):
         start, stop = starts[q], starts[q + 1]
-        total[:] = 0.0
+        for c in range(total.shape[1]):
+            total[0, c] = 0.0
         inside, outside = start, start
         for i in range(start, stop):
             while inside < stop and r[i] - r[inside] + margin > low:
@@ -78,10 +75,11 @@ def lower_partners(r, starts, V, band, out):
             while outside < inside and r[i] - r[outside] + margin >= high:
                 _add(total, 0, V[outside], -1.0)
                 outside += 1
-            out[i] = total[0]
+            for c in range(out.shape[1]):
+                out[i, c] = total[0, c]
 
 
-@compiled
+@compiled(inner=True)
 def _add(tree, at, v, sign):
     while at < tree.shape[0]:
         for c in range(v.shape[0]):
@@ -91,7 +89,7 @@ def _add(tree, at, v, sign):
         at += at & -at
 
 
-@compiled
+@compiled(inner=True)
 def _sum(tree, n, out):
     for c in range(out.shape[0]):
         out[c] = 0.0

@@ -1,15 +1,10 @@
 """Sums over ALL pairs of rows in O(m log m): the targets prepared once, then losses of scores."""
 
-from rankwise._core.pairs._implicit import Curve, Evaluation, PairCosts
+from rankwise._core.pairs._implicit import Curve, Evaluation, PairCosts, both_sweeps
 from rankwise._core.pairs._misranked import (
     PairCounts,
-    Placements,
-    RowCounts,
     count_pairs,
-    count_placements,
-    exponential_mean,
     misranked_mean,
-    row_counts,
 )
 from rankwise._core.pairs._order import sorted_rows
 from rankwise._core.pairs._pairs import (
@@ -34,12 +29,8 @@ __all__ = [
     "PairCounts",
     "PairLoss",
     "Pairs",
-    "Placements",
-    "RowCounts",
+    "both_sweeps",
     "count_pairs",
-    "count_placements",
-    "exponential_mean",
     "misranked_mean",
-    "row_counts",
     "sorted_rows",
 ]

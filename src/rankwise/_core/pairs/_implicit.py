@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core._loops.dominance import dominance, merge_events
+from rankwise._core._loops.dominance import dominance, merge_events, working_memory
 from rankwise._core._loops.grades import grade_sums
 from rankwise._core._loops.partners import better_partners, lower_partners, target_ranks, turned
 from rankwise._core._loops.residuals import window_sums
@@ -56,7 +56,9 @@ class Evaluation(NamedTuple):
 class Curve(Protocol):
     """The Hessian of a smoothed loss at some scores."""
 
-    diagonal: Floats
+    @property
+    def diagonal(self) -> Floats:
+        """Return the diagonal."""
 
     def product(self, v: Floats) -> Floats:
         """Multiply with a vector of shape (m,)."""
@@ -184,7 +186,8 @@ class DominanceCosts(ImplicitCosts):
                 events, keys = np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
                 merge_events(rows, sorted_t, layout.starts, margin, events, keys)
             ordered, slopes, totals = np.zeros(m), np.empty(m), np.zeros(2)
-            dominance(events, keys, targets, power, pairs.magnitude, ordered, totals)
+            memory = working_memory(events, keys)
+            dominance(memory, targets, power, pairs.magnitude, ordered, totals)
             slopes[layout.rows] = ordered
             return float(totals[0]), float(totals[1]), slopes
 
@@ -252,7 +255,8 @@ class _DominanceCurve(_Laplacian):
         if self._pairs.magnitude:
             V = np.hstack([V, y * V])
         out = np.empty_like(V)
-        better_partners(*sweep, V, self._band, out)
+        tree = np.empty((sweep[-1] + 1, V.shape[1]))
+        better_partners(*sweep, V, self._band, tree, out)
         if self._pairs.magnitude:
             out = sign * (out[:, n:] - y * out[:, :n])
         out *= a * self._weight if self._pairs.weighted else self._weight
@@ -270,8 +274,8 @@ def both_sweeps(pairs: "Pairs", rows: NDArray[Any], t: Floats) -> list[tuple[Any
 
     ``rows`` and ``t`` are the rows of `Pairs.by_target` sorted by score, and their scores.
     """
-    starts, ranks = pairs.starts, np.empty(len(rows), dtype=np.int32)
-    n = target_ranks(pairs.by_target.y, starts, ranks)
+    starts = pairs.starts
+    ranks, n = target_ranks(pairs.by_target.y, starts)
     downwards = np.ascontiguousarray(rows[::-1]), *turned(t, starts), n - 1 - ranks, n
     return [(rows, t, starts, ranks, n), downwards]
 
@@ -313,11 +317,13 @@ class _WindowCurve(_Laplacian):
 
     def _before(self, V: Floats) -> Floats:
         out = np.empty_like(V)
-        lower_partners(self._r, self._starts, self._a[:, None] * V, self._band, out)
+        rows = self._r, self._starts
+        lower_partners(*rows, self._a[:, None] * V, self._band, np.empty((1, V.shape[1])), out)
         return out * (self._a * self._weight)[:, None]
 
     def _after(self, V: Floats) -> Floats:
         out = np.empty_like(V)
         V = np.ascontiguousarray((self._a[:, None] * V)[::-1])
-        lower_partners(*turned(self._r, self._starts), V, self._band, out)
+        rows = turned(self._r, self._starts)
+        lower_partners(*rows, V, self._band, np.empty((1, V.shape[1])), out)
         return out[::-1] * (self._a * self._weight)[:, None]

@@ -1,11 +1,11 @@
-"""Misranked and tied pairs: how many there are, of each row too, and means of their costs."""
+"""Misranked and tied pairs: how many there are, and means of their costs."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core._loops.dominance import comparable_weights, exponential_sum
+from rankwise._core._loops.dominance import comparable_weights
 from rankwise._core._loops.inversions import (
     count_inversions,
     equal_pairs,
@@ -14,9 +14,6 @@ from rankwise._core._loops.inversions import (
 )
 from rankwise._core._loops.keys import deal_runs, gather, sort_equal_keys
 from rankwise._core._loops.misranked import misranked_sum
-from rankwise._core._loops.partners import better_partners
-from rankwise._core._loops.placements import placement_sums, row_placements, row_ties
-from rankwise._core.pairs._implicit import both_sweeps
 from rankwise._core.pairs._order import (
     Floats,
     Rows,
@@ -72,16 +69,6 @@ def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> f
     rows, _ = by_score(pairs, s)
     total = misranked_sum(*rows, pairs.targets, pairs.starts, True, magnitude, power)
     return total / pairs.one_sided_weight
-
-
-def exponential_mean(pairs: Pairs, s: Floats) -> float:
-    """Mean of exp(-(s_j - s_i)) over the pairs y_j > y_i; inf if no float can hold it."""
-    layout = pairs.by_target
-    pairs.check_comparable()
-    t, a = s.take(layout.rows), layout.a if pairs.weighted else _NONE
-    z, c = exponential_sum(t, layout.y, a, layout.starts, pairs.magnitude)
-    with np.errstate(over="ignore"):
-        return float(np.exp(c + np.log(z) - np.log(pairs.one_sided_weight)))
 
 
 class PairCounts(NamedTuple):
@@ -152,63 +139,3 @@ def _all_pairs(starts: NDArray[np.int64]) -> int:
     """Return how many pairs of rows are in one query."""
     sizes = np.diff(starts)
     return int(sizes @ (sizes - 1)) // 2
-
-
-class RowCounts(NamedTuple):
-    """Twice the pairs of each row in the right order, a tie counting half, and all its pairs."""
-
-    right: Floats
-    comparable: Floats
-
-
-def row_counts(pairs: Pairs, s: Floats) -> RowCounts:
-    """Count the pairs of each row, those that it is the better and the worse of; no weights."""
-    if pairs.codes is None and pairs.y.min() < pairs.y.max() and _two_classes(pairs.y):
-        return _class_counts(pairs.y == pairs.y.max(), s)
-    layout, (first, last) = pairs.by_target, pairs.ties
-    rows, t = sorted_rows(s[layout.rows], layout.starts)
-    tied = np.empty(len(t))
-    row_ties(t, layout.y[rows], layout.starts, tied)
-    right, comparable = np.empty(len(t)), np.empty(len(t))
-    sizes = np.repeat(np.diff(layout.starts), np.diff(layout.starts))
-    comparable[layout.rows] = sizes - (last - first)
-    right[layout.rows[rows]] = -tied
-    ones, band, misranked = np.ones((len(t), 1)), (0.0, 0.0, np.inf), np.zeros(len(t))
-    for sweep in both_sweeps(pairs, rows, t):
-        partners = np.empty_like(ones)
-        better_partners(*sweep, ones, band, partners)
-        misranked[layout.rows] += partners[:, 0]
-    right += 2 * (comparable - misranked)
-    return RowCounts(right, comparable)
-
-
-def _two_classes(y: Floats) -> bool:
-    return bool(((y == y.min()) | (y == y.max())).all())
-
-
-def _class_counts(positive: NDArray[np.bool_], s: Floats) -> RowCounts:
-    """Count the pairs of each row of two classes: a sort and a sweep."""
-    n, n_pos = len(s), int(positive.sum())
-    rows, t = sorted_rows(s)
-    right = np.empty(n)
-    row_placements(t, rows, positive, n_pos, right)
-    return RowCounts(right, np.where(positive, float(n - n_pos), float(n_pos)))
-
-
-class Placements(NamedTuple):
-    """Sizes of two classes, twice the pairs in the right order, and how placements vary.
-
-    The spreads are sums of squared differences from the mean, as shares of the other class.
-    """
-
-    n_pos: int
-    n_neg: int
-    right: int
-    spread_pos: float
-    spread_neg: float
-
-
-def count_placements(positive: NDArray[np.bool_], s: Floats) -> Placements:
-    """Place the rows of each class among those of the other: sort both, and merge them twice."""
-    pos, neg = np.sort(s[positive]), np.sort(s[~positive])
-    return Placements(len(pos), len(neg), *placement_sums(pos, neg))

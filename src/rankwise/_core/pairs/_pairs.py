@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.dominance import comparable_weights, group_bounds
+from rankwise._core._loops.dominance import comparable_weights
 from rankwise._core._loops.grades import MOST, find_grades
 from rankwise._core._loops.keys import counting_sort
 from rankwise._core._loops.residuals import centred_residuals, squared_spread, window_sums
@@ -35,7 +35,7 @@ from rankwise._core.pairs._implicit import (
     WindowCosts,
     sorted_by,
 )
-from rankwise._core.pairs._order import Floats, Rows, sorted_rows
+from rankwise._core.pairs._order import Floats, Rows, equal_runs, sorted_rows
 from rankwise._core.queries import encode_queries
 
 _NONE = np.empty(0)
@@ -155,10 +155,8 @@ class Pairs:
     @cached_property
     def ties(self) -> tuple[Rows, Rows]:
         """Where the run of equal targets of each row of `by_target` starts and ends."""
-        layout = self.by_target
-        first, last = np.empty(len(layout.y), np.int32), np.empty(len(layout.y), np.int32)
-        group_bounds(layout.y, layout.starts, first, last)
-        return first, last
+        runs = equal_runs(self.by_target.y, self.starts).astype(np.int32)
+        return np.repeat(runs[:-1], np.diff(runs)), np.repeat(runs[1:], np.diff(runs))
 
     @cached_property
     def grades(self) -> tuple[NDArray[np.uint8], Floats] | None:
@@ -273,27 +271,23 @@ class ListedCosts:
         c = self.gap - (s[self.better] - s[self.worse])
         active = np.flatnonzero(c > 0 if self.power == 2 else np.abs(c) < h)
         weight = self.weight[active] * (2.0 if self.power == 2 else 0.5 / h)
-        return _ListedCurve(self.worse[active], self.better[active], weight, self.m)
+        edges = self.worse[active], self.better[active]
+        one_way = sparse.coo_array((weight, edges), shape=(self.m, self.m)).tocsr()
+        graph = (one_way + one_way.T).tocsr()
+        return _Graph(graph, np.asarray(graph.sum(axis=1)).ravel())
 
 
-class _ListedCurve:
-    def __init__(
-        self, worse: NDArray[np.int64], better: NDArray[np.int64], weight: Floats, m: int
-    ) -> None:
-        one_way = sparse.coo_array((weight, (worse, better)), shape=(m, m)).tocsr()
-        self._graph = (one_way + one_way.T).tocsr()
-        self.diagonal = np.asarray(self._graph.sum(axis=1)).ravel()
+class _Graph(NamedTuple):
+    """The Laplacian of a graph, by the weights of its edges and their sums at each row."""
+
+    edges: Any
+    diagonal: Floats
 
     def product(self, v: Floats) -> Floats:
-        return self.diagonal * v - self._graph @ v
+        return self.diagonal * v - self.edges @ v
 
     def gram(self, X: Floats) -> Floats:
-        return X.T @ (self.diagonal[:, None] * X - self._graph @ X)
-
-
-_NONE = np.empty(0)
-LISTED = 100_000
-"""Pairs that are listed at most: below it a list is quicker than a sweep, and exact."""
+        return X.T @ (self.diagonal[:, None] * X - self.edges @ X)
 
 
 class PairLoss:
