@@ -345,3 +345,13 @@ def test_labelled_pairs_that_are_refused(given, message):
         metrics.labelled_pairs_loss([[0, 1]], [1.0, 2.0], **given)
     with pytest.raises(ValueError, match="pairs"):
         metrics.labelled_pairs_loss([[0, 5]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "measure", [metrics.pairwise_misranking_loss, metrics.exponential_pair_loss]
+)
+def test_pair_weights_that_are_no_words(measure):
+    with pytest.raises(ValueError, match="pair_weight='size'"):
+        measure([1, 2], [1, 2], pair_weight="size")
+    with pytest.raises(ValueError, match=r"pair_weight=array.* must be 'uniform' or 'magnitude'"):
+        measure([1, 2], [1, 2], pair_weight=np.ones(2))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core import inputs
+from rankwise._core.arguments import check_word
 from rankwise._core.inputs import as_floats, ratings_of
 from rankwise._core.pairs import Pairs
 from rankwise._core.queries import encode_queries
@@ -104,6 +105,7 @@ def one_sided(rows: Scored, pair_weight: str = "uniform") -> tuple[Scored, Pairs
 
     The weights of all pairs can be summed, but for unweighted rows these may be no pairs at all.
     """
+    check_word(pair_weight, "pair_weight", ("uniform", "magnitude"))
     with np.errstate(over="ignore", invalid="ignore"):
         pairs = rows.pairs(pair_weight=pair_weight)
         if rows.weight is None and pair_weight == "uniform":

@@ -25,7 +25,6 @@ from rankwise._core._loops.dominance import comparable_weights
 from rankwise._core._loops.grades import MOST, find_grades
 from rankwise._core._loops.keys import counting_sort
 from rankwise._core._loops.residuals import centred_residuals, squared_spread, window_sums
-from rankwise._core.arguments import check_word
 from rankwise._core.pairs._implicit import (
     Curve,
     DominanceCosts,
@@ -92,7 +91,6 @@ class Pairs:
             top = float(sample_weight.max(initial=0.0))
             if top > 0 and not _SMALLEST < top < 1 / _SMALLEST:
                 self._weight = sample_weight / top  # products would be 0 or infinite
-        check_word(pair_weight, "pair_weight", ("uniform", "magnitude"))
         self.magnitude = pair_weight == "magnitude"
         self.codes: NDArray[np.int64] | None = None
         self.n_queries = 1
