@@ -372,8 +372,8 @@ def exponential_pair_loss(
     1.0
     """
     rows, pairs = one_sided(check_scored(y_true, y_score, qid, sample_weight), pair_weight)
+    layout = pairs.by_target  # first, so that the targets are sorted once
     pairs.check_comparable()
-    layout = pairs.by_target
     t, a = far_apart(rows.s).take(layout.rows), layout.a if pairs.weighted else np.empty(0)
     z, c = exponential_sum(t, layout.y, a, layout.starts, pairs.magnitude)
     with np.errstate(over="ignore"):
