@@ -230,6 +230,9 @@ def test_what_a_function_returns_may_be_too_large():
         model.set_params(kernel=lambda X, Y: 1e300 * (X @ Y.T))
         with pytest.raises(ValueError, match=r"kernel=.*returned .*larger than a float can hold"):
             model.fit(X, y)
+        model.set_params(kernel="poly", degree=40, gamma=1e8)
+        with pytest.raises(ValueError, match=r"kernel='poly' returned .*larger than a float"):
+            model.fit(X, y)
 
 
 @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e300])

@@ -232,7 +232,7 @@ def test_passes_are_those_of_the_paper(kernel, n_passes):
     assert_allclose(np.ptp(model.predict(X) - expected), 0.0, atol=1e-12)
 
 
-KERNELS = {
+STREAMED = {
     "rbf": {"kernel": "rbf", "gamma": 0.3},
     "poly": {"kernel": "poly", "degree": 2, "gamma": 0.1},
     "callable": {"kernel": lambda A, B: np.tanh(A @ B.T / 50) + A @ B.T},
@@ -242,10 +242,10 @@ KERNELS = {
 @pytest.mark.parametrize("eta", [None, 0.002])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("qid", [None, QID])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", STREAMED)
 def test_points_with_a_kernel_take_a_step_each(name, qid, weight, eta):
     X, y = rows()
-    options = {**KERNELS[name], "solver": "online", "eta": eta}
+    options = {**STREAMED[name], "solver": "online", "eta": eta}
     K = Kernel(*(options.get(key) for key in ("kernel", "gamma")), options.get("degree"), 1.0).gram(
         X
     )

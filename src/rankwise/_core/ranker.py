@@ -286,8 +286,8 @@ class KernelRanker(RankerMixin):
         computed = callable(self.kernel) or self.kernel == "poly"
         if computed and not np.abs(K).max() * len(K) <= _LARGEST_SQUARE:
             raise ValueError(
-                f"kernel={self.kernel!r} has the value {K.flat[np.abs(K).argmax()]:.3g}: sums of "
-                f"such values are {TOO_LARGE}"
+                f"kernel={self.kernel!r} returned {K.flat[np.abs(K).argmax()]:.3g}: sums of such "
+                f"values are {TOO_LARGE}"
             )
         return K, anchored.sizes(X, np.diagonal(K))
 
