@@ -80,7 +80,8 @@ class Comparator:
                 f"progress={short(progress)} must be callable: progress(n_calls, expected)"
             )
         check_flags(batch=batch, symmetrise=symmetrise)
-        if type(repeats) is bool or not isinstance(repeats, Integral) or not 0 < repeats < _MANY:
+        given: Any = repeats
+        if type(given) is bool or not (isinstance(given, Integral) and 0 < int(given) < _MANY):
             raise ValueError(
                 f"repeats={short(repeats)} must be an integer from 1 on, below {_MANY:,}"
             )
@@ -352,7 +353,7 @@ def check_log(log: Any, n: int) -> None:
         if not (
             isinstance(entry, tuple | list)
             and len(entry) == 3
-            and all(isinstance(i, Integral) and type(i) is not bool for i in entry[:2])
+            and all(isinstance(i, Integral) and not isinstance(i, bool) for i in entry[:2])
             and 0 <= min(entry[:2]) <= max(entry[:2]) < n
             and entry[0] != entry[1]
             and is_number(entry[2], 1.0)
