@@ -202,10 +202,14 @@ def count_pairs(
             keys, cell = np.flatnonzero(met), (np.cumsum(met) - 1)[keys]
         else:
             keys, cell = np.unique(keys, return_inverse=True)
-        left, right = np.divmod(keys, n)
+        # cells of a left item as they first occur: the seed of a bootstrap counts on it
+        row = np.empty(len(keys), np.int64)
+        row[cell[::-1]] = np.arange(len(cell))[::-1]
+        order = np.lexsort((row, keys // n))
+        left, right = np.divmod(keys[order], n)
         won = np.where(swapped, 1 - outcome, outcome)
         counts = np.column_stack(
-            [np.bincount(cell, count) for count in count_rows(won, weight, decided)]
+            [np.bincount(cell, count)[order] for count in count_rows(won, weight, decided)]
         )
     if items is None:
         present = np.zeros(n, dtype=np.bool_)
