@@ -238,7 +238,10 @@ class MPRank(KernelRanker, BaseEstimator):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more rows, whatever the chunks; not after ``fit``.
+        """Learn from more rows, whatever the chunks.
+
+        After ``fit``, which keeps nothing to go on from, it begins with these rows alone: learn all
+        chunks by ``partial_fit``, the first one too.
 
         With a linear kernel the result is the exact model of all rows so far. Every open query
         keeps its weight, mean and scatter, 8 (n_features + 1)^2 bytes; see `close_queries`.
@@ -261,11 +264,6 @@ class MPRank(KernelRanker, BaseEstimator):
         self._validate_params()
         kind = "_statistics" if self._is_linear() else "_points"
         before = getattr(self, kind, None)
-        if before is None and hasattr(self, "n_queries_"):
-            raise ValueError(
-                "this model has learned by fit, or with another kernel, and kept nothing to go on "
-                "from: learn all chunks by partial_fit, the first one too"
-            )
         data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
         names = None if qid is None else np.asarray(qid)[data.kept]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
