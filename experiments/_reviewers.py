@@ -16,10 +16,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import euclidean_distances
 
 from experiments._runs import Result, Setting
-from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.metrics import magnitude_loss, pairwise_misranking_loss
 from rankwise.pairwise import RankSVM
+from rankwise.papers import mprank, rankboost, ranking_svm, svrank
 from rankwise.recommend import RatingTable, TasteModel
 
 Array = NDArray[np.float64]
@@ -218,7 +218,7 @@ def _boosted(by_size: bool) -> Callable[[Problem, Grid, float], Iterator[Array]]
         y = problem.y[problem.train]
         worse, better = np.nonzero(y[:, np.newaxis] < y)
         # fit would find the same; with a hundred rows it takes 2 to 10 times as long.
-        model = RankBoost(max(rounds), criterion="edge").fit_pairs(
+        model = rankboost(max(rounds)).fit_pairs(
             problem.X[problem.train],
             np.column_stack([worse, better]),
             pair_weight=y[better] - y[worse] if by_size else None,
@@ -232,11 +232,11 @@ def _boosted(by_size: bool) -> Callable[[Problem, Grid, float], Iterator[Array]]
 
 def _mprank(problem: Problem, at: dict[str, float]) -> MPRank:
     del problem
-    return MPRank(at["C"], kernel="precomputed")
+    return mprank(at["C"], kernel="precomputed")
 
 
 def _svrank(problem: Problem, at: dict[str, float]) -> SVRank:
-    return SVRank(at["C"], epsilon=at["epsilon"] * problem.span, kernel="precomputed")
+    return svrank(at["C"], at["epsilon"] * problem.span, kernel="precomputed")
 
 
 def _kernel_ridge(problem: Problem, at: dict[str, float]) -> KernelRidge:
@@ -246,7 +246,7 @@ def _kernel_ridge(problem: Problem, at: dict[str, float]) -> KernelRidge:
 
 def _ranksvm(problem: Problem, at: dict[str, float]) -> RankSVM:
     del problem
-    return RankSVM(at["C"], power=1, pair_weight="magnitude", kernel="precomputed")
+    return ranking_svm(at["C"], pair_weight="magnitude", kernel="precomputed")
 
 
 class Method(NamedTuple):

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from experiments._data import Films, absent, films, find
 from experiments._figures import curve, legend, panels
 from experiments._index import claim
-from experiments._papers import OAPRank, PRank, WidrowHoff
 from experiments._runs import Result, Setting, run_all, tidy
 from experiments._trials import ETAS, INTERVAL, check_sizes, with_interval
 from rankwise.datasets import read_cystic_fibrosis
 from rankwise.metrics import mean_interval, rank_losses
 from rankwise.model_selection import progressive_validation
+from rankwise.papers import oap_bpm, prank, widrow_hoff
 from rankwise.reports import Report, Table, Track
 
 Array = NDArray[np.float64]
@@ -102,12 +102,12 @@ def models(k: int, seed: int) -> dict[str, Any]:
     """Return the models for k ranks and one pass."""
     once: dict[str, Any] = {"epochs": 1, "shuffle": False, "label_order": range(1, k + 1)}
     return {
-        "PRank": PRank(**once),
-        "PRank, voted": PRank(vote="voted", **once),
-        "PRank, averaged": PRank(vote="averaged", **once),
-        **{f"WH {eta}": WidrowHoff(eta, **once) for eta in ETAS},
+        "PRank": prank(**once),
+        "PRank, voted": prank(vote="voted", **once),
+        "PRank, averaged": prank(vote="averaged", **once),
+        **{f"WH {eta}": widrow_hoff(eta, **once) for eta in ETAS},
         **{
-            f"{name} {tau}": OAPRank(tau=tau, combine=combine, random_state=seed, **once)
+            f"{name} {tau}": oap_bpm(tau=tau, combine=combine, random_state=seed, **once)
             for name, combine in COMBINED.items()
             for tau in TAUS
         },

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 
 from experiments._index import claim
-from experiments._papers import MulticlassPerceptron, PRank, WidrowHoff
 from experiments._trials import (
     ETAS,
     INTERVAL,
@@ -23,16 +22,17 @@ from experiments._trials import (
     run_trials,
 )
 from rankwise.bounds import prank_regret_bound
+from rankwise.papers import multiclass_perceptron, prank, widrow_hoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
 from rankwise.reports import Report, Table, Track
 
 AVERAGED, LAST = "PRank, averaged", "PRank"
 MODELS: dict[str, Any] = {
-    LAST: PRank(label_order=RANKS),
-    AVERAGED: PRank(vote="averaged", label_order=RANKS),
-    **{f"Widrow-Hoff {eta}": WidrowHoff(eta, label_order=RANKS) for eta in ETAS},
+    LAST: prank(label_order=RANKS),
+    AVERAGED: prank(vote="averaged", label_order=RANKS),
+    **{f"Widrow-Hoff {eta}": widrow_hoff(eta, label_order=RANKS) for eta in ETAS},
     **{
-        f"MCP, {update}": MulticlassPerceptron(update=update, label_order=RANKS)
+        f"MCP, {update}": multiclass_perceptron(update=update, label_order=RANKS)
         for update in ("uniform", "max", "proportional")
     },
 }
@@ -119,8 +119,8 @@ def _claims(trials: Trials) -> list[str]:
 def _bound(seed: int, n_rounds: int) -> str:
     """Compare the rank loss of one stream with the bound that a good fixed ranker gives."""
     X, y = mapped_stream(n_rounds, seed)
-    online = PRank(label_order=RANKS).fit(X, y)
-    fixed = PRank(vote="averaged", epochs=20, label_order=RANKS).fit(X, y)
+    online = prank(label_order=RANKS).fit(X, y)
+    fixed = prank(vote="averaged", epochs=20, label_order=RANKS).fit(X, y)
     bounds = [
         prank_regret_bound(X, y, fixed.coef_, fixed.thresholds_, margin, labels=RANKS)
         for margin in np.geomspace(1e-4, 1, 60)

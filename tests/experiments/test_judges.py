@@ -3,7 +3,6 @@ import pytest
 
 from experiments import judges
 from experiments._data import Films
-from experiments._papers import PRank
 from experiments.judges import (
     CONSTANT,
     FILMS,
@@ -17,6 +16,7 @@ from experiments.judges import (
     problem,
     trial,
 )
+from rankwise.papers import prank
 from rankwise.recommend import RatingTable
 
 
@@ -83,7 +83,7 @@ def test_losses_are_those_of_one_pass(films):
     result = trial({"data": FILMS, "trial": 1, "seed": 4}, items)
     X, y, _ = problem(items, np.random.default_rng([4, 1]))
     n = int(0.8 * len(y))
-    model = PRank(label_order=range(1, 6))
+    model = prank(label_order=range(1, 6))
     guesses = model.partial_fit_predict(X[:n], y[:n])
     assert result["online"]["PRank"] == pytest.approx(np.abs(guesses - y[:n]).mean())
     assert result["test"]["PRank"] == pytest.approx(np.abs(model.predict(X[n:]) - y[n:]).mean())
