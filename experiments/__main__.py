@@ -83,6 +83,11 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
     help="Folder for the report and its figures; with all, it gets a folder for each.",
 )
 @click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for small SVG files of the figures, such as docs/_static/papers.",
+)
+@click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="Run trials of people's data on this Dask cluster; its workers must see --out.",
@@ -94,6 +99,7 @@ def experiment(
     jobs: int,
     seed: int,
     out: Path,
+    figures: Path | None,
     scheduler: str | None,
 ) -> None:
     """Run an experiment, or all, and write the report.
@@ -125,7 +131,7 @@ def experiment(
     mpl.use("agg")
     check_out(out)
     console = Console(markup=False, emoji=False)
-    options = {"seed": seed, "jobs": jobs}
+    options = {"seed": seed, "jobs": jobs, "figures": figures}
     with cluster(scheduler), _data_in(data):
         if len(names) == 1:
             if missing := _missing(names[0]):
@@ -189,6 +195,7 @@ def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Con
     from matplotlib import pyplot  # noqa: PLC0415
 
     from experiments import EXPERIMENTS, LONG_FORMS  # noqa: PLC0415
+    from experiments._figures import save_svg  # noqa: PLC0415
     from experiments._runs import versions  # noqa: PLC0415
 
     function = EXPERIMENTS[name]
@@ -210,6 +217,9 @@ def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Con
     }
     report = replace(report, about={**about, **report.about})
     paths = report.save(out)
+    if options["figures"]:
+        for drawn, figure in report.figures.items():
+            save_svg(figure, options["figures"] / f"{name}-{drawn}.svg")
     pyplot.close("all")
     show(report, console)
     console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
