@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise.boosting import RankBoost
+from rankwise.bounds import empirical_rademacher, margin_bound, margin_loss, margin_share
 from rankwise.preference import (
     alternatives_gap,
     check_weight,
@@ -68,6 +69,46 @@ def test_columns_of_0_and_1_are_any_weak_rankers(seed):
     expected = rankboost_of_the_lecture(np.vstack([H, 1 - H]), pairs, 8)
     found = model.predict(H.T)
     assert_allclose(found - found[0], expected - expected[0], atol=1e-12)
+
+
+def test_margin_loss_and_the_share_above_it():
+    """Confidence margin: the mean of Phi_rho(y (h(x') - h(x))), at most the share within rho."""
+    random = np.random.default_rng(0)
+    y, gaps, rho = random.choice([-1, 1], 200), random.normal(size=200), 0.7
+    literal = np.mean([1 if u <= 0 else 0 if u >= rho else 1 - u / rho for u in y * gaps])
+    share = np.mean([u <= rho for u in y * gaps])
+    assert_allclose(margin_loss(y * gaps, rho=rho), literal)
+    assert_allclose(margin_share(y * gaps, rho=rho), share)
+    assert literal < share
+
+
+def test_margin_bound_as_printed():
+    """Ranking margin bound: 2 / rho (R_D1 + R_D2) + sqrt(log(1 / delta) / 2m), expected ones.
+
+    For norms up to Lambda both complexities are at most Lambda kappa / sqrt(m), and so is what
+    their mean over samples comes to.
+    """
+    random = np.random.default_rng(1)
+    m, rho, delta, radius = 50, 0.5, 0.1, 2.0
+    kernel = {"kind": "kernel", "kernel": "rbf", "gamma": 0.1, "radius": radius}
+    X = random.normal(size=(2, m, 3))
+    margins = random.normal(1, 1, m)
+    complexity = [empirical_rademacher(rows, **kernel) for rows in X]
+    bound = margin_bound(margins, complexity=complexity, rho=rho, delta=delta, expected=True)
+    most = radius * 1.0 / np.sqrt(m)
+    tail = np.sqrt(np.log(1 / delta) / (2 * m))
+    assert_allclose(bound.value, margin_loss(margins, rho=rho) + 2 / rho * 2 * most + tail)
+    assert_allclose(
+        bound.value,
+        float(margin_bound(margins, complexity=(most, most), rho=rho, delta=delta, expected=True)),
+    )
+    # the expectation, estimated: sup over the ball is Lambda sqrt(sigma' K sigma) / m
+    fits = []
+    for _ in range(300):
+        rows, sigma = random.normal(size=(m, 3)), random.choice([-1, 1], m)
+        K = np.exp(-0.1 * ((rows[:, None] - rows) ** 2).sum(axis=2))
+        fits.append(radius * np.sqrt(sigma @ K @ sigma) / m)
+    assert 0.8 * most < np.mean(fits) < 0.99 * most
 
 
 @pytest.mark.parametrize(("n", "seed"), [(3, 0), (4, 1), (5, 2), (5, 3)])
