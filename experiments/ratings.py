@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments._data import absent, films, find
+from experiments._data import Films, absent, films, find
 from experiments._ratings_ablation import by_rounds, rounds_table
 from experiments._ratings_report import (
     Found,
@@ -49,6 +49,7 @@ def ratings(
     n_reviewers: int = 10,
     n_held_out: int = 4,
     n_references: int = 300,
+    data: Films | None = None,
     seed: int = 0,
     track: Track[int] = iter,
     jobs: int = 1,
@@ -64,6 +65,8 @@ def ratings(
         People on whom kernel width, C and rounds are chosen; they are in no set.
     n_references : int, default=300
         People whose ratings are the features of one reviewer's films.
+    data : Films, default=None
+        A name and a table of ratings in the place of MovieLens 1M.
     seed : int, default=0
         Draws people, references and halves.
     track, jobs, keep
@@ -76,7 +79,7 @@ def ratings(
     about: list[list[str]] = []
     found: dict[str, Found] = {}
     run = {"keep": keep, "jobs": jobs, "track": track}
-    for source in sources():
+    for source in sources(data):
         found |= _run_source(source, sizes, run, about)
     tables = [
         about_table(about), errors_table(found), against_constant(found),
@@ -97,15 +100,16 @@ def ratings(
     )
 
 
-def sources() -> list[Source]:
+def sources(data: Films | None = None) -> list[Source]:
     """Return the tables that are on this machine, and a word for those that are not."""
-    films_ = films()
+    films_ = data or films()
     of_films = [name for name in GROUPS if name.startswith(("MovieLens", "Netflix"))]
     jester = [name for name in GROUPS if name.startswith("Jester")]
     found = [Source(films_.name, films_.table, of_films)]
-    if path := find("jester-1"):
-        table = RatingTable.from_frame(read_jester(path))
-        found.append(Source("Jester, part 1", table, jester))
+    parts = {part: path for part in (1, 2, 3) if (path := find(f"jester-{part}"))}
+    if parts:
+        name = f"Jester, part {' and '.join(map(str, parts))}"
+        found.append(Source(name, _jokes(list(parts.values())), jester))
     else:
         found.append(Source("Jester", None, jester, absent("jester-1")))
     path = find("book-crossing")
@@ -114,6 +118,17 @@ def sources() -> list[Source]:
         f"nobody in {path} has rated {_BOOKS_OF_A_USER} books" if path else absent("book-crossing")
     )
     return [*found, Source("Book-Crossing", books, ["Books"], why)]
+
+
+def _jokes(paths: list[Path]) -> RatingTable:
+    """Return the ratings of all parts of Jester that are there; each has other people."""
+    users, items, given = [], [], []
+    for path in paths:
+        frame = read_jester(path)
+        users.append(frame["user"].to_numpy() + (users[-1].max() if users else 0))
+        items.append(frame["item"].to_numpy())
+        given.append(frame["rating"].to_numpy())
+    return RatingTable.from_arrays(*map(np.concatenate, (users, items, given)))
 
 
 def _books(path: Path) -> RatingTable | None:

@@ -67,7 +67,7 @@ def prank(**options: Any) -> PRank:
 
 
 def voted_prank(**options: Any) -> PRank:
-    r"""Return PRank with the voted perceptron (document 1, section 3; document 2, section 3.1).
+    r"""Return PRank with the voted perceptron (document 2, section 3.1; named in document 1).
 
     Each hypothesis held during the pass votes with the number of rounds that it ranked correctly:
     :math:`\sum_i v_i h_i(x) / \sum_i v_i`, rounded.
@@ -110,7 +110,7 @@ def widrow_hoff(eta: float = 1.0, **options: Any) -> WidrowHoff:
 
 
 def multiclass_perceptron(**options: Any) -> MulticlassPerceptron:
-    """Return the multiclass perceptron (document 1, section 5, the baseline MCP).
+    """Return the multiclass perceptron (document 1, section 4, the baseline MCP).
 
     One prototype per rank, the rank with the highest score; one pass, no intercept. Document 1 does
     not say how a mistake is shared among the wrong ranks; here equally, see ``update``.
