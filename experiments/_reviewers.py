@@ -38,6 +38,8 @@ FEW_CS = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 # The insensitive part of SVRank, as a share of the scale.
 EPSILONS = (0.0, 0.1)
 ROUNDS = (10.0, 20.0, 50.0, 100.0, 200.0)
+# Books has few people: all are tested, in folds, each with settings chosen on people of the others.
+FOLDS = 5
 # Draws of one seed that have nothing to do with each other.
 _PEOPLE, _HALVES, _RATERS = 0, 1, 2
 
@@ -284,7 +286,7 @@ def choose(setting: Setting, table: RatingTable) -> Result:
     """
     group = GROUPS[setting["group"]]
     people = people_of(table, group)
-    chosen = _parts_of(setting, people)[0]
+    chosen = parts_of(setting, people)[0]
     every = problems(people, group, chosen, setting["n_references"], setting["seed"])
     known = [found[0] for found in every if found]
     scale = float(np.mean([problem.distances.mean() for problem in known]))
@@ -309,7 +311,7 @@ def repeat(setting: Setting, table: RatingTable) -> Result:
     """Return the errors of every method for one set of people, a row each; NaN if left out."""
     group, chosen = GROUPS[setting["group"]], setting["chosen"]
     people = people_of(table, group)
-    tested = _parts_of(setting, people)[1 + setting["repetition"]]
+    tested = parts_of(setting, people)[1 + setting["repetition"]]
     errors: dict[str, list[list[float]]] = {}
     nothing = [np.nan] * len(MEASURES)
     names = ["a constant", *METHODS, *(["TasteRanker"] if group.taste else [])]
@@ -330,7 +332,13 @@ def repeat(setting: Setting, table: RatingTable) -> Result:
     return {"errors": errors}
 
 
-def _parts_of(setting: Setting, people: People) -> list[Places]:
+def parts_of(setting: Setting, people: People) -> list[Places]:
+    """Return the `parts` of a setting; with a ``fold``, people of the others and those of it."""
+    if "fold" in setting:
+        drawn = np.random.default_rng([setting["seed"], _PEOPLE]).permutation(people.pool)
+        folds = np.array_split(drawn, FOLDS)
+        tested = folds.pop(setting["fold"])
+        return [np.concatenate(folds)[: setting["n_held_out"]], tested]
     return parts(
         people.pool, setting["n_held_out"], setting["n_repetitions"], setting["n_reviewers"],
         setting["seed"],

@@ -24,7 +24,15 @@ from experiments._ratings_report import (
     rows,
     settings_table,
 )
-from experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
+from experiments._reviewers import (
+    FOLDS,
+    GROUPS,
+    METHODS,
+    choose,
+    parts_of,
+    people_of,
+    repeat,
+)
 from experiments._runs import run_all
 from experiments._trials import check_sizes
 from rankwise.datasets import read_book_crossing, read_jester
@@ -78,11 +86,14 @@ def ratings(
              "n_references": n_references, "seed": seed}  # fmt: skip
     about: list[list[str]] = []
     found: dict[str, Found] = {}
+    missing: dict[str, str] = {}
     run = {"keep": keep, "jobs": jobs, "track": track}
     for source in sources(data):
         found |= _run_source(source, sizes, run, about)
+        why = "data absent" if source.table is None else "too few people"
+        missing |= {name: why for name in source.groups if name not in found}
     tables = [
-        about_table(about), errors_table(found), against_constant(found),
+        about_table(about), errors_table(found, missing), against_constant(found),
         against_ridge(found), settings_table(found), by_c(found),
         rounds_table({group: of.by_rounds for group, of in found.items()}),
     ]  # fmt: skip
@@ -150,15 +161,14 @@ def _run_source(
     if source.table is None:
         about += [[name, source.why, *["-"] * 4] for name in source.groups]
         return {}
-    settings = []
+    settings: list[dict[str, Any]] = []
     for name in source.groups:
-        # Books are tested all at once, and the others in sets.
-        once = {"n_repetitions": 1, "n_reviewers": source.table.n_users}
-        setting: dict[str, Any] = {**sizes, **(once if name == "Books" else {}), "group": name}
-        row, n_each = _about(source.table, source.name, setting)
+        group = [{**sizes, "group": name}]
+        if name == "Books":
+            group = [{**group[0], "n_repetitions": 1, "fold": fold} for fold in range(FOLDS)]
+        row, enough = _about(source.table, source.name, group)
         about.append(row)
-        if n_each:
-            settings.append(setting)
+        settings += group if enough else []
     shared = (source.table,)
     chosen = run_all(choose, settings, shared=shared, **run)
     moved = run_all(by_rounds, settings, shared=shared, **run)
@@ -169,35 +179,51 @@ def _run_source(
     ]
     results = run_all(repeat, trials, shared=shared, **run)
     found = {}
-    for setting, best, by in zip(settings, chosen, moved, strict=True):
+    for group in dict.fromkeys(setting["group"] for setting in settings):
         mine = [
             result["errors"]
             for trial, result in zip(trials, results, strict=True)
-            if trial["group"] == setting["group"]
+            if trial["group"] == group
         ]
+        if group == "Books":
+            mine = [{name: [row for fold in mine for row in fold[name]] for name in mine[0]}]
         errors = {name: np.array([trial[name] for trial in mine], dtype=float) for name in mine[0]}
-        found[setting["group"]] = Found(best, errors, by)
+        of_group = [k for k, setting in enumerate(settings) if setting["group"] == group]
+        found[group] = Found(
+            _over_folds([chosen[k] for k in of_group]),
+            errors,
+            {name: np.mean([moved[k][name] for k in of_group], axis=0) for name in moved[0]},
+        )
     return found
+
+
+def _over_folds(chosen: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what was chosen by the mean error over the folds, one but for Books."""
+    merged: dict[str, Any] = {"scale": float(np.mean([fold["scale"] for fold in chosen]))}
+    for name, method in METHODS.items():
+        errors = np.mean([fold[name]["errors"] for fold in chosen], axis=0)
+        merged[name] = {"best": method.grid[int(errors.argmin())], "errors": errors}
+    return merged
 
 
 def _best(chosen: dict[str, Any]) -> dict[str, Any]:
     return {"scale": chosen["scale"], **{name: chosen[name]["best"] for name in METHODS}}
 
 
-def _about(table: RatingTable, source: str, setting: dict[str, Any]) -> tuple[list[str], int]:
-    """Return the row of a group, and how many people a set has."""
-    name = setting["group"]
+def _about(
+    table: RatingTable, source: str, settings: list[dict[str, Any]]
+) -> tuple[list[str], bool]:
+    """Return the row of a group, and whether it has enough people; settings are its folds."""
+    name, setting = settings[0]["group"], settings[0]
     people = people_of(table, GROUPS[name])
-    sets = parts(
-        people.pool, setting["n_held_out"], setting["n_repetitions"], setting["n_reviewers"],
-        setting["seed"],
-    )  # fmt: skip
-    n_references, n_each = len(people.references), len(sets[1])
-    if not len(sets[0]) or n_references < 2:
+    folds = [parts_of(one, people) for one in settings]
+    n_references, n_each = len(people.references), sum(len(sets[1]) for sets in folds)
+    # both people to choose with and people to test, in each fold
+    if n_references < 2 or not all(len(part) for sets in folds for part in sets[:2]):
         n_each = 0
     n_items = np.count_nonzero(np.bincount(people.table.matrix.indices))
     density = people.table.matrix[people.references].nnz / max(n_references * n_items, 1)
     thin = n_each < setting["n_reviewers"] or n_references <= setting["n_references"]
     enough = "too few people: left out" if not n_each else "thin" if thin else "yes"
     tested = f"{setting['n_repetitions']} x {n_each}"
-    return [name, source, f"{n_references:,}", f"{density:.0%}", tested, enough], n_each
+    return [name, source, f"{n_references:,}", f"{density:.0%}", tested, enough], n_each > 0

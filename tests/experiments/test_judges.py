@@ -1,17 +1,22 @@
+import warnings
+
 import numpy as np
 import pytest
 
 from experiments import judges
 from experiments._data import Films
+from experiments._trials import ETAS
 from experiments.judges import (
     CONSTANT,
     FILMS,
+    HELD_OUT,
     JUDGES,
     OTHERS,
     TAUS,
     Items,
     _rated,
     _rounds,
+    held_out_rate,
     models,
     problem,
     trial,
@@ -51,7 +56,7 @@ def test_report_has_both(films):
     report = judges(n_trials=3, data=films)
     assert [table.title.partition(":")[0] for table in report.tables] == ["cystic fibrosis", "few"]
     for table in report.tables:
-        assert {row[0] for row in table.rows} == {*models(3, 0), CONSTANT, OTHERS}
+        assert {row[0] for row in table.rows} == {*models(3, 0), HELD_OUT, CONSTANT, OTHERS}
     assert "40 pairs of a query and a document, 4 judges, 32 of them to train" in report.setting
     assert sum(finding.startswith("Paper 2") for finding in report.findings) == 5
     assert {row["data"] for row in report.results} == {JUDGES, FILMS}
@@ -88,6 +93,29 @@ def test_losses_are_those_of_one_pass(films):
     assert result["online"]["PRank"] == pytest.approx(np.abs(guesses - y[:n]).mean())
     assert result["test"]["PRank"] == pytest.approx(np.abs(model.predict(X[n:]) - y[n:]).mean())
     assert result["curve"]["PRank"][-1] == pytest.approx(result["online"]["PRank"])
+
+
+def test_the_rate_of_widrow_hoff_is_chosen_without_test_items(films):
+    items = _rated(films)
+    result = trial({"data": FILMS, "trial": 1, "seed": 4}, items)
+    X, y, _ = problem(items, np.random.default_rng([4, 1]))
+    n, fifth = int(0.8 * len(y)), int(0.8 * int(0.8 * len(y)))
+    chosen = []
+    for scale in (1.0, 10.0):
+        guesses = {}
+        for eta in ETAS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                model = models(5, 0)[f"WH {eta}"]
+                seen = model.partial_fit_predict(scale * X[:n], y[:n])
+                guesses[f"WH {eta}"] = np.append(seen, model.predict(scale * X[n:]))
+        losses = {eta: np.abs(guesses[f"WH {eta}"][:n] - y[:n])[fifth:].mean() for eta in ETAS}
+        chosen.append(min(losses, key=losses.get))
+        assert held_out_rate(guesses, y[:n]) == chosen[-1]
+    assert chosen[0] != chosen[1]
+    assert result["rate"] == chosen[0]
+    assert result["test"][HELD_OUT] == result["test"][f"WH {chosen[0]}"]
+    assert result["curve"][HELD_OUT] == pytest.approx(result["curve"][f"WH {chosen[0]}"])
 
 
 def test_films_with_few_ratings_are_left_out(films):

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import _reviewers, ratings
 from experiments._data import Films
-from experiments._ratings_report import PAPER
+from experiments._ratings_report import PAPER, errors_table
 from experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
 from experiments.ratings import Source, sources
 from rankwise.boosting import RankBoost
@@ -36,7 +36,10 @@ def table(seed=0):
 
 def small(monkeypatch):
     """Let the experiment find this table."""
-    found = [Source("drawn", table(), [FEW, NONE, TASTE]), Source("Jester", None, ["Jester"], "no")]
+    found = [
+        Source("drawn", table(), [FEW, NONE, TASTE]),
+        Source("Jester", None, ["Jester 20-40"], "no"),
+    ]
     monkeypatch.setattr(module, "sources", lambda: found)
 
 
@@ -48,24 +51,33 @@ def report():
 
 
 def test_who_is_in_each_group(report):
-    assert [row[0] for row in report.tables[0].rows] == [FEW, NONE, TASTE, "Jester"]
+    assert [row[0] for row in report.tables[0].rows] == [FEW, NONE, TASTE, "Jester 20-40"]
     about = {row[0]: row[1:] for row in report.tables[0].rows}
     assert about[FEW] == ["drawn", "30", about[FEW][2], "2 x 3", "yes"]
     assert about[NONE][-1] == "too few people: left out"
-    assert about["Jester"][0] == "no"
+    assert about["Jester 20-40"][0] == "no"
 
 
 def test_the_tables(report):
     errors, constant, ridge, chosen, by_c, by_rounds = report.tables[1:]
     methods = ["a constant", *METHODS]
     assert [row[:2] for row in errors.rows] == [
-        *([FEW, name] for name in methods), *([TASTE, name] for name in (*methods, "TasteRanker"))
+        *([FEW, name] for name in methods), *([TASTE, name] for name in (*methods, "TasteRanker")),
+        *([NONE, name] for name in PAPER[NONE]), *(["Jester 20-40", name] for name in PAPER[NONE]),
     ]  # fmt: skip
+    assert errors.rows[-6][2:6] == [
+        "too few people",
+        "2.07 ± 0.05",
+        "too few people",
+        "1.06 ± 0.01",
+    ]
+    assert errors.rows[-3][2:4] == ["data absent", "51.34 ± 2.90"]
     first = dict(zip(errors.columns, errors.rows[0], strict=True))
     assert first["misranking"] == "1.000 ± 0.000"
     assert first["a tie half"] == "0.500 ± 0.000"
     assert errors.rows[1][3] == "2.01 ± 0.02"
-    assert len(constant.rows) == len(errors.rows) - 2
+    n_rows = len(errors.rows) - 6
+    assert len(constant.rows) == n_rows - 2
     assert [row[0] for row in ridge.rows] == [FEW, TASTE]
     assert len(chosen.rows) == 2 * len(METHODS)
     assert [row[0] for row in by_c.rows] == [
@@ -81,7 +93,7 @@ def test_the_tables(report):
     for row, by, best in zip(picked, by_rounds.rows[2:4], least, strict=True):
         column = by_rounds.columns.index(f"{row[3].removeprefix('rounds ')} rounds")
         assert float(by[column]) == best
-    assert len(report.results) == len(errors.rows) * 2 * 5
+    assert len(report.results) == n_rows * 2 * 5
     assert report.findings[0].startswith("Paper 4: ")
     (figure,) = report.figures.values()
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [FEW, TASTE]
@@ -97,6 +109,36 @@ def test_sets_are_disjoint_and_never_held_out():
     assert [len(held), *map(len, sets)] == [10, 20, 20, 20, 20]
     assert len(set(everyone)) == len(everyone)
     assert [len(part) for part in parts(np.arange(10), 10, 4, 20, 3)] == [2, 2, 2, 2, 2]
+
+
+def test_books_are_tuned_inside_each_fold_and_all_are_tested(monkeypatch):
+    drawn = table(4)
+    setting = {**SIZES, "seed": 5, "group": "Books", "n_repetitions": 1}
+    people = people_of(drawn, GROUPS["Books"])
+    folds = [_reviewers.parts_of({**setting, "fold": fold}, people) for fold in range(5)]
+    assert sorted(np.concatenate([tested for _, tested in folds])) == people.pool.tolist()
+    for held_out, tested in folds:
+        assert len(held_out) == SIZES["n_held_out"]
+        assert not set(held_out) & set(tested)
+    few = {name: method._replace(grid=method.grid[::4]) for name, method in METHODS.items()}
+    monkeypatch.setattr(_reviewers, "METHODS", few)
+    monkeypatch.setattr(module, "METHODS", few)
+    about = []
+    found = module._run_source(Source("drawn", drawn, ["Books"]), {**SIZES, "seed": 5}, {}, about)[
+        "Books"
+    ]
+    assert about[0][4] == f"1 x {len(people.pool)}"
+    row = errors_table({"Books": found}, {}).rows[1]
+    expected = []
+    for fold in range(5):
+        at = {**setting, "fold": fold, "repetition": 0}
+        found = choose(at, drawn)
+        best = {"scale": found["scale"], **{name: found[name]["best"] for name in few}}
+        expected += repeat({**at, "chosen": best}, drawn)["errors"]["MPRank"]
+    assert len(expected) == len(people.pool)
+    mean, sd = np.nanmean(expected, axis=0)[0], np.nanstd(expected, axis=0, ddof=1)[0]
+    assert row[:2] == ["Books", "MPRank"]
+    assert row[2:4] == [f"{mean:.2f} ± {sd:.2f}", "4.00 ± 3.12"]
 
 
 def literal_costs(y, s):

@@ -112,7 +112,7 @@ def test_choose_a_method(page, name):
     expect(page.locator("#unseen-list li")).to_have_count(10)
     expect(page.locator("#picture .dot.own")).to_have_count(5)
     expect(page.locator("#direction")).to_be_visible(visible=name != "RankBoost")
-    expect(page.locator("#learned")).to_contain_text(re.compile(f"{name} has learned .* threshold"))
+    expect(page.locator("#learned")).to_contain_text(re.compile(f"Learned by {name}: .* threshold"))
     no_status(page)
 
 

@@ -256,8 +256,8 @@ function learned(weights, cuts) {
   const ends = cuts.map((cut) => cut.toFixed(2).replace("-", "−")).join(", ");
   const thresholds = `${cuts.length === 1 ? "1 threshold" : `${cuts.length} thresholds`}: ${ends}.`;
   return weights.length
-    ? `${title} has learned a direction, a weight for each of ${weights.length} other people (bars: up, their likes count for a film; down, against it), and ${thresholds}`
-    : `${title} has learned a score for each film, and ${thresholds}`;
+    ? `Learned by ${title}: a direction, a weight for each of ${weights.length} other people (bars: up, their likes count for a film; down, against it); ${thresholds}`
+    : `Learned by ${title}: a score for each film; ${thresholds}`;
 }
 
 /** @param {Entry[]} own @param {Entry[]} others */
