@@ -114,9 +114,10 @@ def sources() -> list[Source]:
     of_films = [name for name in GROUPS if name.startswith(("MovieLens", "Netflix"))]
     jester = [name for name in GROUPS if name.startswith("Jester")]
     found = [Source(films_.name, films_.table, of_films)]
-    if path := find("jester-1"):
-        table = RatingTable.from_frame(read_jester(path))
-        found.append(Source("Jester, part 1", table, jester))
+    jokes = {part: path for part in (1, 2, 3) if (path := find(f"jester-{part}"))}
+    if jokes:
+        named = ", ".join(map(str, jokes))
+        found.append(Source(f"Jester, part {named}", _jokes(list(jokes.values())), jester))
     else:
         found.append(Source("Jester", None, jester, absent("jester-1")))
     path = find("book-crossing")
@@ -125,6 +126,18 @@ def sources() -> list[Source]:
         f"nobody in {path} has rated {_BOOKS_OF_A_USER} books" if path else absent("book-crossing")
     )
     return [*found, Source("Book-Crossing", books, ["Books"], why)]
+
+
+def _jokes(paths: list[Path]) -> RatingTable:
+    """Return the ratings of all parts; their people are others, though each counts them from 1."""
+    users, items, rated, before = [], [], [], 0
+    for path in paths:
+        frame = read_jester(path)
+        users.append(before + frame["user"].to_numpy())
+        items.append(frame["item"].to_numpy())
+        rated.append(frame["rating"].to_numpy())
+        before += frame.attrs["n_users"]
+    return RatingTable.from_arrays(*map(np.concatenate, (users, items, rated)))
 
 
 def _books(path: Path) -> RatingTable | None:
