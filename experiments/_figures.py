@@ -54,14 +54,15 @@ def legend(figure: "Figure", ax: "Axes") -> None:
 
 
 def save_svg(figure: "Figure", path: Path) -> None:
-    """Write a figure as a small SVG: curves in 30 to 150 points, text as text.
+    """Write a figure as a small SVG: curves in 16 to 150 points, text as text.
 
     A long curve keeps points that are even in rounds and in their logarithm.
     """
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
-    n_points = int(np.clip(1600 / sum(len(ax.get_lines()) for ax in figure.axes), 30, 150))
+    n_lines = sum(len(ax.get_lines()) for ax in figure.axes)
+    n_points = int(np.clip(650 / max(n_lines, 1), 16, 150))
     for ax in figure.axes:
         for line in ax.get_lines():
             x, y = line.get_data()
@@ -81,7 +82,8 @@ def save_svg(figure: "Figure", path: Path) -> None:
 
 
 def _rounded(path: re.Match[str]) -> str:
-    return re.sub(r"(\d+\.\d)\d+", r"\1", path[0])
+    """Return a path with one decimal; points after the first need no letter for a line."""
+    return re.sub(r"(\d+\.\d)\d+", r"\1", re.sub(r"\s*\bL ", " ", path[0]))
 
 
 def _kept(n: int, n_points: int) -> NDArray[np.int64]:

@@ -117,10 +117,10 @@ def sources(data: Films | None = None) -> list[Source]:
     of_films = [name for name in GROUPS if name.startswith(("MovieLens", "Netflix"))]
     jester = [name for name in GROUPS if name.startswith("Jester")]
     found = [Source(films_.name, films_.table, of_films)]
-    parts = {part: path for part in (1, 2, 3) if (path := find(f"jester-{part}"))}
-    if parts:
-        name = f"Jester, part {' and '.join(map(str, parts))}"
-        found.append(Source(name, _jokes(list(parts.values())), jester))
+    jokes = {part: path for part in (1, 2, 3) if (path := find(f"jester-{part}"))}
+    if jokes:
+        named = ", ".join(map(str, jokes))
+        found.append(Source(f"Jester, part {named}", _jokes(list(jokes.values())), jester))
     else:
         found.append(Source("Jester", None, jester, absent("jester-1")))
     path = find("book-crossing")
@@ -132,14 +132,15 @@ def sources(data: Films | None = None) -> list[Source]:
 
 
 def _jokes(paths: list[Path]) -> RatingTable:
-    """Return the ratings of all parts of Jester that are there; each has other people."""
-    users, items, given = [], [], []
+    """Return the ratings of all parts; their people are others, though each counts them from 1."""
+    users, items, rated, before = [], [], [], 0
     for path in paths:
         frame = read_jester(path)
-        users.append(frame["user"].to_numpy() + (users[-1].max() if users else 0))
+        users.append(before + frame["user"].to_numpy())
         items.append(frame["item"].to_numpy())
-        given.append(frame["rating"].to_numpy())
-    return RatingTable.from_arrays(*map(np.concatenate, (users, items, given)))
+        rated.append(frame["rating"].to_numpy())
+        before += frame.attrs["n_users"]
+    return RatingTable.from_arrays(*map(np.concatenate, (users, items, rated)))
 
 
 def _books(path: Path) -> RatingTable | None:

@@ -350,10 +350,9 @@ def _figure(main: Main) -> Any:
     titles = [f"over {group} films, {WAYS[scale]}" for group, scale in main]
     figure, axes = panels(titles, xlabel="round", ylabel="time-averaged rank loss", n_rows=2)
     for ax, results in zip(axes, main.values(), strict=True):
-        for name in results[0]["online"]:
+        for name in ("PRank", "MCP, uniform", "MCP, max", HOFF, "PRank, averaged", MEDIAN):
             trials = _curves(results, name)
-            constant = {"color": "black", "linestyle": "--" if name == MEDIAN else ":"}
-            style = constant if name in (MEDIAN, HINDSIGHT) else {}
+            style = {"color": "black", "linestyle": "--"} if name == MEDIAN else {}
             curve(ax, np.arange(1, trials.shape[1] + 1), trials, label=name, **style)
         ax.set_ylim(0.4, 2.2)
     legend(figure, axes[0])

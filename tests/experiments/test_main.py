@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib import pyplot
 
 import experiments
 from experiments import ABOUT, EXPERIMENTS, LONG_FORMS
@@ -129,13 +130,13 @@ def test_figures_are_written_small(monkeypatch, tmp_path):
     def drawn(*, seed, track):
         report = small_report(seed=seed, track=track)
         figure = OnlineLossDisplay({"one": np.random.default_rng(0).random((3, 20_000))}).plot()
-        return replace(report, figures={"curve": figure.figure_})
+        return replace(report, figures={"curve": figure.figure_, "empty": pyplot.figure()})
 
     monkeypatch.setitem(EXPERIMENTS, "synthetic", drawn)
     arguments = ["synthetic", "--out", str(tmp_path), "--figures", str(tmp_path / "svg")]
     assert CliRunner().invoke(experiment, arguments).exit_code == 0
-    (path,) = (tmp_path / "svg").iterdir()
-    assert path.name == "synthetic-curve.svg"
+    path, empty = sorted((tmp_path / "svg").iterdir())
+    assert [path.name, empty.name] == ["synthetic-curve.svg", "synthetic-empty.svg"]
     assert path.stat().st_size < 30_000
     assert "time-averaged rank loss" in path.read_text()
 

@@ -301,22 +301,23 @@ def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     assert sources()[2].why.endswith("has rated 211 books")
 
 
-def test_every_part_of_jester_is_read(monkeypatch, tmp_path):
-    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
-    folder = tmp_path / "jester"
-    folder.mkdir()
-    (folder / "jester-data-1.csv").write_text("2,-7.82,99,4.17\n1,99,99,9.5\n")
-    (folder / "jester-data-3.csv").write_text("1,5.0,99,99\n")
-    jester = sources()[1]
-    assert jester.name == "Jester, part 1 and 3"
-    assert jester.table.users.tolist() == [1, 2, 3]
-    assert jester.table.matrix.toarray().tolist() == [[-7.82, 4.17], [0, 9.5], [5, 0]]
-
-
 def test_any_table_of_ratings_may_take_the_place_of_films():
     drawn = Films("mine", table(3))
     assert sources(drawn)[0].name == "mine"
     assert sources(drawn)[0].table is drawn.table
+
+
+def test_jokes_are_those_of_all_parts_that_are_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "jester"
+    folder.mkdir()
+    (folder / "jester-data-1.csv").write_text("2,1.5,99,-3\n1,99,4,99\n")
+    (folder / "jester-data-3.csv").write_text("3,1,2,3\n")
+    jester = sources()[1]
+    assert jester.name == "Jester, part 1, 3"
+    assert jester.table.users.tolist() == [1, 2, 3]
+    assert jester.table.matrix.toarray().tolist() == [[1.5, 0, -3], [0, 4, 0], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("sizes", [{"n_repetitions": 0}, {"n_held_out": 0}, {"n_references": 0}])
