@@ -1,5 +1,6 @@
 """Data of people, found on this machine; nothing is downloaded."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,28 @@ def films() -> Films:
     if path := find("ml-1m"):
         return Films("MovieLens 1M", RatingTable.from_frame(read_movielens(path), time="timestamp"))
     return embedded_films()
+
+
+def withdrawn(*names: str) -> Path | None:
+    """Return where a data set lies that can't be downloaded, in the folder RANKWISE_DATA, or None.
+
+    ``names`` are patterns of a file or folder, such as ``"eachmovie/[Vv]ote.txt"``.
+    """
+    folder = os.environ.get("RANKWISE_DATA")
+    paths = (path for name in names if folder for path in sorted(Path(folder).glob(name)))
+    return next(paths, None)
+
+
+def eachmovie() -> Films | None:
+    """Return the votes of EachMovie as ranks 1 to 6, if they are there."""
+    path = withdrawn("eachmovie/[Vv]ote.txt*", "[Ee]ach[Mm]ovie/[Vv]ote.txt*")
+    if path is None:
+        return None
+    columns = ("user", "item", "rating", "weight", "timestamp")
+    frame = read_ratings(path, columns=columns, separator="\t", scale=(0.0, 1.0))
+    ranks = 1 + (5 * frame["rating"].to_numpy()).round()
+    users, items = frame["user"].to_numpy(), frame["item"].to_numpy()
+    return Films("EachMovie", RatingTable.from_arrays(users, items, ranks, duplicates="last"))
 
 
 def embedded_films() -> Films:

@@ -81,6 +81,9 @@ GROUPS = {
     "MovieLens 20-40": Group((20, 40)),
     "MovieLens 40-60": Group((40, 60)),
     "MovieLens 60-80": Group((60, 80)),
+    "Netflix 32 %": Group((151, _ANY), own=(50, _ANY), popular=360, own_total=151),
+    "Netflix 46 %": Group((501, _ANY), own=(50, _ANY), popular=1_200, own_total=151),
+    "Netflix 58 %": Group((1_501, _ANY), own=(50, _ANY), popular=1_800, own_total=151),
     # The density of the ratings of more than 150, 250 and 300 films, of popular ones, on ML-1M.
     "Netflix 32 % (stand-in)": Group((151, _ANY), own=(50, _ANY), popular=500, own_total=151),
     "Netflix 46 % (stand-in)": Group((251, _ANY), own=(50, _ANY), popular=650, own_total=151),

@@ -3,7 +3,8 @@
 E. Harrington, Online ranking/collaborative filtering using the perceptron algorithm, ICML 2003. The
 target is drawn at random from the ratings of each item, and the others are the features. Items are
 pairs of a query and a document of the cystic fibrosis collection, rated by four judges, and films.
-The paper also has OHSUMED, which can't be had here, and films of EachMovie, which was withdrawn.
+OHSUMED and EachMovie, which the paper has, run if they are there as ``ohsumed/judged`` and
+``eachmovie/Vote.txt`` in the folder of the data.
 """
 
 import warnings
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments._data import Films, absent, films, find
+from experiments._data import Films, absent, eachmovie, films, find, withdrawn
 from experiments._figures import curve, legend, panels
 from experiments._index import claim
 from experiments._runs import Result, Setting, run_all, tidy
@@ -31,7 +32,9 @@ TAUS = (0.3, 0.6, 0.9)
 COMBINED = {"OAP-BPM": "bpm", "OAP-Bagg": "bagging", "OAP-VP": "voted"}
 HELD_OUT = "WH, held-out rate"
 CONSTANT, OTHERS = "median of the training ranks", "median of the other ratings"
-JUDGES, FILMS = "cystic fibrosis", "films"
+JUDGES, FILMS, OHSUMED, EACHMOVIE = "cystic fibrosis", "films", "OHSUMED", "EachMovie"
+# What a judge of OHSUMED said: not, possibly or definitely relevant.
+_LETTERS = {"n": 1, "p": 2, "d": 3}
 # Viewers of films that are the features: those who rated most. Films with fewer of them are left.
 VIEWERS, LEAST = 300, 20
 TRAINED = 0.8
@@ -79,9 +82,16 @@ def judges(
     found: dict[str, list[Result]] = {}
     tables = []
     parts = []
-    for name, items in {JUDGES: _judged(), FILMS: _rated(data or films())}.items():
+    voted = eachmovie()
+    sets = {
+        JUDGES: _judged(),
+        OHSUMED: _ohsumed(),
+        EACHMOVIE: voted and _rated(voted),
+        FILMS: _rated(data or films()),
+    }
+    for name, items in sets.items():
         if items is None:
-            tables.append(Table(name, ["model", "test"], [[absent("cystic-fibrosis"), "-"]]))
+            tables.append(Table(name, ["model", "test"], [[ABSENT[name], "-"]]))
             continue
         asked = [{"data": name, "trial": t, "seed": seed} for t in range(n_trials)]
         found[name] = run_all(trial, asked, shared=(items,), keep=keep, jobs=jobs, track=track)
@@ -97,6 +107,13 @@ def judges(
         figures={"judges": _figure(found)} if found else {},
         results=tidy(settings, [{"online": r["online"], "test": r["test"]} for r in results]),
     )
+
+
+ABSENT = {
+    JUDGES: absent("cystic-fibrosis"),
+    OHSUMED: "OHSUMED is absent: put the judgements as ohsumed/judged into --data FOLDER",
+    EACHMOVIE: "EachMovie is absent: put the votes as eachmovie/Vote.txt into --data FOLDER",
+}
 
 
 def models(k: int, seed: int) -> dict[str, Any]:
@@ -186,6 +203,24 @@ def _judged() -> Items | None:
     return Items(name, ranks, 3, complete=True)
 
 
+def _ohsumed() -> Items | None:
+    """Return the pairs of OHSUMED that two or more judges rated, if the file is there.
+
+    A line ends with what up to three judges said: d, p or n.
+    """
+    path = withdrawn("ohsumed/judged*", "OHSUMED/judged*")
+    if path is None:
+        return None
+    said = [[_LETTERS[word] for word in line.lower().split() if word in _LETTERS]
+            for line in path.read_text(encoding="latin-1").splitlines()]  # fmt: skip
+    said = [ranks for ranks in said if len(ranks) > 1]
+    if not said:
+        raise ValueError(f"{path}: no line has the words d, p or n of two judges")
+    ranks = np.array([one + [0] * (max(map(len, said)) - len(one)) for one in said])
+    name = f"OHSUMED: {len(ranks):,} pairs of a query and a document that two or more judges rated"
+    return Items(name, ranks, len(_LETTERS), complete=bool((ranks > 0).all()))
+
+
 def _rated(data: Films) -> Items:
     """Return the films that enough of the viewers who rated most have rated."""
     matrix = data.table.matrix
@@ -233,7 +268,7 @@ def _table(title: str, results: list[Result]) -> Table:
 
 def _claims(found: dict[str, list[Result]]) -> list[str]:
     """Check what the text of paper 2 says of its table 2 and figure 3; their numbers are lost."""
-    few = {name: results for name, results in found.items() if name == JUDGES}
+    few = {name: results for name, results in found.items() if name in (JUDGES, OHSUMED)}
     lowest = "OAP-BPM has the lowest test loss of PRank, Widrow-Hoff and the members."
     quickest = "OAP-VP converges fastest of the three OAP (seen at 1,000 rounds)."
     said = [
@@ -254,10 +289,10 @@ def _claims(found: dict[str, list[Result]]) -> list[str]:
         verdict += f", not on {' and '.join(wrong)}" if right and wrong else ""
         verdict += f": {why}" if wrong and why else ""
         claims.append(claim("Paper 2", text, f"{ours}.", f"{verdict}."))
-    lost = "table 2 and figure 3 have OHSUMED, too; their numbers are lost in the text."
+    lost = "table 2 and figure 3 have cystic fibrosis, OHSUMED and EachMovie."
     return [
         *claims,
-        claim("Paper 2", lost, "OHSUMED can't be had, so it has no row.", "not compared."),
+        claim("Paper 2", lost, f"{', '.join(found)}.", "their numbers are lost in the text."),
         *(_rates(name, results) for name, results in found.items()),
         *(_plain(name, results) for name, results in found.items()),
     ]

@@ -2,7 +2,8 @@
 
 C. Cortes, M. Mohri and A. Rastogi, An alternative ranking problem for search engines, WEA 2007,
 section 4. MovieLens, Jester and Book-Crossing are the paper's; Netflix's ratings are withdrawn, and
-MovieLens stands in for them with the same three densities.
+MovieLens stands in for them with the same three densities, beside the paper's own groups for those
+who have the ratings.
 """
 
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments._data import Films, absent, films, find
+from experiments._data import Films, absent, films, find, named_films, withdrawn
 from experiments._ratings_ablation import by_rounds, rounds_table
 from experiments._ratings_report import (
     Found,
@@ -114,7 +115,8 @@ def ratings(
 def sources(data: Films | None = None) -> list[Source]:
     """Return the tables that are on this machine, and a word for those that are not."""
     films_ = data or films()
-    of_films = [name for name in GROUPS if name.startswith(("MovieLens", "Netflix"))]
+    netflix = [f"Netflix {density} %" for density in (32, 46, 58)]
+    of_films = [n for n in GROUPS if n.startswith(("MovieLens", "Netflix")) and n not in netflix]
     jester = [name for name in GROUPS if name.startswith("Jester")]
     found = [Source(films_.name, films_.table, of_films)]
     jokes = {part: path for part in (1, 2, 3) if (path := find(f"jester-{part}"))}
@@ -128,7 +130,16 @@ def sources(data: Films | None = None) -> list[Source]:
     why = (
         f"nobody in {path} has rated {_BOOKS_OF_A_USER} books" if path else absent("book-crossing")
     )
-    return [*found, Source("Book-Crossing", books, ["Books"], why)]
+    return [*found, Source("Book-Crossing", books, ["Books"], why), _netflix(netflix)]
+
+
+def _netflix(groups: list[str]) -> Source:
+    """Return the ratings of Netflix if they are there as a table: user, item, rating."""
+    path = withdrawn("netflix/ratings.*", "netflix.csv*")
+    if path is None:
+        how = "put them as netflix/ratings.csv (user, item, rating) into --data FOLDER"
+        return Source("Netflix", None, groups, f"the ratings of Netflix are absent: {how}")
+    return Source("Netflix", named_films(path).table, groups)
 
 
 def _jokes(paths: list[Path]) -> RatingTable:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments import judges
-from experiments._data import Films
+from experiments._data import Films, eachmovie
 from experiments._trials import ETAS
 from experiments.judges import (
     CONSTANT,
@@ -54,21 +54,47 @@ def pairs(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("pairs")
 def test_report_has_both(films):
     report = judges(n_trials=3, data=films)
-    assert [table.title.partition(":")[0] for table in report.tables] == ["cystic fibrosis", "few"]
-    for table in report.tables:
+    titles = [table.title.partition(":")[0] for table in report.tables]
+    assert titles == ["cystic fibrosis", "OHSUMED", "EachMovie", "few"]
+    for table in (report.tables[0], report.tables[3]):
         assert {row[0] for row in table.rows} == {*models(3, 0), HELD_OUT, CONSTANT, OTHERS}
     assert "40 pairs of a query and a document, 4 judges, 32 of them to train" in report.setting
     assert sum(finding.startswith("Paper 2") for finding in report.findings) == 5
     assert {row["data"] for row in report.results} == {JUDGES, FILMS}
-    assert "OHSUMED can't be had" in "".join(report.findings)
+    assert report.tables[1].rows[0][0].startswith("OHSUMED is absent: put the judgements as")
+    assert report.tables[2].rows[0][0].startswith("EachMovie is absent: put the votes as")
 
 
 def test_judges_that_are_absent_are_a_row(films, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
     report = judges(n_trials=2, data=films)
     assert report.tables[0].rows[0][0].startswith("cystic-fibrosis is absent: put it as")
-    assert len(report.tables) == 2
+    assert len(report.tables) == 4
     assert not any("three ranks" in finding for finding in report.findings)
+
+
+def test_ohsumed_and_eachmovie_run_where_they_are(films, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    random = np.random.default_rng(4)
+    (tmp_path / "ohsumed").mkdir()
+    letters = random.choice(list("dpn"), (40, 2))
+    lines = [f"{n}\t{87000 + n}\t{n}\t{a}\t{b}" for n, (a, b) in enumerate(letters)]
+    (tmp_path / "ohsumed" / "judged").write_text("\n".join([*lines, "41\t87041\t41\td"]) + "\n")
+    (tmp_path / "eachmovie").mkdir()
+    votes = [
+        f"{u}\t{i}\t{random.integers(6) / 5:g}\t1\t2/26/97 0:00:00"
+        for u in range(25)
+        for i in range(30)
+    ]
+    (tmp_path / "eachmovie" / "Vote.txt").write_text("\n".join(votes) + "\n")
+    report = judges(n_trials=2, data=films)
+    titles = [table.title.partition(":")[0] for table in report.tables]
+    assert titles == ["cystic fibrosis", "OHSUMED", "EachMovie", "few"]
+    assert "OHSUMED: 40 pairs of a query and a document" in report.setting
+    assert "EachMovie: 30 films that 20 or more of 25 viewers rated" in report.setting
+    assert {row["data"] for row in report.results} == {"OHSUMED", "EachMovie", FILMS}
+    voted = eachmovie()
+    assert np.unique(voted.table.matrix.data).tolist() == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_target_is_never_its_own_feature(films):

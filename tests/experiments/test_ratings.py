@@ -40,7 +40,7 @@ def small(monkeypatch):
         Source("drawn", table(), [FEW, NONE, TASTE]),
         Source("Jester", None, ["Jester 20-40"], "no"),
     ]
-    monkeypatch.setattr(module, "sources", lambda: found)
+    monkeypatch.setattr(module, "sources", lambda _data: found)
 
 
 @pytest.fixture(scope="module")
@@ -282,10 +282,12 @@ def test_a_killed_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, repor
 def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    films, jester, books = sources()
+    films, jester, books, netflix = sources()
     assert films.table is not None
     assert "jester-1 is absent" in jester.why
     assert "book-crossing is absent" in books.why
+    assert "Netflix are absent: put them as netflix/ratings.csv" in netflix.why
+    assert netflix.groups == ["Netflix 32 %", "Netflix 46 %", "Netflix 58 %"]
     folder = tmp_path / "book-crossing"
     folder.mkdir()
     rows = ['"User-ID";"ISBN";"Book-Rating"']
@@ -299,6 +301,24 @@ def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "_BOOKS_OF_A_USER", 211)
     assert sources()[2].table is None
     assert sources()[2].why.endswith("has rated 211 books")
+
+
+def test_the_groups_of_netflix_have_the_papers_thresholds(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    (tmp_path / "netflix").mkdir()
+    rows = ["user,item,rating", *(f"{u},{i},{1 + (u + i) % 5}" for u in range(3) for i in range(4))]
+    (tmp_path / "netflix" / "ratings.csv").write_text("\n".join(rows) + "\n")
+    assert sources()[3].table.n_ratings == 12
+    thresholds = [(GROUPS[name].raters[0], GROUPS[name].popular) for name in sources()[3].groups]
+    assert thresholds == [(151, 360), (501, 1200), (1501, 1800)]
+    # Popular films are those with at least so many ratings, and people have more than so many.
+    users, items = np.nonzero(np.tri(400, 160, -40, dtype=bool) | (np.arange(160) > 151))
+    few = RatingTable.from_arrays(users, items, 1.0 + (users + items) % 5)
+    people = people_of(few, GROUPS["Netflix 32 %"])
+    counts = np.bincount(few.matrix.indices)
+    assert set(np.unique(people.table.matrix.indices)) == set(np.flatnonzero(counts >= 360))
+    total = np.diff(few.matrix.indptr)
+    assert set(people.references) == set(np.flatnonzero(total > 150))
 
 
 def test_any_table_of_ratings_may_take_the_place_of_films():
