@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
-from rankwise.testing._invariance import INVARIANCES
+from rankwise.testing._invariance import INVARIANCES, invariance_checks
 from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._tiny import check_tiny_problems, run_tiny_problem
 from rankwise.testing._weights import check_zero_weight_is_absence, weight_checks
@@ -112,9 +113,20 @@ REFUSING = {"AccuracyAtTop", "MPRankCV", "RankSVM", "SVRank", "TopPush"}
 # Some models refuse kernel values that a check of scikit-learn has cut to whole numbers, since they
 # are not positive semi-definite.
 CUT = [e for e in PRECOMPUTED if type(e).__name__ not in REFUSING]
-# Options that are not worth all checks, but those of weight 0 and of tiny problems.
+# Options that are not worth all checks: those of weight 0, of tiny problems, of shifts and scales,
+# and of two fits.
 OPTIONS = {
-    "MPRank": [{"solver": "primal"}, {"C": 1e6}, {"kernel": "rbf", "solver": "online"}],
+    "ThresholdRanker": [
+        {"estimator": Ridge(), "loss": "zero-one", "costs": "expected"},
+    ],
+    "TopPush": [{"kernel": "poly"}],
+    "AccuracyAtTop": [{"kernel": "poly"}],
+    "MPRank": [
+        {"solver": "primal"},
+        {"C": 1e6},
+        {"kernel": "rbf", "solver": "dual"},
+        {"kernel": "poly", "solver": "online", "tol": 1e-12},
+    ],
     "MPRankCV": [{"kernel": "poly"}],
     "RankSVM": [{"C": 1e5}, {"pair_weight": "magnitude"}],
     "RankBoost": [
@@ -122,6 +134,7 @@ OPTIONS = {
         {"n_estimators": 10, "pair_weight": "ndcg", "max_leaf_nodes": 4, "min_samples_leaf": 1},
         {"n_estimators": 10, "max_leaf_nodes": 3, "min_samples_leaf": 1, "l2": 0.0},
         {"n_estimators": 10, "max_bins": 3},
+        {"n_estimators": 10, "criterion": "loss", "pair_weight": "uniform", "loss": "exponential"},
         {"n_estimators": 10, "n_iter_no_change": 3, "validation_fraction": 0.4, "random_state": 0},
     ],
     "PRank": [
@@ -161,8 +174,19 @@ def test_hundreds_of_fits_are_the_same(params):
 
 @pytest.mark.parametrize("estimator", WITH_OPTIONS, ids=str)
 def test_options(estimator):
-    for check in (*weight_checks(estimator), check_tiny_problems):
+    checks = [*weight_checks(estimator), check_tiny_problems, check_same_bits_twice]
+    for check in checks + invariance_checks(estimator):
         check(estimator)
+
+
+@pytest.mark.parametrize("cls", all_estimators().values())
+def test_every_option_is_checked(cls):
+    tried = [e for e in ESTIMATORS + CALLED + PRECOMPUTED + WITH_OPTIONS if type(e) is cls]
+    for name, constraints in cls._parameter_constraints.items():
+        for options in (each for each in constraints if isinstance(each, StrOptions)):
+            assert options.options <= {
+                value for each in tried if isinstance(value := getattr(each, name), str)
+            }, name
 
 
 @pytest.mark.parametrize("push", [2.0, 16.0])

@@ -154,7 +154,13 @@ def test_the_sample_for_the_bins_is_that_of_one_machine(monkeypatch, weights):
         assert_same(fit_from_file(model, data), alone)
 
 
-@pytest.mark.parametrize("options", [{}, {"criterion": "edge"}, {"push": 4}])
+PAIR_LOSSES = [
+    {**TREES, "loss": loss, "pair_weight": pair_weight}
+    for loss, pair_weight in product(("exponential", "logistic"), ("uniform", "magnitude", "ndcg"))
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "edge"}, {"push": 4}, *PAIR_LOSSES], ids=str)
 @pytest.mark.parametrize("light", ["any", "positives", "a part", "most queries"])
 def test_weights_300_orders_of_magnitude_apart(light, options):
     X, y, qid, _ = table(60, grades=2, queries=4)
@@ -171,6 +177,18 @@ def test_weights_300_orders_of_magnitude_apart(light, options):
     for other in (fit_in_parts(model, data, (20, 0, 25, 15)), fit_from_file(model, data)):
         assert np.isfinite(other.train_loss_).all()
         assert_allclose(other.predict(X), alone.predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_targets_of_one_part_are_far_larger(loss):
+    X, y, qid, _ = table(120, grades=3, queries=6)
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    y[qid == 0] *= 15
+    model = RankBoost(3, pair_weight="magnitude", loss=loss, **TREES)
+    edge = int(np.searchsorted(qid, 1))
+    found = fit_in_parts(model, (X, y, qid, None), (edge, 120 - edge))
+    assert_same(found, fit_alone(model, (X, y, qid, None)), tolerance=1e-10)
 
 
 def test_single_precision():

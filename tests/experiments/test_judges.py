@@ -139,6 +139,10 @@ def test_the_rate_of_widrow_hoff_is_chosen_without_test_items(films):
         chosen.append(min(losses, key=losses.get))
         assert held_out_rate(guesses, y[:n]) == chosen[-1]
     assert chosen[0] != chosen[1]
+    # right on the last fifth of ten training items, and wrong on others and on two test items
+    wrong = {0.2: [8, 9], 0.1: [0, 1, 2, 3, 10, 11], 0.05: range(12), 0.01: range(12)}
+    guesses = {f"WH {eta}": 1 + np.isin(np.arange(12), list(at)) for eta, at in wrong.items()}
+    assert held_out_rate(guesses, np.ones(10, dtype=int)) == 0.1
     assert result["rate"] == chosen[0]
     assert result["test"][HELD_OUT] == result["test"][f"WH {chosen[0]}"]
     assert result["curve"][HELD_OUT] == pytest.approx(result["curve"][f"WH {chosen[0]}"])

@@ -46,3 +46,4 @@ def test_numbers_of_parameters():
     assert hoff.coef_.size == n
     # what is rounded is w.x itself: no offset is learned beside the n
     assert_allclose(hoff.project(X), X @ hoff.coef_, atol=1e-12)
+    assert_allclose(hoff.thresholds_, [1.5, 2.5, 3.5, 4.5])

@@ -232,6 +232,9 @@ class PartRows:
                 y[rows], qid=query[rows], sample_weight=self.state.groups.a, pair_weight=kind
             )
             self.pairs = AllPairs(of, 1.0)
+            # the unit of the weights is that of all parts, also where those here are tiny
+            a = self.state.groups.a[self.pairs.order]
+            self.pairs.groups = self.pairs.groups._replace(a=a)
         with Pool(1) as pool:
             counts = self.counts[self.pairs.order]
             compute = PairSlopes(self.pairs, loss == "logistic", pair_weight, pool, counts)

@@ -64,6 +64,8 @@ class PartedPairSlopes:
     """
 
     def __init__(self, ask: Ask, y: Floats, query: Ints, loss: str, pair_weight: str) -> None:
+        if pair_weight == "magnitude":
+            y = y / max(np.abs(y).max(), 1.0)  # the unit of the gaps is that of all parts
         self.ask, self.question = ask, (y, query, loss, pair_weight)
 
     def __call__(self) -> tuple[float, float, float]:

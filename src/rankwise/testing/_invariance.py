@@ -129,7 +129,8 @@ INVARIANCES: dict[str, Callable[[Parameters], set[str]]] = {
     "RankSVM": lambda p: _kernel(p) | _ratings(p),
     "TopPush": lambda p: _kernel(p) | _ORDER,
     "AccuracyAtTop": lambda p: _kernel(p) | _ORDER,
-    "RankBoost": lambda _: _COLUMNS | _ORDER,
+    # gains of NDCG are 2^y - 1
+    "RankBoost": lambda p: _COLUMNS | (_ORDER if p["pair_weight"] != "ndcg" else set()),
     "PreferenceRanker": lambda p: (
         _ORDER | ({"shift of X"} if p["features"] == "difference" else set())
     ),

@@ -125,6 +125,8 @@ def test_one_row_and_bad_arguments():
         HingeLoss(pairs)
     with pytest.raises(ValueError, match="pair_weight='size'"):
         Pairs(np.array([1.0]), pair_weight="size")
+    with pytest.raises(ValueError, match=r"pair_weight=array.* must be 'uniform' or 'magnitude'"):
+        Pairs(np.array([1.0]), pair_weight=np.ones(2))
 
 
 @pytest.mark.slow

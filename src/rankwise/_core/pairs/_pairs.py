@@ -92,9 +92,8 @@ class Pairs:
             top = float(sample_weight.max(initial=0.0))
             if top > 0 and not _SMALLEST < top < 1 / _SMALLEST:
                 self._weight = sample_weight / top  # products would be 0 or infinite
-        self.magnitude = pair_weight != "uniform" and bool(
-            check_word(pair_weight, "pair_weight", ("uniform", "magnitude"))
-        )
+        check_word(pair_weight, "pair_weight", ("uniform", "magnitude"))
+        self.magnitude = pair_weight == "magnitude"
         self.codes: NDArray[np.int64] | None = None
         self.n_queries = 1
         if qid is not None:
