@@ -1,6 +1,7 @@
 """People's ratings from those of others: the protocol, its numbers, and going on after a break."""
 
 import itertools
+import re
 import subprocess
 import sys
 import time
@@ -95,6 +96,10 @@ def test_the_tables(report):
         assert float(by[column]) == best
     assert len(report.results) == n_rows * 2 * 5
     assert report.findings[0].startswith("Paper 4: ")
+    (capped,) = (finding for finding in report.findings if "the cap of 200 rounds" in finding)
+    grown = float(by_rounds.rows[0][-1]) / float(by_rounds.rows[0][2])
+    (said,) = re.findall(r"with 200 rounds is ([\d.]+) times that with 10", capped)
+    assert float(said) == pytest.approx(grown, rel=0.02)
     (figure,) = report.figures.values()
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [FEW, TASTE]
 
