@@ -12,8 +12,7 @@ from sklearn.base import clone
 
 from rankwise import load, save
 from rankwise.contests import BradleyTerry
-from rankwise.contests._intervals import draw_errors
-from rankwise.contests._newton import draw_counts
+from rankwise.contests._intervals import draw_counts, draw_errors
 from rankwise.preference import quicksort
 from tests.reference import (
     best_strengths,
@@ -159,6 +158,24 @@ def test_words_numbers_and_probabilities():
     assert soft.tie_strength_ == 0.0
     # they vary less than wins and losses would
     assert (np.diag(soft.covariance()) < np.diag(split.covariance())).all()
+
+
+def test_without_an_outcome_the_first_one_won():
+    first, second, outcome, _ = contests(80, seed=4)
+    winner, loser = np.where(outcome > 0.5, [first, second], [second, first])
+    weight = np.arange(len(first)) % 3
+    expected = BradleyTerry().fit(winner, loser, np.ones(len(winner)), sample_weight=weight)
+    found = BradleyTerry().fit(winner, loser, sample_weight=weight)
+    assert_array_equal(found.strengths_, expected.strengths_)
+    assert BradleyTerry().fit(winner, loser, rater=weight).n_contests_ == len(winner)
+
+
+def test_a_second_fit_has_its_own_covariance():
+    first, second, outcome, _ = contests(80, seed=4)
+    model = BradleyTerry().fit(first, second, outcome)
+    before = model.covariance()
+    other = model.fit(first[:40], second[:40], outcome[:40]).covariance()
+    assert np.trace(other) > 1.2 * np.trace(before)
 
 
 def test_probabilities_are_those_of_the_model():

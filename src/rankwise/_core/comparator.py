@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 
 from rankwise._core.arguments import check_whole
 from rankwise._core.inputs import rows_of
-from rankwise._core.ranking import Ranking, positions_of
+from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import safe_indexing
 
 Indices = NDArray[np.int64]
@@ -80,9 +80,11 @@ class Comparator:
                 f"progress={short(progress)} must be callable: progress(n_calls, expected)"
             )
         check_flags(batch=batch, symmetrise=symmetrise)
-        check_whole(repeats, "repeats")
-        if repeats >= _MANY:
-            raise ValueError(f"repeats={short(repeats)} must be below {_MANY:,}: ask less often")
+        given: Any = repeats
+        if type(given) is bool or not (isinstance(given, Integral) and 0 < int(given) < _MANY):
+            raise ValueError(
+                f"repeats={short(repeats)} must be an integer from 1 on, below {_MANY:,}"
+            )
         if max_calls is not None:
             check_whole(max_calls, "max_calls", 0)
         if log is not None and not isinstance(log, list):
@@ -95,7 +97,16 @@ class Comparator:
         self._item = self.items.__getitem__ if plain else lambda i: safe_indexing(self.items, [i])
         # Without being asked to, the answers to millions of questions in arrays are not kept.
         self.log = [] if log is None and not batch else log
-        self.known, self._keys, self._counts, self._totals = _read_log(self.log or [], self.n)
+        self.known = np.empty((0, 2), dtype=np.int64)
+        # By ordered pair of the log: its sorted key, the number of answers and their sum. The last
+        # key is that of no pair.
+        self._keys, self._counts, self._totals = (
+            np.array([np.iinfo(np.int64).max]),
+            np.zeros(1, np.int64),
+            np.zeros(1),
+        )
+        if self.log:
+            self._read_log(self.log)
         self.copies = repeats * (2 if symmetrise else 1)
         self.expected = 0.0
         self.n_calls = self.n_batches = 0
@@ -162,9 +173,11 @@ class Comparator:
 
     def ranking(self, order: Indices, certain: NDArray[np.bool_]) -> Ranking:
         """Return an order of the items as a `Ranking`."""
+        positions = np.empty(self.n, dtype=np.int64)
+        positions[order] = np.arange(1, self.n + 1)
         return Ranking(
             order=self.take(order),
-            positions=positions_of(order),
+            positions=positions,
             n_calls=self.n_calls,
             n_batches=self.n_batches,
             log=self.log,
@@ -208,6 +221,16 @@ class Comparator:
 
         return (asked_first, asked_second), average
 
+    def _read_log(self, log: list[Any]) -> None:
+        """Set the unordered pairs of a log, and what `_look_up` finds."""
+        check_log(log, self.n)
+        pairs = np.array([entry[:2] for entry in log], dtype=np.int64)
+        keys, inverse = np.unique(pairs @ [self.n, 1], return_inverse=True)
+        self.known = np.unique(np.sort(pairs, axis=1), axis=0)
+        self._keys = np.append(keys, np.iinfo(np.int64).max)
+        self._counts = np.append(np.bincount(inverse), 0)
+        self._totals = np.append(np.bincount(inverse, [entry[2] for entry in log]), 0.0)
+
     def _look_up(self, first: Indices, second: Indices) -> tuple[Indices, Floats]:
         """Return how often the log has each pair in this order, and the sum of the answers."""
         keys = first * self.n + second
@@ -220,7 +243,8 @@ class Comparator:
         self.n_calls, self.left = self.n_calls + 1, self.left - 1
         if self.log is not None:
             self.log.append((i, j, probability))
-        self._report()
+        if self.progress is not None:
+            self.progress(self.n_calls, max(self.expected, self.n_calls))
         return probability
 
     def _keep_all(self, first: Indices, second: Indices, answers: Any) -> Floats:
@@ -238,12 +262,9 @@ class Comparator:
         self.n_calls, self.left = self.n_calls + len(first), self.left - len(first)
         if self.log is not None:
             self.log.extend(zip(first.tolist(), second.tolist(), probability.tolist(), strict=True))
-        self._report()
-        return probability
-
-    def _report(self) -> None:
         if self.progress is not None:
             self.progress(self.n_calls, max(self.expected, self.n_calls))
+        return probability
 
 
 def is_number(value: Any, most: float) -> bool:
@@ -278,7 +299,7 @@ def _as_items(items: Any) -> Any:
         return rows_of(items, "items")
     if not np.iterable(items):
         raise TypeError(
-            f"items={short(items)} must be a list, array or frame of the things to put in order"
+            f"items={short(items)} must be a list, array or frame of the items to put in order"
         )
     is_table = isinstance(items, np.ndarray) or len(getattr(items, "shape", ())) == 2
     return items if is_table else list(items)
@@ -288,18 +309,14 @@ def _as_numbers(answers: Any) -> Floats:
     """Return the answers to a batch as floats."""
     try:
         given = np.asarray(answers)
-        if given.dtype.kind in "biufO":
-            return given.astype(np.float64, copy=False)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"answers of the type {given.dtype}")
+        return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(_not_numbers(answers)) from error
-    raise ValueError(_not_numbers(answers))
-
-
-def _not_numbers(answers: Any) -> str:
-    return (
-        f"prefer returned {short(answers)}: with batch=True it must return one number in [0, 1] a "
-        f"pair, {_MEANING}"
-    )
+        raise ValueError(
+            f"prefer returned {short(answers)}: with batch=True it must return one number in "
+            f"[0, 1] a pair, {_MEANING}"
+        ) from error
 
 
 def _as_probability(i: int, j: int, answer: Any) -> float:
@@ -308,20 +325,12 @@ def _as_probability(i: int, j: int, answer: Any) -> float:
     if isawaitable(answer):
         _refuse_awaitable(answer)
     value = plain_number(answer)
-    if not _is_probability(value):
+    if not is_number(value, 1.0):
         raise ValueError(
             f"prefer returned {short(answer)} for items {i} and {j}: it must return a number in "
             f"[0, 1], {_MEANING}"
         )
     return float(value)
-
-
-def _is_probability(value: Any) -> bool:
-    return is_number(value, 1.0)
-
-
-def _is_position(value: Any, n: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < n
 
 
 def _awaitable(answer: Any) -> Any:
@@ -336,23 +345,6 @@ def _refuse_awaitable(answer: Any) -> NoReturn:
     raise TypeError("prefer returned an awaitable: use aquicksort and await it")
 
 
-def _read_log(log: list[Any], n: int) -> tuple[Indices, Indices, Indices, Floats]:
-    """Return the unordered pairs of a log, and by ordered pair its key, count and sum of answers.
-
-    The keys are sorted, with a last one that no pair has.
-    """
-    check_log(log, n)
-    pairs = np.array([entry[:2] for entry in log], dtype=np.int64).reshape(-1, 2)
-    answers = np.array([entry[2] for entry in log], dtype=np.float64)
-    keys, inverse = np.unique(pairs @ [n, 1], return_inverse=True)
-    return (
-        np.unique(np.sort(pairs, axis=1), axis=0),
-        np.append(keys, np.iinfo(np.int64).max),
-        np.append(np.bincount(inverse), 0),
-        np.append(np.bincount(inverse, answers), 0.0),
-    )
-
-
 def check_log(log: Any, n: int) -> None:
     """Raise unless a log is a list of (i, j, p), answers about n items."""
     if not isinstance(log, list):
@@ -361,9 +353,10 @@ def check_log(log: Any, n: int) -> None:
         if not (
             isinstance(entry, tuple | list)
             and len(entry) == 3
-            and all(_is_position(i, n) for i in entry[:2])
+            and all(isinstance(i, Integral) and not isinstance(i, bool) for i in entry[:2])
+            and 0 <= min(entry[:2]) <= max(entry[:2]) < n
             and entry[0] != entry[1]
-            and _is_probability(entry[2])
+            and is_number(entry[2], 1.0)
         ):
             raise ValueError(
                 f"log holds {short(entry)}: an entry is (i, j, p), two positions among the {n} "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankwise._core.arguments import as_array, only_column, shortened
 from rankwise._core.inputs import refuse_masked
-from rankwise._core.labels import any_missing, sorted_labels, to_ranks
+from rankwise._core.labels import is_missing, sorted_labels, to_ranks
 
 Codes = NDArray[np.int64]
 
@@ -36,9 +36,9 @@ def encode_ids(columns: Sequence[Any], names: Sequence[str]) -> tuple[NDArray[An
 
 
 def encode_columns(
-    given: Sequence[NDArray[Any] | list[Any]], names: Sequence[str], rows: Codes | None = None
+    given: Sequence[NDArray[Any] | list[Any]], names: Sequence[str]
 ) -> tuple[NDArray[Any], list[Codes]]:
-    """Do the same for columns that `as_column` has returned; ``rows`` as there."""
+    """Do the same for columns that `as_column` has returned."""
     numbers = [ids for ids in given if isinstance(ids, np.ndarray)]
     if len(numbers) == len(given) and _fit_one_array(numbers):
         distinct: NDArray[Any] = sorted_labels(np.concatenate(numbers), name=names[0])
@@ -55,11 +55,6 @@ def encode_columns(
                 f"{name} holds something that can't be an id ({error}): use numbers, texts or "
                 "tuples"
             ) from error
-        if any_missing(objects(list(number))):
-            row = next(i for i in range(len(listed)) if any_missing(objects(listed[i : i + 1])))
-            raise ValueError(
-                f"{name} is missing in row {row_number(row, rows)}: drop the row or name it"
-            )
     found = list(number)
     ids = sorted_objects(found)
     place = {value: new for new, value in enumerate(ids.tolist())}
@@ -124,23 +119,29 @@ def as_column(ids: Any, name: str, rows: Codes | None = None) -> NDArray[Any] | 
     if not (hasattr(ids, "dtype") or hasattr(ids, "__array__")):
         listed = list(ids)
         kinds = set(map(type, listed))
-        whole = kinds and all(issubclass(k, int | np.integer) and k is not bool for k in kinds)
-        if not whole or any(not -(2**63) <= value < 2**63 for value in listed):
-            return listed
-        return np.array(listed, dtype=np.int64)
+        integers = kinds and all(issubclass(k, int | np.integer) and k is not bool for k in kinds)
+        if integers and all(-(2**63) <= value < 2**63 for value in listed):
+            return np.array(listed, dtype=np.int64)
+        return listed if kinds <= {str} else _without_missing(listed, name, rows)
     values = as_array(ids, name)
     if values.ndim != 1:
         raise ValueError(
             f"{name} must be 1-D, one id a row, but its shape is {values.shape}: give one column"
         )
-    if values.dtype.kind in "iuf":
-        if any_missing(values):
-            row = row_number(np.flatnonzero(np.isnan(values))[0], rows)
-            raise ValueError(f"{name} is missing in row {row}: drop the row or name it")
+    if values.dtype.kind in "iu" or (values.dtype.kind == "f" and not np.isnan(values).any()):
         return values
     if values.dtype.kind in "mM":
         values = values.astype(f"{values.dtype.kind}8[us]")
-    return values.tolist()
+    return _without_missing(values.tolist(), name, rows)
+
+
+def _without_missing(listed: list[Any], name: str, rows: Codes | None) -> list[Any]:
+    """Return ids of any kind; raise if one is missing."""
+    row = next((row for row, value in enumerate(listed) if is_missing(value)), None)
+    if row is not None:
+        row = row_number(row, rows)
+        raise ValueError(f"{name} is missing in row {row}: drop the row or name it")
+    return listed
 
 
 def objects(values: list[Any]) -> NDArray[Any]:

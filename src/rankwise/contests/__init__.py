@@ -2,7 +2,7 @@
 
 from rankwise.contests._bradley_terry import BradleyTerry
 from rankwise.contests._elo import EloRating
-from rankwise.contests._goodness_of_fit import GoodnessOfFit
+from rankwise.contests._likelihood import GoodnessOfFit
 from rankwise.contests._next_pairs import aask, ask, next_pairs
 from rankwise.contests._plackett_luce import PlackettLuce
 

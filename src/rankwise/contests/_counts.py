@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
-from rankwise._core._loops.keys import counting_sort
-from rankwise._core.arguments import as_array, only_column, own_array, shortened, warn_user
+from rankwise._core.arguments import as_array, only_column, shortened, warn_user
 from rankwise._core.ids import as_column, encode_columns, listed_ids, row_number
 from rankwise._core.inputs import as_floats, check_weights, refuse_masked
 from rankwise._core.sklearn_private import safe_indexing
-from rankwise.contests._loops.likelihood import BITS, GOOD, bounds, count_dense, count_sorted, look
+from rankwise.contests._loops import BITS, GOOD, count_dense
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -26,84 +25,91 @@ PRIOR = 5.0
 MOST_ITEMS = 20_000
 """A table of all pairs of these takes 3.2 GB, and a fit holds some."""
 MOST_CONTESTS = 1e15
-"""Past so many, one more is lost in rounding."""
+"""Past this sum of weights, one more contest is lost in rounding."""
 _LARGEST = 1e100
 # Count in a table of all pairs up to this number of items.
 _DENSE = 2048
 WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
-def check_contests(first: Any, second: Any, rows: Indices | None = None) -> tuple[Any, Any]:
-    """Return two columns of ids of the same length.
+def check_contests(
+    first: Any, second: Any, outcome: Any = None, rows: Indices | None = None
+) -> tuple[Any, Any, Floats]:
+    """Return two columns of ids, and what the first of each contest got, 1 if ``outcome`` is None.
 
-    Here and below, ``rows`` are the numbers of the rows in the user's table, for messages; None:
-    from 0.
+    `are_decided` checks the values of the latter. Here and below, ``rows`` are the numbers of the
+    rows in the user's table, for messages; None: from 0.
     """
+    got = None if outcome is None else _as_outcome(outcome, rows)
     columns = as_column(first, "first", rows), as_column(second, "second", rows)
-    if len(columns[0]) != len(columns[1]):
+    m = len(columns[0])
+    if m != len(columns[1]):
         raise ValueError(
-            f"first has {len(columns[0])} rows and second {len(columns[1])}: a contest is one of "
-            "each"
+            f"first has {m} rows and second {len(columns[1])}: a contest is one of each"
         )
-    if not len(columns[0]):
+    if not m:
         raise ValueError("there are no contests: first and second are empty")
-    return columns
+    if got is not None and got.shape != (m,):
+        raise ValueError(f"outcome has the shape {got.shape} for {m} contests: give one a row")
+    return *columns, np.ones(m) if got is None else got
 
 
-def check_outcome(outcome: Any, m: int, rows: Indices | None = None) -> tuple[Floats, bool]:
-    """Return what the first of each contest got, from 0 to 1, and whether 1/2 is a tie.
-
-    It is, if there are only 0, 1/2 and 1; else these are probabilities, and 1/2 is one of them.
-    """
-    refuse_masked(outcome, "outcome")
+def _as_outcome(outcome: Any, rows: Indices | None) -> Floats:
+    """Return outcomes, words or numbers, as floats."""
     given = only_column(outcome)
     column = given if hasattr(given, "dtype") else as_array(given, "outcome")
-    if column.ndim != 1 or len(column) != m:
-        raise ValueError(f"outcome has the shape {column.shape} for {m} contests: give one a row")
-    if getattr(column.dtype, "kind", "O") not in "biuf":
+    if column.ndim == 1 and getattr(column.dtype, "kind", "O") not in "biuf":
+        refuse_masked(outcome, "outcome")
         listed = column.tolist() if hasattr(column, "tolist") else list(column)
         if any(isinstance(word, str) for word in listed[:1]):
-            try:
-                values = np.fromiter(map(WORDS.__getitem__, listed), np.float64, m)
-            except (KeyError, TypeError):
-                row = next(
-                    i for i, w in enumerate(listed) if not isinstance(w, str) or w not in WORDS
-                )
-                raise ValueError(
-                    f"outcome is {shortened(listed[row])} in row {row_number(row, rows)}: it must "
-                    "be 'first', 'second' or 'tie', or a number from 0 to 1 in all rows"
-                ) from None
-            return values, True
-    values = own_array(as_floats(column, "outcome"), np.float64)
-    row, plain = look(values)
-    if row != GOOD:
+            for row, word in enumerate(listed):
+                if not isinstance(word, str) or word not in WORDS:
+                    raise ValueError(
+                        f"outcome is {shortened(word)} in row {row_number(row, rows)}: it must "
+                        "be 'first', 'second' or 'tie', or a number from 0 to 1 in all rows"
+                    )
+            return np.array([WORDS[word] for word in listed])
+    return np.require(as_floats(column, "outcome"), requirements=["C", "W"])
+
+
+def are_decided(outcome: Floats, rows: Indices | None = None) -> bool:
+    """Return whether all outcomes are 0, 1/2 and 1; else they are probabilities, 1/2 included.
+
+    Raise if one is not from 0 to 1.
+    """
+    if not (outcome.min() >= 0 and outcome.max() <= 1):
+        row = np.flatnonzero(~((outcome >= 0) & (outcome <= 1)))[0]
         raise ValueError(
-            f"outcome is {values[row]} in row {row_number(row, rows)}: it must be what the first "
-            "one got, 1, 0 or 0.5 for a tie, or its probability to win"
+            f"outcome is {outcome[row]} in row {row_number(row, rows)}: it must be what the "
+            "first one got, 1, 0 or 0.5 for a tie, or its probability to win"
         )
-    return values, bool(plain)
+    return bool((2 * outcome == np.floor(2 * outcome)).all())
 
 
-def check_weight(weight: Any, first: Any) -> Floats | None:
-    """Return how often each contest happened, None if once; ``first`` tells how many there are."""
-    if weight is None:
-        return None
-    m = len(first) if hasattr(first, "__len__") else np.size(weight)
-    weights = check_weights(weight, "sample_weight", m, "contest")
-    check_total(float(np.minimum(weights, 2 * MOST_CONTESTS).sum()))
-    return own_array(weights, np.float64)
+def take_weighted(
+    sample_weight: Any, **columns: Any
+) -> tuple[Floats, Indices | None, dict[str, Any]]:
+    """Return positive weights, the numbers of their rows, None for all, and these rows of columns.
 
-
-def take_rows(column: Any, rows: Indices, n_weights: int, name: str) -> Any:
-    """Return some rows of a column that is not checked yet, and None for None."""
-    unsized = not hasattr(column, "__len__") or issparse(column)
-    if column is None or unsized or isinstance(column, str | bytes | dict):
-        return column
-    if len(column) != n_weights:
-        raise ValueError(
-            f"sample_weight has {n_weights} rows, but {name} has {len(column)}: give one a contest"
-        )
-    return safe_indexing(column, rows)
+    A row of weight 0 is dropped before its other columns are checked.
+    """
+    first = columns["first"]
+    m = len(first) if hasattr(first, "__len__") else np.size(sample_weight)
+    weight = check_weights(sample_weight, "sample_weight", m, "contest")
+    check_total(float(np.minimum(weight, 2 * MOST_CONTESTS).sum()))
+    if weight.all():
+        return np.require(weight, requirements=["C", "W"]), None, columns
+    rows = np.flatnonzero(weight)
+    for name, column in columns.items():
+        unsized = not hasattr(column, "__len__") or issparse(column)
+        if unsized or isinstance(column, str | bytes | dict):
+            continue
+        if len(column) != m:
+            raise ValueError(
+                f"sample_weight has {m} rows, but {name} has {len(column)}: give one a contest"
+            )
+        columns[name] = safe_indexing(column, rows)
+    return weight[rows], rows, columns
 
 
 def check_total(total: float) -> None:
@@ -126,78 +132,84 @@ def check_covariates(
             )
         return np.zeros((m, 0)), []
     values = as_floats(covariates, "covariates")
-    values = own_array(values[:, None] if values.ndim == 1 else values, np.float64)
+    values = np.require(values[:, None] if values.ndim == 1 else values, requirements=["C", "W"])
     if values.ndim != 2 or len(values) != m:
         raise ValueError(f"covariates has the shape {values.shape} for {m} contests: (m, d)")
-    if not np.isfinite(values).all():
-        row = row_number(np.flatnonzero(~np.isfinite(values).all(axis=1))[0], rows)
-        raise ValueError(f"covariates is not finite in row {row}: drop the row or correct it")
-    if (np.abs(values) > _LARGEST).any():
-        row = row_number(np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))[0], rows)
-        raise ValueError(f"covariates is beyond {_LARGEST:.0e} in row {row}: choose a larger unit")
-    columns = getattr(covariates, "columns", None)
-    found = (
-        [f"z{k}" for k in range(values.shape[1])] if columns is None else list(map(str, columns))
-    )
+    for bad, problem in (
+        (~np.isfinite(values), "is not finite in row {}: drop the row or correct it"),
+        (np.abs(values) > _LARGEST, f"is beyond {_LARGEST:.0e} in row {{}}: choose a larger unit"),
+    ):
+        if bad.any():
+            row = row_number(np.flatnonzero(bad.any(axis=1))[0], rows)
+            raise ValueError(f"covariates {problem.format(row)}")
     if names is not None and len(names) != values.shape[1]:
         raise ValueError(f"covariates has {values.shape[1]} columns, learned were {names}")
-    return values, found
+    columns = getattr(covariates, "columns", [f"z{k}" for k in range(values.shape[1])])
+    return values, list(map(str, columns))
 
 
 def count_pairs(
     first: Any,
     second: Any,
-    outcome: Floats,
+    outcome: Any,
     weight: Floats | None,
     *,
-    ties: bool,
     fold: bool,
     rows: Indices | None = None,
 ) -> tuple[NDArray[Any], Indices, Indices, Floats]:
-    """Reduce checked columns of contests to counts by pair.
+    """Reduce columns of contests to the items, the pairs that have met and their counts.
 
     Parameters
     ----------
-    first, second : arrays of numbers or lists, of m ids
-        Who met whom.
-    outcome : ndarray of shape (m,)
-        What the first one got, from 0 to 1.
+    first, second, outcome : array-like of shape (m,)
+        Who met whom, and what the first one got. If it is 0, 1/2 or 1 in all, 1/2 is a tie.
     weight : ndarray of shape (m,) or None
         How often each row happened.
-    ties : bool
-        Whether an outcome of 1/2 is a tie, and all outcomes are 0, 1/2 or 1.
     fold : bool
-        Whether it is no matter which of the two came first.
+        Whether the order of the two does not matter.
     rows : ndarray of shape (m,), default=None
         Their numbers in what the user gave, for messages; None: from 0.
     """
-    low, n = 0, 0
     items: NDArray[Any] | None = None
-    whole = _are_int64(first) and _are_int64(second)
-    if whole:
-        columns = [own_array(ids, np.int64) for ids in (first, second)]
-        low, high = map(int, bounds(*columns))
-        n = high - low + 1
-    dense = ties and weight is None
-    if not (whole and dense and n <= _DENSE):
-        items, columns = encode_columns((first, second), ("first", "second"), rows)
+    first, second, outcome = check_contests(first, second, outcome, rows)
+    columns, low, n = [first, second], 0, _DENSE + 1
+    if all(isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" for ids in columns):
+        low, high = min(int(ids.min()) for ids in columns), max(int(ids.max()) for ids in columns)
+        n = high - low + 1 if high < 2**63 else n
+    if n > _DENSE or weight is not None:
+        items, columns = encode_columns(columns, ("first", "second"))
         low, n = 0, len(items)
+    columns = [np.require(ids, np.int64, ["C", "W"]) for ids in columns]
     left = right = np.zeros(0, np.int64)
     counts = np.zeros((0, 4))
-    if dense and n <= _DENSE:
+    if weight is None and n <= _DENSE:
         table = np.zeros(n * n, dtype=np.uint64)
-        if count_dense(columns[0], columns[1], outcome, low, fold, table, n) != GOOD:
-            refuse_self(columns[0], columns[1], first, rows)
-        left, right, counts = unpack(table.reshape(n, n))
+        if count_dense(*columns, outcome, low, fold, table, n) == GOOD:
+            left, right = np.nonzero(table.reshape(n, n))
+            packed, counts = table[left * n + right], np.zeros((len(left), 4))
+            for column, kind in enumerate((2, 0, 1)):
+                counts[:, column] = (packed >> np.uint64(BITS * kind)) & np.uint64(2**BITS - 1)
     if counts.sum() != len(outcome):
         # Other kinds of rows, or a pair that met so often that its counts ran over.
         codes = [column - low for column in columns]
-        refuse_self(codes[0], codes[1], first, rows)
-        heft = np.ones(len(outcome)) if weight is None else weight
+        decided = are_decided(outcome, rows)
+        check_opponents(codes[0], codes[1], first, rows)
         swapped = fold & (codes[0] > codes[1])
         one, other = np.where(swapped, codes[::-1], codes)
-        left, right, counts = count_sorted(
-            *counting_sort(one, n), other, swapped, outcome, heft, ties
+        keys = one * n + other
+        if n <= _DENSE:
+            met = np.bincount(keys, minlength=n * n) > 0
+            keys, cell = np.flatnonzero(met), (np.cumsum(met) - 1)[keys]
+        else:
+            keys, cell = np.unique(keys, return_inverse=True)
+        # cells of a left item as they first occur: the seed of a bootstrap counts on it
+        row = np.empty(len(keys), np.int64)
+        row[cell[::-1]] = np.arange(len(cell))[::-1]
+        order = np.lexsort((row, keys // n))
+        left, right = np.divmod(keys[order], n)
+        won = np.where(swapped, 1 - outcome, outcome)
+        counts = np.column_stack(
+            [np.bincount(cell, count)[order] for count in count_rows(won, weight, decided)]
         )
     if items is None:
         present = np.zeros(n, dtype=np.bool_)
@@ -208,60 +220,40 @@ def count_pairs(
     return items, left, right, counts
 
 
-def unpack(table: NDArray[np.uint64]) -> tuple[Indices, Indices, Floats]:
-    """Return the pairs of a table of `count_dense` that have met, and their four counts."""
-    left, right = np.nonzero(table)
-    packed = table[left, right]
-    counts = np.zeros((len(left), 4))
-    for column, kind in enumerate((2, 0, 1)):
-        counts[:, column] = (packed >> np.uint64(BITS * kind)) & np.uint64(2**BITS - 1)
-    return left, right, counts
+def count_rows(outcome: Floats, weight: Floats | None, decided: bool) -> list[Floats]:
+    """Return the four counts of each row; 1/2 is a tie if all outcomes are ``decided``."""
+    tied = (outcome == 0.5) & decided
+    win, loss = np.where(tied, 0.0, outcome), np.where(tied, 0.0, 1 - outcome)
+    counts = [win, loss, tied.astype(float), win * loss]
+    return counts if weight is None else [count * weight for count in counts]
 
 
-def _are_int64(ids: Any) -> bool:
-    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu":
-        return False
-    return np.can_cast(ids.dtype, np.int64) or int(ids.max()) < 2**63
-
-
-def refuse_self(left: Indices, right: Indices, ids: Any, rows: Indices | None = None) -> None:
+def check_opponents(left: Indices, right: Indices, ids: Any, rows: Indices | None = None) -> None:
     """Raise for a contest of an item with itself; ``ids`` are the left items by row."""
     same = np.flatnonzero(left == right)
     if len(same):
-        row = same[0] if rows is None else rows[same[0]]
-        item = ids[same[0] : same[0] + 1]
-        item = item.tolist()[0] if isinstance(item, np.ndarray) else item[0]
+        item = ids[same[0]]
+        item = item.item() if isinstance(item, np.generic) else item
         raise ValueError(
-            f"row {row}: {item!r} meets itself, which is no contest of two items: drop the row"
+            f"row {row_number(same[0], rows)}: {item!r} meets itself, which is no contest of two "
+            "items: drop the row"
         )
-
-
-def check_size(n: int) -> None:
-    """Raise for items whose covariances don't fit into memory."""
-    if n > MOST_ITEMS:
-        raise ValueError(
-            f"there are {n:,} items, and a table of all pairs of them would take "
-            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
-            "of them by EloRating"
-        )
-
-
-def beaten_pairs(left: Indices, right: Indices, counts: Floats) -> tuple[Indices, Indices]:
-    """Return who has beaten whom, as winners and losers; a tie is one win each way."""
-    up, down = counts[:, 0] + counts[:, 2] > 0, counts[:, 1] + counts[:, 2] > 0
-    return (
-        np.concatenate([left[up], right[down]]),
-        np.concatenate([right[up], left[down]]),
-    )
 
 
 def check_groups(winner: Indices, loser: Indices, items: NDArray[Any], prior: float | None) -> None:
     """Warn of items whose strength depends on the prior, or raise if there is none.
 
     Contests alone can compare items in which everyone has beaten everyone, directly or through
-    others: a strongly connected graph of wins.
+    others: a strongly connected graph of wins. Raise as well if the covariances of the items don't
+    fit into memory.
     """
     n = len(items)
+    if n > MOST_ITEMS:
+        raise ValueError(
+            f"there are {n:,} items, and a table of all pairs of them would take "
+            f"{8e-9 * n**2:,.0f} GB: keep the {MOST_ITEMS:,} with the most contests, or rate all "
+            "of them by EloRating"
+        )
     graph = csr_array((np.ones(len(winner)), (winner, loser)), shape=(n, n))
     n_strong, strong = connected_components(graph, directed=True, connection="strong")
     if n_strong == 1:

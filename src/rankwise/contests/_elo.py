@@ -12,8 +12,8 @@ from rankwise._core.ids import encode_columns, find_ids, objects
 from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import Interval
-from rankwise.contests._counts import check_contests, check_outcome, refuse_self
-from rankwise.contests._loops.rankings import elo_pass
+from rankwise.contests._counts import are_decided, check_contests, check_opponents
+from rankwise.contests._loops import elo_pass
 
 Floats = NDArray[np.float64]
 
@@ -102,10 +102,10 @@ class EloRating(BaseEstimator):
             As in `BradleyTerry.fit`.
         """
         self._validate_params()
-        columns = check_contests(first, second)
-        values, _ = check_outcome(outcome, len(columns[0]))
+        *columns, values = check_contests(first, second, outcome)
+        are_decided(values)
         found, (left, right) = encode_columns(columns, ("first", "second"))
-        refuse_self(left, right, columns[0])
+        check_opponents(left, right, columns[0])
         known = getattr(self, "items_", objects([])).tolist()
         place = {item: code for code, item in enumerate(known)}
         codes, came = np.unique(np.column_stack([left, right]), return_index=True)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
-from rankwise.contests._loops.likelihood import PLAIN, Cells
-from rankwise.contests._newton import PairLikelihood, Solved
+from rankwise.contests._likelihood import Maximum, PairLikelihood
+from rankwise.contests._loops import PLAIN, Cells
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def check_design(cells: Cells, n: int, *, penalised: bool) -> None:
         )
 
 
-def has_maximum(of: PairLikelihood, solved: Solved) -> bool:
+def has_maximum(of: PairLikelihood, best: Maximum) -> bool:
     r"""Whether the end of Newton's method proves that there is a maximum; False if it does not.
 
     The third derivatives of each term are at most as large as the second, times the change of the
@@ -62,19 +62,13 @@ def has_maximum(of: PairLikelihood, solved: Solved) -> bool:
     variance of such a change is below 1/4 (Bach, *Self-concordant analysis for logistic
     regression*, 2010, proposition 2). Where strengths run off, it tends to 1.
     """
-    variances = np.diag(solved.inverse)
-    if not (np.isfinite(solved.decrement) and 0 <= variances.min() <= variances.max() < _HUGE):
+    variances = np.diag(best.inverse)
+    if not (np.isfinite(best.decrement) and 0 <= variances.min() <= variances.max() < _HUGE):
         return False
-    cells, n, inverse = of.cells, of.n, solved.inverse
-    i, j, z, d = cells.left, cells.right, cells.z, cells.z.shape[1]
-    effects = slice(n, n + d)
-    variance = inverse[i, i] + inverse[j, j] - 2 * inverse[i, j]
-    variance += 2 * (z * (inverse[i, effects] - inverse[j, effects])).sum(axis=1)
-    variance += np.einsum("ck,kl,cl->c", z, inverse[effects, effects], z)
-    largest = np.sqrt(np.maximum(cells.scale**2 * variance, 0.0).max())
+    largest = np.sqrt(np.maximum(of.advantage_variance(best.inverse), 0.0).max())
     if of.kind != PLAIN:
-        largest += np.sqrt(inverse[-1, -1])
-    return bool(np.sqrt(max(solved.decrement, 0.0)) * largest < 0.5)
+        largest += np.sqrt(best.inverse[-1, -1])
+    return bool(np.sqrt(max(best.decrement, 0.0)) * largest < 0.5)
 
 
 def find_recession(of: PairLikelihood, *, penalised: bool) -> Floats | None:

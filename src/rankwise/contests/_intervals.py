@@ -1,4 +1,4 @@
-"""Intervals of strengths and ranks, and the posterior probability of being the best.
+"""Intervals of strengths and ranks, the probability of being the best, and the bootstrap.
 
 Draws from the posterior are made by elliptical slice sampling. The base is a Student t distribution
 at the maximum, whose tails are heavier than those of the posterior: a normal one of a random scale.
@@ -14,7 +14,7 @@ JMLR 2014.
 """
 
 import csv
-from collections.abc import Callable
+from collections.abc import Iterator
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,14 +30,19 @@ from rankwise._core.files import replacing
 from rankwise._core.ids import find_ids
 from rankwise._core.ranking import Ranking
 from rankwise._core.sklearn_private import Interval
-from rankwise.contests._loops.intervals import largest_gaps
-from rankwise.contests._newton import Likelihood
+from rankwise.contests._likelihood import (
+    Likelihood,
+    PairLikelihood,
+    halved,
+    log_posterior,
+    maximise,
+    prior_precision,
+    symmetric,
+)
+from rankwise.contests._loops import PLAIN, largest_gaps, refit, resample
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-
-KINDS = ("sandwich", "model")
 
 # Steps before the first draw; then each is one.
 _FIRST = 100
@@ -46,6 +51,26 @@ _DOF = 2.0
 # The largest standard error of a strength at which the posterior is taken as normal: two standard
 # errors away the information of a contest has changed by a factor of at most e^0.6.
 _NORMAL = 0.3
+# Up to this number, contests of a sample are drawn one by one.
+_MOST_DRAWN = 2**22
+# Precision of the prior that keeps the parameters of a sample finite: a standard deviation of 100.
+_WEAK = 1e-4
+
+
+def sandwich(of: Likelihood, precision: Floats, params: Floats, inverse: Floats) -> Floats:
+    """Return the inverse information times the squared gradients of the rows times the inverse.
+
+    The prior's precision counts as a row. If the squares are less on average than the model
+    expects, as residuals of few rows are, the rest of it is added.
+    """
+    squares, less = of.spread(params, inverse)
+    information = of.derivatives(params)[1] - less
+    for matrix in (squares, information):
+        matrix[np.diag_indices_from(matrix)] += precision
+    squares, expected = symmetric(squares), symmetric(information)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = float(np.vdot(inverse, squares) / np.vdot(inverse, expected))
+        return inverse @ (squares + max(1.0 - ratio, 0.0) * expected) @ inverse
 
 
 def centred(covariance: Floats, n: int) -> Floats:
@@ -85,18 +110,20 @@ def covariance_factor(covariance: Floats, n: int) -> tuple[Floats, float]:
 
 
 def rank_bounds(
-    strengths: Floats, covariance: Floats, model: Floats, gaps: Floats, level: float
+    strengths: Floats, covariance: Floats, model: Floats, draws: Floats, level: float
 ) -> Indices:
     """Return the best and the worst rank of each item, for all items at once.
 
     The differences of all pairs are tested together: the limit is the quantile of the largest one
-    in units of its standard error. An item's best rank is behind those that are surely better.
-    From few rows some standard errors are too small by chance, and these pairs would have the
-    largest differences: each is at least that of the model's covariance, which is scaled down if
-    its trace is the larger one.
+    of ``draws`` in units of its standard error. An item's best rank is behind those that are surely
+    better. From few rows some standard errors are too small by chance, and these pairs would have
+    the largest differences: each is at least that of the model's covariance, which is scaled down
+    if its trace is the larger one.
     """
+    per_error = _per_error(covariance)
+    gaps = largest_gaps(draws, np.argsort(draws, axis=1), per_error)
     share = min(1.0, float(np.trace(covariance) / np.trace(model)))
-    per_error = np.minimum(_per_error(covariance), _per_error(share * model))
+    per_error = np.minimum(per_error, _per_error(share * model))
     # two standard errors above, since the same seed errs in the same direction for all data
     upper = min(1.0, level + 2 * np.sqrt(level * (1 - level) / len(gaps)))
     limit = np.quantile(gaps, upper, method="higher") / per_error
@@ -107,11 +134,6 @@ def rank_bounds(
     return np.column_stack([1 + better, len(strengths) - worse]).astype(np.int64)
 
 
-def draw_gaps(draws: Floats, covariance: Floats) -> Floats:
-    """Return for each draw the largest difference in units of its standard error."""
-    return np.asarray(largest_gaps(draws, np.argsort(draws, axis=1), _per_error(covariance)))
-
-
 def _per_error(covariance: Floats) -> Floats:
     variance = np.diag(covariance)
     squares = variance[:, None] + variance[None, :] - 2 * covariance
@@ -120,26 +142,22 @@ def _per_error(covariance: Floats) -> Floats:
 
 
 def draw_posterior(
-    log_posterior: Callable[[Floats], float],
-    params: Floats,
-    covariance: Floats,
-    n: int,
-    n_draws: int,
-    seed: int,
+    of: Likelihood, precision: Floats, params: Floats, covariance: Floats, n_draws: int, seed: int
 ) -> Floats:
-    """Return draws of the first n parameters, the strengths, which add to 0: (n_draws, n).
+    """Return draws of the strengths from their posterior, which add to 0: (n_draws, n).
 
     Parameters
     ----------
-    log_posterior : callable
-        Of parameters; minus infinity outside of where it is defined.
+    of, precision
+        The likelihood and the prior, as in `rankwise.contests._likelihood.maximise`.
     params : ndarray of shape (p,)
-        Where it is highest.
+        Where the posterior is highest.
     covariance : ndarray of shape (p, p)
         Of the normal distribution there; that of the strengths adds to 0.
-    n, n_draws, seed : int
-        Strengths, draws, and the seed of the generator.
+    n_draws, seed : int
+        The number of draws, and the seed of the generator.
     """
+    n = of.n
     factor, spread = covariance_factor(covariance, n)
     random = np.random.default_rng(seed)
     draws = np.empty((_FIRST + n_draws, n))
@@ -149,8 +167,8 @@ def draw_posterior(
         errors = factor @ point
         mean = errors[:n].mean()
         errors[:n] -= mean
-        base = -half * np.log1p(point @ point / _DOF)
-        return log_posterior(params + errors) - base - 0.5 * mean**2 / spread, params + errors
+        base = -half * np.log1p(point @ point / _DOF) + 0.5 * mean**2 / spread
+        return log_posterior(of, precision, params + errors) - base, params + errors
 
     now = np.zeros(len(params))
     height, _ = ratio(now)
@@ -172,12 +190,64 @@ def draw_posterior(
     return draws[_FIRST:]
 
 
+def draw_counts(counts: Floats, n_samples: int, seed: int) -> Iterator[Floats]:
+    """Yield the counts of samples of as many contests, drawn by their counts.
+
+    All of them are one array, which is overwritten.
+    """
+    random = np.random.default_rng(seed)
+    often = counts * [1, 1, 1, 0]
+    total = max(round(float(often.sum())), 1)
+    # For some contests a pair it is quicker to draw them one by one.
+    few = total <= min(20 * counts.size, _MOST_DRAWN)
+    single = few and bool((often == np.floor(often)).all())
+    times = often.ravel().astype(np.int64) * single
+    cells = np.arange(counts.size, dtype=np.uint16 if counts.size <= 2**16 else np.int32)
+    rows = np.repeat(cells, times)
+    drawn = np.empty(counts.shape)
+    for _ in range(n_samples):
+        if single:
+            resample(rows, random.integers(2**63), drawn.reshape(-1))
+        else:
+            drawn[:] = random.multinomial(total, often.ravel() / often.sum()).reshape(-1, 4)
+        yield drawn
+
+
+def bootstrap_fits(
+    of: PairLikelihood,
+    precision: Floats,
+    start: Floats,
+    inverse: Floats,
+    n_samples: int,
+    seed: int,
+) -> Floats:
+    """Return the strengths of samples of the contests, of shape (n_samples, n).
+
+    ``start`` is the fit to all of them and ``inverse`` that of its information. An item or an
+    effect that a sample left without a finite best stays where a prior of the standard deviation
+    100 puts it, and a sample without ties has no parameter of ties. For `PLAIN` a tie is half a win
+    of each.
+    """
+    precision, found = np.maximum(precision, _WEAK), []
+    for drawn in draw_counts(of.cells.counts, n_samples, seed):
+        params = start.copy()
+        sample = of._replace(cells=of.cells._replace(counts=drawn))
+        kind = of.kind if drawn[:, 2].any() else PLAIN
+        if kind != of.kind or not refit(sample.cells, of.n, kind, precision[0], inverse, params):
+            counts = halved(drawn) if kind == PLAIN else drawn
+            sample = PairLikelihood(sample.cells._replace(counts=counts), of.n, kind)
+            p = len(start) - (of.kind != kind)
+            params = maximise(sample, precision[:p], start[:p]).params
+        found.append(params[: of.n])
+    strengths = np.array(found)
+    return strengths - strengths.mean(axis=1, keepdims=True)
+
+
 class StrengthsMixin:
     """Items on a line, each with its strength, and how sure that is.
 
     A model sets ``items_``, ``strengths_`` and, for all its parameters with the strengths first,
-    ``_inverse`` (of minus the second derivatives of the log posterior) and ``_sandwich`` (that, the
-    sum of squared slopes, and that again).
+    ``_inverse`` (of minus the second derivatives of the log posterior).
     """
 
     _strength_constraints: ClassVar[dict[str, Any]] = {
@@ -194,7 +264,9 @@ class StrengthsMixin:
     n_draws: int
     random_state: int
     _inverse: Floats
-    _sandwich: Floats
+
+    # computed when it is needed; files of version 0.2 hold it
+    _sandwich: Floats | None = None
 
     def covariance(self, kind: str = "sandwich") -> Floats:
         """Return the covariance of the strengths, of shape (n, n); its rows add to 0.
@@ -211,9 +283,14 @@ class StrengthsMixin:
         return self._covariance(kind)[:n, :n]
 
     def _covariance(self, kind: str) -> Floats:
-        check_word(kind, "kind", KINDS)
-        chosen = self._sandwich if kind == "sandwich" else self._inverse
-        return centred(chosen, len(self.items_))
+        check_word(kind, "kind", ("sandwich", "model"))
+        if kind == "model":
+            return centred(self._inverse, len(self.items_))
+        if self._sandwich is None:
+            of, params = self._likelihood()
+            precision = prior_precision(self.prior, of.n, len(params))
+            self._sandwich = sandwich(of, precision, params, self._inverse)
+        return centred(self._sandwich, len(self.items_))
 
     def interval(self, level: float | None = None, *, kind: str = "sandwich") -> Floats:
         """Return the ends of each strength's interval, of shape (n, 2).
@@ -233,7 +310,7 @@ class StrengthsMixin:
         """
         check_is_fitted(self)
         level = self._level(level)
-        low, high = ends_of(self.strengths_, self.covariance(kind), level).T
+        low, high = normal_interval(self.strengths_, self.covariance(kind), level).T
         skewed = np.diag(self.covariance("model")) > _NORMAL**2
         if self.prior is not None and skewed.any():
             lower, upper = np.quantile(self._draws(), [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -242,11 +319,11 @@ class StrengthsMixin:
         return np.column_stack([low, high])
 
     def rank_interval(self, level: float | None = None, *, kind: str = "sandwich") -> Indices:
-        """Return the best and the worst place of each item, of shape (n, 2), from 1.
+        """Return the best and the worst rank of each item, of shape (n, 2), from 1.
 
         All of them hold at once with the probability ``level``. The differences of all pairs are
         tested together, by the largest one in ``n_draws`` draws of the joint normal; an item's best
-        place is behind those that are surely better, its worst before those that are surely worse.
+        rank is behind those that are surely better, its worst before those that are surely worse.
         No difference has a smaller standard error than by the model's covariance, scaled down to
         the trace of the sandwich if that is less: few contests or rankings leave some too small.
 
@@ -257,13 +334,9 @@ class StrengthsMixin:
         kind : {"sandwich", "model"}, default="sandwich"
             See `covariance`.
         """
-        check_is_fitted(self)
-        return self._ranks(self.covariance(kind), self._level(level))
-
-    def _ranks(self, covariance: Floats, level: float) -> Indices:
-        errors = draw_errors(covariance, self.n_draws, self.random_state)
-        gaps = draw_gaps(errors, covariance)
-        return rank_bounds(self.strengths_, covariance, self.covariance("model"), gaps, level)
+        covariance, model = self.covariance(kind), self.covariance("model")
+        draws = draw_errors(covariance, self.n_draws, self.random_state)
+        return rank_bounds(self.strengths_, covariance, model, draws, self._level(level))
 
     @property
     def p_best_(self) -> Floats:
@@ -277,23 +350,19 @@ class StrengthsMixin:
 
     def _draws(self) -> Floats:
         """Return ``n_draws`` draws of the strengths from their posterior."""
-        evidence, covariance = self._likelihood(), self._covariance("model")
-        if evidence is None:
+        covariance = self._covariance("model")
+        if not self._has_evidence():
             return self.strengths_ + draw_errors(covariance, self.n_draws, self.random_state)
-        of, params = evidence
-        precision = self._precision(len(params))
+        of, params = self._likelihood()
+        precision = prior_precision(self.prior, of.n, len(params))
+        return draw_posterior(of, precision, params, covariance, self.n_draws, self.random_state)
 
-        def log_posterior(at: Floats) -> float:
-            return of.value(at) - 0.5 * float(precision @ at**2) if of.allows(at) else -np.inf
+    def _has_evidence(self) -> bool:
+        """Return whether `_likelihood` is there; draws are from the normal approximation if not."""
+        return True
 
-        n = len(self.items_)
-        return draw_posterior(log_posterior, params, covariance, n, self.n_draws, self.random_state)
-
-    def _likelihood(self) -> tuple[Likelihood, Floats] | None:
-        """Return what was learned from, and the parameters that fit it best.
-
-        None if the evidence was not kept: draws are then from the normal approximation.
-        """
+    def _likelihood(self) -> tuple[Likelihood, Floats]:
+        """Return the likelihood that was learned from, and the parameters that fit it best."""
         raise NotImplementedError
 
     def ranking(self) -> Ranking:
@@ -338,22 +407,19 @@ class StrengthsMixin:
         They are ``item``, ``strength``, ``low``, ``high``, ``rank``, ``best_rank``, ``worst_rank``
         and ``p_best``.
         """
-        check_is_fitted(self)
-        chosen, covariance = self._level(level), self.covariance()
-        order = np.argsort(-self.strengths_, kind="stable")
-        low, high = self.interval(chosen).T
-        best, worst = self._ranks(covariance, chosen).T
+        (low, high), (best, worst) = self.interval(level).T, self.rank_interval(level).T
+        ranking = Ranking.from_scores(self.strengths_)
         columns = {
             "item": self.items_,
             "strength": self.strengths_,
             "low": low,
             "high": high,
-            "rank": self.ranking().positions,
+            "rank": ranking.positions,
             "best_rank": best,
             "worst_rank": worst,
             "p_best": self.p_best_,
         }
-        return {name: column[order] for name, column in columns.items()}
+        return {name: column[ranking.order] for name, column in columns.items()}
 
     def to_csv(self, path: str | Path, level: float | None = None) -> None:
         """Write `table` as csv; the file is complete or absent."""
@@ -366,12 +432,6 @@ class StrengthsMixin:
             writer.writerow(columns)
             writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
-    def _precision(self, n_params: int) -> Floats:
-        """Return one over the variance of each parameter's prior: the strengths have one."""
-        precision = np.zeros(n_params)
-        precision[: len(self.items_)] = 0.0 if self.prior is None else self.prior**-2.0
-        return precision
-
     def _level(self, level: float | None) -> float:
         return self.level if level is None else check_level(level)
 
@@ -380,12 +440,13 @@ class StrengthsMixin:
         if not hasattr(self, "strengths_"):
             return
         n, p = len(self.items_), len(self._inverse)
-        shapes = self.strengths_.shape, self._inverse.shape, self._sandwich.shape
+        stored = self._inverse if self._sandwich is None else self._sandwich
+        shapes = self.strengths_.shape, self._inverse.shape, stored.shape
         if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
             raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
 
 
-def ends_of(values: Floats, covariance: Floats, level: float) -> Floats:
+def normal_interval(values: Floats, covariance: Floats, level: float) -> Floats:
     """Return the ends of normal intervals of values, of shape (n, 2)."""
     half = ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return np.column_stack([values - half, values + half])

@@ -12,15 +12,10 @@ from sklearn.base import BaseEstimator
 from rankwise._core.ids import objects
 from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.votes import Votes, read_votes
-from rankwise.contests._counts import (
-    PRIOR,
-    check_groups,
-    check_size,
-    check_total,
-)
+from rankwise.contests._counts import PRIOR, check_groups, check_total
 from rankwise.contests._intervals import StrengthsMixin
-from rankwise.contests._loops.rankings import rankings_derivatives, rankings_value
-from rankwise.contests._newton import check_solved, maximise
+from rankwise.contests._likelihood import check_solved, maximise, prior_precision
+from rankwise.contests._loops import rankings_derivatives, rankings_value
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,29 +31,32 @@ class RankingLikelihood(NamedTuple):
     votes: Votes
     n: int
 
-    def allows(self, params: Floats) -> bool:
-        """Whether all is finite."""
-        return bool(np.isfinite(params).all())
-
     def value(self, params: Floats) -> float:
-        """Return it."""
+        """Return it, minus infinity if a strength is not finite."""
+        if not np.isfinite(params).all():
+            return -np.inf
         return float(rankings_value(*self.votes[1:], params))
 
-    def derivatives(self, params: Floats, gradient: Floats, curvature: Floats) -> None:
-        """Add slopes and curvature."""
-        rankings_derivatives(*self.votes[1:], params, gradient, curvature, np.zeros_like(curvature))
+    def derivatives(self, params: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient, and the upper triangle of minus the Hessian."""
+        gradient, information, _ = self._sums(params)
+        return gradient, information
 
-    def spread(self, params: Floats, inverse: Floats, squares: Floats) -> float:
-        """Add the squared slopes of each ranking, as if it had been left out."""
+    def spread(self, params: Floats, inverse: Floats) -> tuple[Floats, float]:
+        """Return the squared gradients of each ranking, as if it had been left out."""
         if len(self.votes.weight) > _MANY:
-            empty = np.zeros_like(squares)
-            rankings_derivatives(*self.votes[1:], params, np.zeros(len(params)), empty, squares)
-            return 0.0
+            return self._sums(params)[2], 0.0
+        squares = np.zeros_like(inverse)
         for v in range(len(self.votes.weight)):
             items, slope = self._left_out(v, params, inverse)
             squares[np.ix_(items, items)] += self.votes.weight[v] * np.outer(slope, slope)
-        np.copyto(squares, np.triu(squares))
-        return 0.0
+        return np.triu(squares), 0.0
+
+    def _sums(self, params: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the sums over votes of gradients, minus Hessians, and squares of gradients."""
+        sums = np.zeros(self.n), np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
+        rankings_derivatives(*self.votes[1:], params, *sums)
+        return sums
 
     def _left_out(self, v: int, params: Floats, inverse: Floats) -> tuple[Indices, Floats]:
         """Return the items of a ranking, and its slope divided by one less its leverage."""
@@ -76,7 +74,7 @@ class RankingLikelihood(NamedTuple):
 
 
 class PlackettLuce(StrengthsMixin, BaseEstimator):
-    r"""Strengths of items from rankings, complete or partial, with intervals and places.
+    r"""Strengths of items from rankings, complete or partial, with intervals and ranks.
 
     A ranking is a row of choices: the best of all, then the best of the rest, and so on. The item i
     of strength :math:`s_i` is chosen from those that are left with the probability
@@ -120,8 +118,8 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     -----
     A tie, a tuple in a ranking, means that the order of these items is not known. It has Efron's
     form, which is the sum over all their orders if they are equally strong: the r-th of t choices
-    has r / t of the tied items' weight left out. The last place of a ranking is no choice, tied or
-    not. A step of Newton costs the sum of the squared lengths of the rankings and O(n^3). The
+    has r / t of the tied items' weight left out. The last group of a ranking is not a choice, tied
+    or not. A step of Newton costs the sum of the squared lengths of the rankings and O(n^3). The
     sandwich takes a ranking, not a choice, as one observation, and counts each as if it had been
     left out of the fit; past 20,000 rankings, as it is.
 
@@ -201,28 +199,30 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         n = len(votes.candidates)
         if n < 2:
             raise ValueError(f"rankings has one item only, {votes.candidates[0]!r}: give two")
-        check_size(n)
         check_total(float(votes.weight.sum()))
         self.items_ = objects(votes.candidates)
         check_groups(*_beaten_pairs(votes), self.items_, self.prior)
-        solved = maximise(RankingLikelihood(votes, n), self._precision(n), np.zeros(n))
-        check_solved(solved)
-        self.strengths_ = solved.params - solved.params.mean()
-        self._inverse, self._sandwich = solved.inverse, solved.sandwich
-        self.n_iter_, self.objective_ = solved.n_iter, solved.value
+        best = maximise(RankingLikelihood(votes, n), prior_precision(self.prior, n, n), np.zeros(n))
+        check_solved(best)
+        self._sandwich = None
+        self.strengths_, self._inverse = best.params - best.params.mean(), best.inverse
+        self.n_iter_, self.objective_ = best.n_iter, best.value
         self.n_rankings_ = float(votes.weight.sum())
         self._votes = votes._replace(candidates=[])
         return self
 
-    def _likelihood(self) -> tuple[RankingLikelihood, Floats] | None:
+    def _has_evidence(self) -> bool:
         # files of version 0.2 hold no rankings
-        if not hasattr(self, "_votes"):
-            return None
+        return hasattr(self, "_votes")
+
+    def _likelihood(self) -> tuple[RankingLikelihood, Floats]:
         return RankingLikelihood(self._votes, len(self.items_)), self.strengths_
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if not hasattr(self, "_votes"):
+            if hasattr(self, "strengths_") and self._sandwich is None:
+                raise ValueError("a PlackettLuce without rankings has no sandwich covariance")
             return
         votes, n = self._votes, len(self.items_)
         total, sizes = len(votes.items), np.diff(votes.starts)

@@ -63,7 +63,7 @@ _RECORDS = (
     "rankwise.base.Ranking",
     "rankwise._core.kernels.Anchored",
     "rankwise._core.kernels.Kernel",
-    "rankwise.contests._loops.likelihood.Cells",
+    "rankwise.contests._loops.Cells",
     "rankwise.magnitude.statistics.Query",
     "rankwise.magnitude.statistics.Scatter",
     "rankwise.magnitude.statistics.Statistics",
@@ -73,7 +73,7 @@ _RECORDS = (
     "rankwise.recommend.taste_fit.OwnRows",
     "rankwise._core.votes.Votes",
     "rankwise.ordinal._landmarks.LandmarkRidge",
-    "rankwise.contests._goodness_of_fit.Met",
+    "rankwise.contests._likelihood.Met",
     "rankwise.recommend.RatingTable",
     "rankwise.recommend.catalogue.Catalogue",
     "rankwise.recommend._choice.ChoiceModel",
@@ -84,7 +84,7 @@ _RECORDS = (
 _RENAMED = {
     "rankwise.engine.kernels.Anchored": "rankwise._core.kernels.Anchored",
     "rankwise.engine.kernels.Kernel": "rankwise._core.kernels.Kernel",
-    "rankwise.engine.loops.contests.likelihood.Cells": "rankwise.contests._loops.likelihood.Cells",
+    "rankwise.engine.loops.contests.likelihood.Cells": "rankwise.contests._loops.Cells",
     "rankwise.engine.solvers.statistics.Query": "rankwise.magnitude.statistics.Query",
     "rankwise.engine.solvers.statistics.Scatter": "rankwise.magnitude.statistics.Scatter",
     "rankwise.engine.solvers.statistics.Statistics": "rankwise.magnitude.statistics.Statistics",
@@ -97,7 +97,7 @@ _RENAMED = {
     "rankwise.preference.BradleyTerry": "rankwise.contests.BradleyTerry",
     "rankwise.preference.EloRating": "rankwise.contests.EloRating",
     "rankwise.preference.PlackettLuce": "rankwise.contests.PlackettLuce",
-    "rankwise.preference._goodness.Met": "rankwise.contests._goodness_of_fit.Met",
+    "rankwise.preference._goodness.Met": "rankwise.contests._likelihood.Met",
     "rankwise.recommend._catalogue.Catalogue": "rankwise.recommend.catalogue.Catalogue",
 }
 

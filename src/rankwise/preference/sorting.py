@@ -58,7 +58,7 @@ def quicksort(
     Parameters
     ----------
     items : sequence, array or frame
-        The things to put in order; the rows of a 2-D array, frame or sparse matrix.
+        The items to put in order; the rows of a 2-D array, frame or sparse matrix.
     prefer : callable
         ``prefer(u, v)`` returns the probability that u goes before v, or True and False. Over 1/2
         puts u first; exactly 1/2 is decided by a coin, one for each pair. It may contradict itself.
@@ -136,9 +136,9 @@ def quicksort(
         log=log, progress=progress,
     )  # fmt: skip
     sort = _ComparatorSort(comparator, k, randomise, random_state)
-    while len((pairs := sort.plan())[0]):
-        sort.take(comparator.compare(*pairs))
-    return comparator.ranking(sort.sort.order, sort.sort.decided)
+    while len((pairs := sort.questions())[0]):
+        sort.answer(comparator.compare(*pairs))
+    return comparator.ranking(sort.order, sort.decided)
 
 
 async def aquicksort(
@@ -192,9 +192,9 @@ async def aquicksort(
         log=log, progress=progress, max_concurrency=max_concurrency,
     )  # fmt: skip
     sort = _ComparatorSort(comparator, k, randomise, random_state)
-    while len((pairs := sort.plan())[0]):
-        sort.take(await comparator.acompare(*pairs))
-    return comparator.ranking(sort.sort.order, sort.sort.decided)
+    while len((pairs := sort.questions())[0]):
+        sort.answer(await comparator.acompare(*pairs))
+    return comparator.ranking(sort.order, sort.decided)
 
 
 def expected_calls(n: ArrayLike, k: ArrayLike | None = None) -> Any:
@@ -351,7 +351,7 @@ class QuickSort:
         return known[self.order] * n + self._priority
 
 
-class _ComparatorSort:
+class _ComparatorSort(QuickSort):
     """QuickSort of the items of a comparator, with two coins for each pair.
 
     One decides which of the two is asked about first, the other who goes before at 1/2.
@@ -369,34 +369,47 @@ class _ComparatorSort:
             most = max(n, 1)
             k = most if isinstance(k, Integral) and k > most else check_whole(k, "k")
         check_flags(randomise=randomise)
-        random = _as_random(random_state)
+        try:
+            random = check_random_state(random_state)
+        except ValueError as error:
+            raise ValueError(
+                f"random_state={short(random_state)} must be None, an integer from 0 to 2**32 - 1 "
+                "or a np.random.RandomState"
+            ) from error
         self.seed, self.randomise = int(random.randint(2**31)), randomise
-        self.comparator, self.k = comparator, k
-        self.sort = QuickSort(n, random.permutation(n), k=k, known=comparator.known)
-        # Answers by the pair need more once in a million; the standard deviation is below 3/4 n.
-        expected = float(_expected(n, n if k is None else k))
-        self.n_pairs, self.allowed = 0, expected + max(expected, 5.0 * n)
+        self.comparator, self.k, self.n_answered, self.has_warned = comparator, k, 0, False
+        super().__init__(n, random.permutation(n), k=k, known=comparator.known)
 
-    def plan(self) -> tuple[Indices, Indices]:
+    def questions(self) -> tuple[Indices, Indices]:
         """Return the pairs of the next level, each in the order to ask about it."""
         if self.comparator.progress is not None:
-            rest = self.comparator.copies * self.sort.expected()
+            rest = self.comparator.copies * self.expected()
             self.comparator.expected = self.comparator.n_calls + rest
-        self.pairs = self.sort.plan()
+        self.pairs = self.plan()
         first, second, self.swapped = swap_pairs(self.seed + _ANOTHER, *self.pairs)
         return first, second
 
-    def take(self, answers: Floats) -> None:
+    def answer(self, answers: Floats) -> None:
         """Take the probabilities that each first goes before its second, NaN for no answer."""
         probability = np.abs(self.swapped - answers)
         missing = np.isnan(probability)
-        n_missing = int(missing.sum())
-        self.n_pairs += len(probability) - n_missing
-        if self.n_pairs > self.allowed:
-            _warn_of_many(self.comparator.n, self.k, self.n_pairs)
-            self.allowed = np.inf
+        self.n_answered += len(missing) - int(missing.sum())
+        n = self.comparator.n
+        if self.n_answered > 5 * n and not self.has_warned:
+            # Answers by the pair need more than twice as many, and 5 n more, once in a million; the
+            # standard deviation is below 3/4 n.
+            average = expected_calls(n, self.k)
+            self.has_warned = self.n_answered > average + max(average, 5 * n)
+            if self.has_warned:
+                which = f"{n} items" if self.k is None else f"the first {self.k} of {n} items"
+                warn_user(
+                    f"{self.n_answered} pairs were needed so far, where {average:.0f} are expected "
+                    f"for {which}: the answers of prefer depend on more than the two items, for "
+                    "example on what it was asked before. Make it answer each pair by itself, ask "
+                    "each pair both ways with symmetrise=True, or set a limit with max_calls"
+                )
         before = decide(probability, *self.pairs, self.seed, self.randomise)
-        self.sort.take(before, ~missing if n_missing else None)
+        self.take(before, ~missing if missing.any() else None)
 
 
 def decide(
@@ -410,26 +423,6 @@ def decide(
         drawn, chance = pair_draws(seed, i, j), probability[open_]
         before[open_] = np.where(i < j, drawn < chance, drawn >= 1 - chance)
     return before
-
-
-def _as_random(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
-    try:
-        return check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(
-            f"random_state={short(random_state)} must be None, a whole number from 0 to 2**32 - 1 "
-            "or a np.random.RandomState"
-        ) from error
-
-
-def _warn_of_many(n: int, k: int | None, n_pairs: int) -> None:
-    which = f"{n} items" if k is None else f"the first {k} of {n} items"
-    warn_user(
-        f"{n_pairs} pairs were needed so far, where {expected_calls(n, k):.0f} are expected for "
-        f"{which}: the answers of prefer depend on more than the two items, for example on what it "
-        "was asked before. Make it answer each pair by itself, ask each pair both ways with "
-        "symmetrise=True, or set a limit with max_calls"
-    )
 
 
 def _check_counts(given: ArrayLike, name: str, least: int) -> Any:
