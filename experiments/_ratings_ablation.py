@@ -7,7 +7,7 @@ from experiments._reviewers import (
     MEASURES,
     METHODS,
     ROUNDS,
-    parts,
+    parts_of,
     people_of,
     problems,
 )
@@ -22,10 +22,7 @@ def by_rounds(setting: Setting, table: RatingTable) -> Result:
     """Return the errors of RankBoost on the held-out people, a list over ROUNDS a measure."""
     group = GROUPS[setting["group"]]
     people = people_of(table, group)
-    chosen = parts(
-        people.pool, setting["n_held_out"], setting["n_repetitions"], setting["n_reviewers"],
-        setting["seed"],
-    )[0]  # fmt: skip
+    chosen = parts_of(setting, people)[0]
     every = problems(people, group, chosen, setting["n_references"], setting["seed"])
     method, errors = METHODS["RankBoost"], []
     for problem, _ in filter(None, every):

@@ -16,10 +16,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import euclidean_distances
 
 from experiments._runs import Result, Setting
-from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.metrics import magnitude_loss, pairwise_misranking_loss
 from rankwise.pairwise import RankSVM
+from rankwise.papers import mprank, rankboost, ranking_svm, svrank
 from rankwise.recommend import RatingTable, TasteModel
 
 Array = NDArray[np.float64]
@@ -38,6 +38,8 @@ FEW_CS = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 # The insensitive part of SVRank, as a share of the scale.
 EPSILONS = (0.0, 0.1)
 ROUNDS = (10.0, 20.0, 50.0, 100.0, 200.0)
+# Books has few people: all are tested, in folds, each with settings chosen on people of the others.
+FOLDS = 5
 # Draws of one seed that have nothing to do with each other.
 _PEOPLE, _HALVES, _RATERS = 0, 1, 2
 
@@ -79,6 +81,9 @@ GROUPS = {
     "MovieLens 20-40": Group((20, 40)),
     "MovieLens 40-60": Group((40, 60)),
     "MovieLens 60-80": Group((60, 80)),
+    "Netflix 32 %": Group((151, _ANY), own=(50, _ANY), popular=360, own_total=151),
+    "Netflix 46 %": Group((501, _ANY), own=(50, _ANY), popular=1_200, own_total=151),
+    "Netflix 58 %": Group((1_501, _ANY), own=(50, _ANY), popular=1_800, own_total=151),
     # The density of the ratings of more than 150, 250 and 300 films, of popular ones, on ML-1M.
     "Netflix 32 % (stand-in)": Group((151, _ANY), own=(50, _ANY), popular=500, own_total=151),
     "Netflix 46 % (stand-in)": Group((251, _ANY), own=(50, _ANY), popular=650, own_total=151),
@@ -218,7 +223,7 @@ def _boosted(by_size: bool) -> Callable[[Problem, Grid, float], Iterator[Array]]
         y = problem.y[problem.train]
         worse, better = np.nonzero(y[:, np.newaxis] < y)
         # fit would find the same; with a hundred rows it takes 2 to 10 times as long.
-        model = RankBoost(max(rounds), criterion="edge").fit_pairs(
+        model = rankboost(max(rounds)).fit_pairs(
             problem.X[problem.train],
             np.column_stack([worse, better]),
             pair_weight=y[better] - y[worse] if by_size else None,
@@ -232,11 +237,11 @@ def _boosted(by_size: bool) -> Callable[[Problem, Grid, float], Iterator[Array]]
 
 def _mprank(problem: Problem, at: dict[str, float]) -> MPRank:
     del problem
-    return MPRank(at["C"], kernel="precomputed")
+    return mprank(at["C"], kernel="precomputed")
 
 
 def _svrank(problem: Problem, at: dict[str, float]) -> SVRank:
-    return SVRank(at["C"], epsilon=at["epsilon"] * problem.span, kernel="precomputed")
+    return svrank(at["C"], at["epsilon"] * problem.span, kernel="precomputed")
 
 
 def _kernel_ridge(problem: Problem, at: dict[str, float]) -> KernelRidge:
@@ -246,7 +251,7 @@ def _kernel_ridge(problem: Problem, at: dict[str, float]) -> KernelRidge:
 
 def _ranksvm(problem: Problem, at: dict[str, float]) -> RankSVM:
     del problem
-    return RankSVM(at["C"], power=1, pair_weight="magnitude", kernel="precomputed")
+    return ranking_svm(at["C"], pair_weight="magnitude", kernel="precomputed")
 
 
 class Method(NamedTuple):
@@ -284,7 +289,7 @@ def choose(setting: Setting, table: RatingTable) -> Result:
     """
     group = GROUPS[setting["group"]]
     people = people_of(table, group)
-    chosen = _parts_of(setting, people)[0]
+    chosen = parts_of(setting, people)[0]
     every = problems(people, group, chosen, setting["n_references"], setting["seed"])
     known = [found[0] for found in every if found]
     scale = float(np.mean([problem.distances.mean() for problem in known]))
@@ -309,7 +314,7 @@ def repeat(setting: Setting, table: RatingTable) -> Result:
     """Return the errors of every method for one set of people, a row each; NaN if left out."""
     group, chosen = GROUPS[setting["group"]], setting["chosen"]
     people = people_of(table, group)
-    tested = _parts_of(setting, people)[1 + setting["repetition"]]
+    tested = parts_of(setting, people)[1 + setting["repetition"]]
     errors: dict[str, list[list[float]]] = {}
     nothing = [np.nan] * len(MEASURES)
     names = ["a constant", *METHODS, *(["TasteRanker"] if group.taste else [])]
@@ -330,7 +335,13 @@ def repeat(setting: Setting, table: RatingTable) -> Result:
     return {"errors": errors}
 
 
-def _parts_of(setting: Setting, people: People) -> list[Places]:
+def parts_of(setting: Setting, people: People) -> list[Places]:
+    """Return the `parts` of a setting; with a ``fold``, people of the others and those of it."""
+    if "fold" in setting:
+        drawn = np.random.default_rng([setting["seed"], _PEOPLE]).permutation(people.pool)
+        folds = np.array_split(drawn, FOLDS)
+        tested = folds.pop(setting["fold"])
+        return [np.concatenate(folds)[: setting["n_held_out"]], tested]
     return parts(
         people.pool, setting["n_held_out"], setting["n_repetitions"], setting["n_reviewers"],
         setting["seed"],

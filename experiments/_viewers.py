@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from experiments._runs import Result, Setting
 from rankwise.bounds import prank_regret_bound
 from rankwise.metrics import rank_losses
 from rankwise.model_selection import progressive_validation
+from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from rankwise.recommend import RatingTable
 
 Array = NDArray[np.float64]
@@ -29,13 +29,13 @@ def models(k: int, seed: int) -> dict[str, Any]:
     """Return the models that need no rate, for k ranks and one pass."""
     once: dict[str, Any] = {"epochs": 1, "shuffle": False, "label_order": range(1, k + 1)}
     return {
-        "PRank": PRank(**once),
-        "MCP, uniform": MulticlassPerceptron(**once),
-        "MCP, max": MulticlassPerceptron(update="max", **once),
-        "PRank, averaged": PRank(vote="averaged", **once),
-        "PRank, pa": PRank(update="pa", **once),
-        "PRank, pa, averaged": PRank(update="pa", vote="averaged", **once),
-        "OAP-BPM 0.3": OAPRank(tau=0.3, random_state=seed, **once),
+        "PRank": prank(**once),
+        "MCP, uniform": multiclass_perceptron(**once),
+        "MCP, max": multiclass_perceptron(update="max", **once),
+        "PRank, averaged": prank(vote="averaged", **once),
+        "PRank, pa": prank(update="pa", **once),
+        "PRank, pa, averaged": prank(update="pa", vote="averaged", **once),
+        "OAP-BPM 0.3": oap_bpm(tau=0.3, random_state=seed, **once),
     }
 
 
@@ -151,7 +151,7 @@ def bound(X: Array, y: Ranks, k: int) -> Result:
     """
     once: dict[str, Any] = {"epochs": 100, "shuffle": False, "label_order": range(1, k + 1)}
     found = []
-    for ranker in (PRank(vote="averaged", **once), PRank(update="pa", **once)):
+    for ranker in (prank(vote="averaged", **once), prank(update="pa", **once)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             ranker.fit(X, y)
@@ -190,7 +190,7 @@ def _append(X: Array, constant: float) -> Array:
 
 def _hoff(rate: float, X: Array, k: int) -> Any:
     eta = rate / (float((X**2).sum(axis=1).mean()) or 1.0)
-    return WidrowHoff(eta, label_order=range(1, k + 1))
+    return widrow_hoff(eta, label_order=range(1, k + 1))
 
 
 def _with_constant(rate: float, X: Array, k: int) -> tuple[Any, Array]:

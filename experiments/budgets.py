@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments._figures import curve, legend, panels
-from experiments._papers import PRank
 from experiments._trials import (
     INTERVAL,
     RANKS,
@@ -22,6 +21,7 @@ from experiments._trials import (
     with_interval,
 )
 from rankwise.datasets import make_herbrich
+from rankwise.papers import prank
 from rankwise.reports import Report, Table, Track
 
 Stream = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -106,7 +106,7 @@ def _losses(
     for trial in range(seed, seed + n_trials):
         X, y = draw(n_rounds, trial)
         for size in (0, *sizes):
-            model = PRank(kernel="rbf", gamma=gamma, budget=size or None, label_order=RANKS)
+            model = prank(kernel="rbf", gamma=gamma, budget=size or None, label_order=RANKS)
             guesses = model.partial_fit_predict(X, y)
             rule = "taken over" if size else "all"
             trials.setdefault((rule, size), []).append(float(np.abs(guesses - y).mean()))

@@ -14,27 +14,27 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from experiments._figures import curve, legend, panels
-from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from experiments._trials import ETAS, INTERVAL, RANKS, check_sizes, with_interval
 from rankwise.model_selection import progressive_validation
+from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from rankwise.reports import Report, Table, Track
 
 N_FEATURES, NOISE, LENGTH = 10, 0.2, 0.5
 FOLLOWS = 0.05
 ANEW = "PRank, averaged, anew"
 MODELS: dict[str, Any] = {
-    "PRank": PRank(label_order=RANKS),
-    "PRank, averaged": PRank(vote="averaged", label_order=RANKS),
-    ANEW: PRank(vote="averaged", label_order=RANKS),
-    "PRank, voted": PRank(vote="voted", label_order=RANKS),
-    "PRank, 100 voters": PRank(vote="voted", max_voters=100, label_order=RANKS),
-    "PRank, pa": PRank(update="pa", label_order=RANKS),
-    "PRank, romma": PRank(update="romma", label_order=RANKS),
-    "BPM 0.3": OAPRank(label_order=RANKS, random_state=0),
-    "bagging 0.3": OAPRank(combine="bagging", label_order=RANKS, random_state=0),
-    "OAP voted 0.3": OAPRank(combine="voted", label_order=RANKS, random_state=0),
-    **{f"Widrow-Hoff {eta}": WidrowHoff(eta, label_order=RANKS) for eta in ETAS},
-    "MCP": MulticlassPerceptron(label_order=RANKS),
+    "PRank": prank(label_order=RANKS),
+    "PRank, averaged": prank(vote="averaged", label_order=RANKS),
+    ANEW: prank(vote="averaged", label_order=RANKS),
+    "PRank, voted": prank(vote="voted", label_order=RANKS),
+    "PRank, 100 voters": prank(vote="voted", max_voters=100, label_order=RANKS),
+    "PRank, pa": prank(update="pa", label_order=RANKS),
+    "PRank, romma": prank(update="romma", label_order=RANKS),
+    "BPM 0.3": oap_bpm(label_order=RANKS, random_state=0),
+    "bagging 0.3": oap_bpm(combine="bagging", label_order=RANKS, random_state=0),
+    "OAP voted 0.3": oap_bpm(combine="voted", label_order=RANKS, random_state=0),
+    **{f"Widrow-Hoff {eta}": widrow_hoff(eta, label_order=RANKS) for eta in ETAS},
+    "MCP": multiclass_perceptron(label_order=RANKS),
 }
 SHOWN = [
     "PRank", "PRank, averaged", ANEW, "PRank, 100 voters", "PRank, romma", "BPM 0.3",

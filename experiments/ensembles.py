@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from experiments._index import claim
-from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from experiments._trials import (
     ETAS,
     INTERVAL,
@@ -25,28 +24,29 @@ from experiments._trials import (
     run_trials,
 )
 from rankwise.metrics import mean_interval
+from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from rankwise.plots import OnlineLossDisplay
 from rankwise.reports import Report, Track
 
 TAUS = (0.3, 0.6, 0.9)
 COMBINE = {"bpm": "BPM", "bagging": "bagging", "voted": "OAP voted"}
 MODELS: dict[str, Any] = {
-    "PRank": PRank(label_order=RANKS),
-    "PRank, averaged": PRank(vote="averaged", label_order=RANKS),
-    "PRank, voted": PRank(vote="voted", label_order=RANKS),
-    **{f"Widrow-Hoff {eta}": WidrowHoff(eta, label_order=RANKS) for eta in ETAS},
-    "MCP, uniform": MulticlassPerceptron(label_order=RANKS),
+    "PRank": prank(label_order=RANKS),
+    "PRank, averaged": prank(vote="averaged", label_order=RANKS),
+    "PRank, voted": prank(vote="voted", label_order=RANKS),
+    **{f"Widrow-Hoff {eta}": widrow_hoff(eta, label_order=RANKS) for eta in ETAS},
+    "MCP, uniform": multiclass_perceptron(label_order=RANKS),
     **{
-        f"{name} {tau}": OAPRank(tau=tau, combine=combine, label_order=RANKS, random_state=0)
+        f"{name} {tau}": oap_bpm(tau=tau, combine=combine, label_order=RANKS, random_state=0)
         for combine, name in COMBINE.items()
         for tau in TAUS
     },
     **{
-        f"BPM 0.3, {update}": OAPRank(update=update, label_order=RANKS, random_state=0)
+        f"BPM 0.3, {update}": oap_bpm(update=update, label_order=RANKS, random_state=0)
         for update in ("pa", "romma")
     },
-    "BPM, Poisson": OAPRank(tau=1.0, sampling="poisson", label_order=RANKS, random_state=0),
-    "bagging, Poisson": OAPRank(
+    "BPM, Poisson": oap_bpm(tau=1.0, sampling="poisson", label_order=RANKS, random_state=0),
+    "bagging, Poisson": oap_bpm(
         tau=1.0, sampling="poisson", combine="bagging", label_order=RANKS, random_state=0
     ),
 }

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments._figures import curve, legend, panels
-from experiments._papers import OAPRank, PRank
 from experiments._trials import (
     INTERVAL,
     RANKS,
@@ -26,6 +25,7 @@ from experiments._trials import (
     with_interval,
 )
 from rankwise.metrics import mean_interval, rank_losses
+from rankwise.papers import oap_bpm, prank
 from rankwise.reports import Report, Table, Track
 
 N_MEMBERS = (1, 3, 10, 30, 100, 300)
@@ -33,10 +33,10 @@ TAUS = (0.1, 0.3, 0.6, 0.9)
 WAYS = {"BPM": "bpm", "bagging": "bagging"}
 LAST, AVERAGED, DEFAULT = "PRank", "PRank, averaged", "BPM 0.3"
 PLAIN: dict[str, Any] = {
-    LAST: PRank(label_order=RANKS),
-    AVERAGED: PRank(vote="averaged", label_order=RANKS),
-    "PRank, voted": PRank(vote="voted", label_order=RANKS),
-    "PRank, pa averaged": PRank(update="pa", vote="averaged", label_order=RANKS),
+    LAST: prank(label_order=RANKS),
+    AVERAGED: prank(vote="averaged", label_order=RANKS),
+    "PRank, voted": prank(vote="voted", label_order=RANKS),
+    "PRank, pa averaged": prank(update="pa", vote="averaged", label_order=RANKS),
 }
 # The names of combinations, and the members that are combined.
 OAP = {f"{way} {tau}": (way, 100, tau) for tau in (0.3, 0.6) for way in WAYS}
@@ -160,7 +160,7 @@ def _measure(
 
 
 def _members(n_estimators: int, tau: float) -> Any:
-    return OAPRank(n_estimators, tau=tau, label_order=RANKS, random_state=0)
+    return oap_bpm(n_estimators, tau=tau, label_order=RANKS, random_state=0)
 
 
 def _row(name: str, trials: Iterable[Any]) -> list[str]:

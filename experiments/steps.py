@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments._figures import curve, legend, panels
-from experiments._papers import PRank
 from experiments._trials import (
     INTERVAL,
     RANKS,
@@ -24,13 +23,14 @@ from experiments._trials import (
     with_interval,
 )
 from rankwise.metrics import mean_interval
+from rankwise.papers import prank
 from rankwise.reports import Report, Table, Track
 
 N_FEATURES, WRONG = 20, 0.05
 UPDATES = ("perceptron", "pa", "romma")
 VOTES = {"last": None, "averaged": "averaged", "voted": "voted"}
 MODELS: dict[str, Any] = {
-    f"{update}, {name}": PRank(
+    f"{update}, {name}": prank(
         update=update,
         vote=vote,
         max_voters=100 if vote == "voted" else None,

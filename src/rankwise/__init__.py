@@ -10,6 +10,8 @@ Each kind of evidence has its package:
 - `rankwise.aggregation` for several complete or partial rankings,
 - `rankwise.recommend` for a table of ratings of items by users.
 
+`rankwise.papers` has the papers' algorithms with the papers' settings.
+
 `rankwise.comparison` compares methods on a table, `rankwise.distributed` fits rows on a Dask
 cluster or from disk, and `rankwise.web` is a service in which people rate and see all ranked.
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         model_selection,
         ordinal,
         pairwise,
+        papers,
         persistence,
         plots,
         preference,
@@ -63,6 +66,7 @@ __all__ = [
     "model_selection",
     "ordinal",
     "pairwise",
+    "papers",
     "persistence",
     "plots",
     "preference",

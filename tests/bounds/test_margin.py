@@ -12,6 +12,8 @@ from rankwise.bounds import (
     disjoint_pairs,
     empirical_rademacher,
     margin_bound,
+    margin_loss,
+    margin_share,
 )
 from rankwise.metrics import auc_interval, auc_score
 from rankwise.testing.strategies import scored_rows
@@ -110,6 +112,15 @@ def test_margin_bound_is_the_formula():
     assert bound.vacuous
 
 
+def test_margin_loss_and_share():
+    margins = np.array([-1.0, 0.0, 0.25, 0.5, 2.0])
+    assert_allclose(margin_loss(margins, rho=0.5), (1 + 1 + 0.5) / 5)
+    assert_allclose(margin_share(margins, rho=0.5), 4 / 5)
+    for rho in (0.1, 0.25, 3.0):
+        misranked = np.mean(margins <= 0)
+        assert misranked <= margin_loss(margins, rho=rho) <= margin_share(margins, rho=rho)
+
+
 def test_several_margins_are_paid_for():
     margins = np.random.default_rng(0).normal(1, 1, 5_000)
     single = [margin_bound(margins, complexity=(0.01, 0.01), rho=r) for r in (0.1, 0.5, 2.0)]
@@ -175,6 +186,13 @@ def test_auc_deviation_of_few_rows_is_vacuous():
         (lambda: margin_bound([1.0], complexity=0.1, rho=1), "two numbers"),
         (lambda: margin_bound([1.0], complexity=(-1, 0), rho=1), "negative"),
         (lambda: margin_bound([1.0], complexity=(0, 0), rho=1, delta=1), "delta=1"),
+        (lambda: margin_loss([], rho=1), "margins"),
+        (lambda: margin_loss([1.0], rho=[1, 2]), "one positive number"),
+        (lambda: margin_share([1.0], rho=-1), "rho=-1 must be a positive number$"),
+        (
+            lambda: margin_bound([1.0], complexity=[Bound(0.1, 1, {})] * 2, rho=1, expected=True),
+            "expected ones of stumps are numbers",
+        ),
         (lambda: auc_deviation(0, 3), "n_pos=0"),
         (lambda: auc_deviation(3, 2.5), "n_neg=2.5"),
         (lambda: auc_deviation(3, 2, delta=0), "delta=0"),

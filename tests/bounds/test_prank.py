@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from experiments._papers import PRank
 from rankwise.bounds import prank_mistake_bound, prank_regret_bound, ranking_margin
+from rankwise.papers import prank
 from rankwise.testing.strategies import streams
 
 
@@ -30,7 +30,7 @@ def test_mistake_bound_holds(k, seed):
     X, y, w, b = separable(seed, k)
     labels = np.arange(1, k + 1)
     bound = prank_mistake_bound(X, y, w, b, labels=labels)
-    model = PRank(label_order=labels).fit(X, y)
+    model = prank(label_order=labels).fit(X, y)
     assert model.rank_loss_ <= bound.value
     assert ranking_margin(X, y, w, b, labels=labels) == bound.pieces["margin"] > 0
     at_its_margin = prank_regret_bound(X, y, w, b, bound.pieces["margin"], labels=labels)
@@ -45,7 +45,7 @@ def test_regret_bound_holds_for_every_ranker_and_margin(stream, margin, entries)
     assume(w.any() or b.any())
     labels = np.arange(1, k + 1)
     bound = prank_regret_bound(X, ranks, w, b, margin, labels=labels)
-    loss = PRank(label_order=labels).fit(X, ranks).rank_loss_
+    loss = prank(label_order=labels).fit(X, ranks).rank_loss_
     assert loss <= bound.value * (1 + 1e-12)
     assert bound.vacuous == (bound.value >= len(X) * (k - 1))
     scaled = prank_regret_bound(X, ranks, 7 * w, 7 * b, margin, labels=labels)

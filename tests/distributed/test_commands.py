@@ -108,7 +108,7 @@ class TestRefused:
     def test_experiments_without_trials(self, tmp_path):
         words = ["drift", "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path)]
         done = CliRunner().invoke(experiment, words)
-        assert "drift has no trials that a cluster could run, only advice, judges" in done.output
+        assert "--scheduler has no effect on drift, only on advice, judges" in done.output
 
     @pytest.mark.slow
     def test_a_cluster_without_workers(self):

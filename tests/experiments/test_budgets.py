@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from experiments import budgets
-from experiments._papers import PRank
 from experiments.budgets import RULES, STREAMS, forgetful
+from rankwise.papers import prank
 from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 1_200, "n_trials": 2, "sizes": (5, 20)}
@@ -31,7 +31,7 @@ def test_taking_over_is_better_than_dropping(report):
 @pytest.mark.parametrize("rule", RULES[1:])
 def test_nothing_is_dropped_within_the_budget(rule):
     X, y = STREAMS["saddle"][0](300, 0)
-    model = PRank(kernel="rbf", gamma=5.0, label_order=range(1, 6))
+    model = prank(kernel="rbf", gamma=5.0, label_order=range(1, 6))
     guesses = model.partial_fit_predict(X, y)
     loss = forgetful(X, y, gamma=5.0, size=300, rule=rule, seed=0)
     assert loss == pytest.approx(np.abs(guesses - y).mean())

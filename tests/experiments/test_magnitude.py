@@ -26,11 +26,25 @@ def test_online_meets_batch(report, table):
 
 
 def test_report_has_every_part(report):
-    assert [len(table.rows) for table in report.tables[2:]] == [2, 4, 3]
+    assert [len(table.rows) for table in report.tables[2:]] == [5, 2, 4, 3]
     assert "with 199 films, 99 to learn from" in report.tables[1].title
     assert all(" Here: " in finding and " So: " in finding for finding in report.findings)
     assert set(report.figures) == {"convergence", "convergence-real", "time"}
-    assert all(float(row[2]) < 1e-8 for row in report.tables[3].rows)
+    assert all(float(row[2]) < 1e-8 for row in report.tables[4].rows)
+
+
+def test_small_steps_take_more_passes(report):
+    table = report.tables[2]
+    assert [row[0] for row in table.rows] == [
+        "exact steps", "0.5 of the limit", "0.1 of the limit", "0.03 of the limit",
+        "0.01 of the limit",
+    ]  # fmt: skip
+    for column in range(1, 5):
+        passes = [61 if row[column] == "over 60" else int(row[column]) for row in table.rows]
+        assert max(passes[:2]) < passes[3] <= passes[4]
+    (said,) = (finding for finding in report.findings if "it takes about 120 passes" in finding)
+    assert f"{table.rows[0][1]} with exact steps" in said
+    assert said.endswith("a small fixed one explains its number.")
 
 
 def test_the_papers_approximation_is_near_the_exact_error_where_the_fit_is_loose():

@@ -7,15 +7,19 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib import pyplot
 
 import experiments
 from experiments import ABOUT, EXPERIMENTS, LONG_FORMS
 from experiments.__main__ import experiment
 from rankwise import __version__
+from rankwise.plots import OnlineLossDisplay
 from rankwise.reports import Report, Table
 
 
@@ -99,6 +103,42 @@ def test_options_go_to_experiments_that_have_them(monkeypatch, tmp_path):
     assert about["experiment"] == "synthetic"
     assert about["seed"] == 0
     assert about["versions"]["rankwise"] == __version__
+
+
+def test_a_table_of_ratings_takes_the_place_of_the_films(monkeypatch, tmp_path):
+    seen = []
+
+    def noted(*, data, seed, track):
+        seen.append(data)
+        return small_report(seed=seed, track=track)
+
+    monkeypatch.setitem(EXPERIMENTS, "viewers", noted)
+    file = tmp_path / "mine.csv"
+    file.write_text("user,item,rating\n1,7,2.5\n2,7,4\n2,8,1\n")
+    arguments = ["viewers", "--data", str(file), "--out", str(tmp_path)]
+    result = CliRunner().invoke(experiment, arguments)
+    assert result.exit_code == 0, result.output
+    assert seen[0].name == "mine.csv"
+    assert seen[0].table.matrix.toarray().tolist() == [[2.5, 0], [4, 1]]
+    refused = CliRunner().invoke(experiment, ["synthetic", *arguments[1:]])
+    assert "--data FILE has no effect on synthetic, only on" in refused.stderr
+    nowhere = CliRunner().invoke(experiment, ["viewers", "--data", str(tmp_path / "no")])
+    assert "is neither a folder nor a file" in nowhere.stderr
+
+
+def test_figures_are_written_small(monkeypatch, tmp_path):
+    def drawn(*, seed, track):
+        report = small_report(seed=seed, track=track)
+        figure = OnlineLossDisplay({"one": np.random.default_rng(0).random((3, 20_000))}).plot()
+        return replace(report, figures={"curve": figure.figure_, "empty": pyplot.figure()})
+
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", drawn)
+    arguments = ["synthetic", "--out", str(tmp_path), "--figures", str(tmp_path / "svg")]
+    assert CliRunner().invoke(experiment, arguments).exit_code == 0
+    path, empty = sorted((tmp_path / "svg").iterdir())
+    assert [path.name, empty.name] == ["synthetic-curve.svg", "synthetic-empty.svg"]
+    assert path.stat().st_size < 30_000
+    assert "time-averaged rank loss" in path.read_text()
 
 
 def test_experiment_writes_and_shows_its_report(tmp_path):

@@ -1,6 +1,7 @@
 """People's ratings from those of others: the protocol, its numbers, and going on after a break."""
 
 import itertools
+import re
 import subprocess
 import sys
 import time
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from experiments import _reviewers, ratings
-from experiments._ratings_report import PAPER
+from experiments._data import Films
+from experiments._ratings_report import PAPER, errors_table
 from experiments._reviewers import GROUPS, METHODS, choose, parts, people_of, repeat
 from experiments.ratings import Source, sources
 from rankwise.boosting import RankBoost
@@ -35,8 +37,11 @@ def table(seed=0):
 
 def small(monkeypatch):
     """Let the experiment find this table."""
-    found = [Source("drawn", table(), [FEW, NONE, TASTE]), Source("Jester", None, ["Jester"], "no")]
-    monkeypatch.setattr(module, "sources", lambda: found)
+    found = [
+        Source("drawn", table(), [FEW, NONE, TASTE]),
+        Source("Jester", None, ["Jester 20-40"], "no"),
+    ]
+    monkeypatch.setattr(module, "sources", lambda _data: found)
 
 
 @pytest.fixture(scope="module")
@@ -47,24 +52,33 @@ def report():
 
 
 def test_who_is_in_each_group(report):
-    assert [row[0] for row in report.tables[0].rows] == [FEW, NONE, TASTE, "Jester"]
+    assert [row[0] for row in report.tables[0].rows] == [FEW, NONE, TASTE, "Jester 20-40"]
     about = {row[0]: row[1:] for row in report.tables[0].rows}
     assert about[FEW] == ["drawn", "30", about[FEW][2], "2 x 3", "yes"]
     assert about[NONE][-1] == "too few people: left out"
-    assert about["Jester"][0] == "no"
+    assert about["Jester 20-40"][0] == "no"
 
 
 def test_the_tables(report):
     errors, constant, ridge, chosen, by_c, by_rounds = report.tables[1:]
     methods = ["a constant", *METHODS]
     assert [row[:2] for row in errors.rows] == [
-        *([FEW, name] for name in methods), *([TASTE, name] for name in (*methods, "TasteRanker"))
+        *([FEW, name] for name in methods), *([TASTE, name] for name in (*methods, "TasteRanker")),
+        *([NONE, name] for name in PAPER[NONE]), *(["Jester 20-40", name] for name in PAPER[NONE]),
     ]  # fmt: skip
+    assert errors.rows[-6][2:6] == [
+        "too few people",
+        "2.07 ± 0.05",
+        "too few people",
+        "1.06 ± 0.01",
+    ]
+    assert errors.rows[-3][2:4] == ["data absent", "51.34 ± 2.90"]
     first = dict(zip(errors.columns, errors.rows[0], strict=True))
     assert first["misranking"] == "1.000 ± 0.000"
     assert first["a tie half"] == "0.500 ± 0.000"
     assert errors.rows[1][3] == "2.01 ± 0.02"
-    assert len(constant.rows) == len(errors.rows) - 2
+    n_rows = len(errors.rows) - 6
+    assert len(constant.rows) == n_rows - 2
     assert [row[0] for row in ridge.rows] == [FEW, TASTE]
     assert len(chosen.rows) == 2 * len(METHODS)
     assert [row[0] for row in by_c.rows] == [
@@ -80,8 +94,12 @@ def test_the_tables(report):
     for row, by, best in zip(picked, by_rounds.rows[2:4], least, strict=True):
         column = by_rounds.columns.index(f"{row[3].removeprefix('rounds ')} rounds")
         assert float(by[column]) == best
-    assert len(report.results) == len(errors.rows) * 2 * 5
+    assert len(report.results) == n_rows * 2 * 5
     assert report.findings[0].startswith("Paper 4: ")
+    (capped,) = (finding for finding in report.findings if "the cap of 200 rounds" in finding)
+    grown = float(by_rounds.rows[0][-1]) / float(by_rounds.rows[0][2])
+    (said,) = re.findall(r"with 200 rounds is ([\d.]+) times that with 10", capped)
+    assert float(said) == pytest.approx(grown, rel=0.02)
     (figure,) = report.figures.values()
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [FEW, TASTE]
 
@@ -96,6 +114,36 @@ def test_sets_are_disjoint_and_never_held_out():
     assert [len(held), *map(len, sets)] == [10, 20, 20, 20, 20]
     assert len(set(everyone)) == len(everyone)
     assert [len(part) for part in parts(np.arange(10), 10, 4, 20, 3)] == [2, 2, 2, 2, 2]
+
+
+def test_books_are_tuned_inside_each_fold_and_all_are_tested(monkeypatch):
+    drawn = table(4)
+    setting = {**SIZES, "seed": 5, "group": "Books", "n_repetitions": 1}
+    people = people_of(drawn, GROUPS["Books"])
+    folds = [_reviewers.parts_of({**setting, "fold": fold}, people) for fold in range(5)]
+    assert sorted(np.concatenate([tested for _, tested in folds])) == people.pool.tolist()
+    for held_out, tested in folds:
+        assert len(held_out) == SIZES["n_held_out"]
+        assert not set(held_out) & set(tested)
+    few = {name: method._replace(grid=method.grid[::4]) for name, method in METHODS.items()}
+    monkeypatch.setattr(_reviewers, "METHODS", few)
+    monkeypatch.setattr(module, "METHODS", few)
+    about = []
+    found = module._run_source(Source("drawn", drawn, ["Books"]), {**SIZES, "seed": 5}, {}, about)[
+        "Books"
+    ]
+    assert about[0][4] == f"1 x {len(people.pool)}"
+    row = errors_table({"Books": found}, {}).rows[1]
+    expected = []
+    for fold in range(5):
+        at = {**setting, "fold": fold, "repetition": 0}
+        found = choose(at, drawn)
+        best = {"scale": found["scale"], **{name: found[name]["best"] for name in few}}
+        expected += repeat({**at, "chosen": best}, drawn)["errors"]["MPRank"]
+    assert len(expected) == len(people.pool)
+    mean, sd = np.nanmean(expected, axis=0)[0], np.nanstd(expected, axis=0, ddof=1)[0]
+    assert row[:2] == ["Books", "MPRank"]
+    assert row[2:4] == [f"{mean:.2f} ± {sd:.2f}", "4.00 ± 3.12"]
 
 
 def literal_costs(y, s):
@@ -239,10 +287,12 @@ def test_a_killed_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, repor
 def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    films, jester, books = sources()
+    films, jester, books, netflix = sources()
     assert films.table is not None
     assert "jester-1 is absent" in jester.why
     assert "book-crossing is absent" in books.why
+    assert "Netflix are absent: put them as netflix/ratings.csv" in netflix.why
+    assert netflix.groups == ["Netflix 32 %", "Netflix 46 %", "Netflix 58 %"]
     folder = tmp_path / "book-crossing"
     folder.mkdir()
     rows = ['"User-ID";"ISBN";"Book-Rating"']
@@ -256,6 +306,43 @@ def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "_BOOKS_OF_A_USER", 211)
     assert sources()[2].table is None
     assert sources()[2].why.endswith("has rated 211 books")
+
+
+def test_the_groups_of_netflix_have_the_papers_thresholds(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    (tmp_path / "netflix").mkdir()
+    rows = ["user,item,rating", *(f"{u},{i},{1 + (u + i) % 5}" for u in range(3) for i in range(4))]
+    (tmp_path / "netflix" / "ratings.csv").write_text("\n".join(rows) + "\n")
+    assert sources()[3].table.n_ratings == 12
+    thresholds = [(GROUPS[name].raters[0], GROUPS[name].popular) for name in sources()[3].groups]
+    assert thresholds == [(151, 360), (501, 1200), (1501, 1800)]
+    # Popular films are those with at least so many ratings, and people have more than so many.
+    users, items = np.nonzero(np.tri(400, 160, -40, dtype=bool) | (np.arange(160) > 151))
+    few = RatingTable.from_arrays(users, items, 1.0 + (users + items) % 5)
+    people = people_of(few, GROUPS["Netflix 32 %"])
+    counts = np.bincount(few.matrix.indices)
+    assert set(np.unique(people.table.matrix.indices)) == set(np.flatnonzero(counts >= 360))
+    total = np.diff(few.matrix.indptr)
+    assert set(people.references) == set(np.flatnonzero(total > 150))
+
+
+def test_any_table_of_ratings_may_take_the_place_of_films():
+    drawn = Films("mine", table(3))
+    assert sources(drawn)[0].name == "mine"
+    assert sources(drawn)[0].table is drawn.table
+
+
+def test_jokes_are_those_of_all_parts_that_are_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "jester"
+    folder.mkdir()
+    (folder / "jester-data-1.csv").write_text("2,1.5,99,-3\n1,99,4,99\n")
+    (folder / "jester-data-3.csv").write_text("3,1,2,3\n")
+    jester = sources()[1]
+    assert jester.name == "Jester, part 1, 3"
+    assert jester.table.users.tolist() == [1, 2, 3]
+    assert jester.table.matrix.toarray().tolist() == [[1.5, 0, -3], [0, 4, 0], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("sizes", [{"n_repetitions": 0}, {"n_held_out": 0}, {"n_references": 0}])

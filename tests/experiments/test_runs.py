@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from experiments import _runs
 from experiments._data import absent, embedded_films, films, find
@@ -176,15 +177,18 @@ def test_data_is_found_in_the_folder_and_absent_otherwise(tmp_path, monkeypatch)
 
 def test_the_page_of_all(tmp_path):
     said = claim("Paper 1", "PRank is best.", "it is not.", "the films differ.")
-    report = Report("Films", "10 people", [Table("t", ["a"], [["1"]])], [said, "No paper."])
+    drawn = pyplot.figure()
+    table = Table("t", ["a"], [["1"]])
+    report = Report("Films", "10 people", [table], [said, "No paper."], {"curves": drawn})
     old = Report("Rows", "5", [], ["50 rounds. Paper 2: BPM is lowest. Here: bagging is."])
-    page = index({"viewers": report, "ensembles": old, "drift": Report("D", "s", [], []), "x": "?"})
+    page = index({"ensembles": old, "viewers": report, "drift": Report("D", "s", [], []), "x": "?"})
     assert page.tables[0].rows == [
         ["viewers", "Paper 1", "PRank is best.", "it is not.", "the films differ."],
         ["ensembles", "Paper 2", "BPM is lowest.", "50 rounds. bagging is.", "see ours"],
-        ["x", "-", "-", "-", "?"],
-        ["drift", "-", "-", "D", "see its report"],
     ]
+    assert page.tables[1].rows == [["drift", "D"], ["x", "?"]]
+    assert [section.figures for section in page.sections] == [{"viewers-curves": drawn}]
+    assert page.sections[0].title.startswith("Paper 1")
     assert page.save(tmp_path, name="index")[-1] == tmp_path / "index.html"
     assert 'href="viewers/report.html"' in (tmp_path / "index.html").read_text()
     assert "- [drift](drift/report.html)" in FORMATS["md"](page)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from experiments import sizes
-from experiments._papers import OAPRank
 from experiments.sizes import N_MEMBERS, NAMES, STREAMS, TAUS
 from rankwise.metrics import mean_rank_loss
+from rankwise.papers import oap_bpm
 
 SMALL = {"rows": (50, 100), "member_rows": (50,), "n_trials": 2, "n_test": 200}
 
@@ -42,7 +42,7 @@ def test_losses_are_those_of_unseen_rows(report):
     losses = []
     for seed in range(2):
         X, y = STREAMS["linear"](300, seed)
-        model = OAPRank(3, tau=0.6, combine="bagging", label_order=[1, 2, 3, 4, 5], random_state=0)
+        model = oap_bpm(3, tau=0.6, combine="bagging", label_order=[1, 2, 3, 4, 5], random_state=0)
         model.fit(X[:50], y[:50])
         losses.append(mean_rank_loss(y[100:], model.predict(X[100:]), labels=[1, 2, 3, 4, 5]))
     shown = next(

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from experiments import steps
-from experiments._papers import PRank
 from experiments._trials import linear_stream
 from experiments.steps import MODELS, STREAMS, _mislabelled
 from rankwise.bounds import ranking_margin
+from rankwise.papers import prank
 from rankwise.reports import FORMATS
 
 SIZES = {"n_rounds": 1_000, "n_trials": 3, "n_test": 300}
@@ -43,7 +43,7 @@ def test_a_margin_keeps_ranks_and_leaves_a_gap():
     moved, ranks = linear_stream(500, 0, n_features=5, margin=0.1)
     assert np.array_equal(y, ranks)
     assert np.allclose(np.linalg.norm(moved - X, axis=1), 0.1)
-    model = PRank(update="pa", epochs=500).fit(moved, ranks)
+    model = prank(update="pa", epochs=500).fit(moved, ranks)
     assert ranking_margin(moved, ranks, model.coef_, model.thresholds_) > 0.02
     assert np.bincount(y, minlength=6)[1:].min() > 70
 

@@ -3,7 +3,6 @@ import pytest
 
 from experiments import viewers
 from experiments._data import Films
-from experiments._papers import PRank
 from experiments._viewers import (
     HINDSIGHT,
     HOFF,
@@ -16,6 +15,7 @@ from experiments._viewers import (
     viewers_of,
 )
 from experiments.viewers import COMPARED, GROUPS, USUAL, VARIANTS, _best_rate
+from rankwise.papers import prank
 from rankwise.recommend import RatingTable
 from rankwise.reports import FORMATS
 
@@ -112,7 +112,7 @@ def test_losses_are_those_of_one_pass_and_of_unseen_films(films):
     people = viewers_of(films.table, 100)
     result = trial({**SETTING, "only": "; ".join(COMPARED)}, films.table, people, {})
     X, y, _ = problem(films.table, people, SETTING)
-    model = PRank(label_order=range(1, 6))
+    model = prank(label_order=range(1, 6))
     guesses = model.partial_fit_predict(X[:100], y[:100])
     assert result["mean"]["PRank"] == np.abs(guesses - y[:100]).mean()
     assert result["unseen"]["PRank"] == np.abs(model.predict(X[100:]) - y[100:]).mean()
@@ -122,7 +122,7 @@ def test_losses_are_those_of_one_pass_and_of_unseen_films(films):
 
 def test_the_bound_holds(films):
     X, y, k = problem(films.table, viewers_of(films.table, 100), SETTING)
-    model = PRank(label_order=range(1, 6)).fit(X[:100], y[:100])
+    model = prank(label_order=range(1, 6)).fit(X[:100], y[:100])
     found = bound(X[:100], y[:100], k)
     assert model.rank_loss_ <= found["value"]
     assert found["trivial"] == 400

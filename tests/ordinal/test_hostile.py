@@ -11,21 +11,21 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise import ordinal
+from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
 MODELS = [
-    PRank(),
-    PRank(vote="averaged"),
-    PRank(vote="voted"),
-    PRank(vote="voted", max_voters=3),
-    PRank(update="pa"),
-    PRank(update="pa", vote="averaged"),
-    PRank(update="romma", vote="averaged"),
-    PRank(update="romma", vote="voted", max_voters=3),
-    WidrowHoff(),
-    MulticlassPerceptron(),
+    prank(),
+    prank(vote="averaged"),
+    prank(vote="voted"),
+    prank(vote="voted", max_voters=3),
+    prank(update="pa"),
+    prank(update="pa", vote="averaged"),
+    prank(update="romma", vote="averaged"),
+    prank(update="romma", vote="voted", max_voters=3),
+    widrow_hoff(0.1),
+    multiclass_perceptron(),
 ]
 
 
@@ -52,13 +52,13 @@ def test_hostile_streams(model, data):
 
 @pytest.mark.parametrize("vote", [None, "averaged", "voted"])
 def test_overflow_is_refused_and_forgotten(vote):
-    model = PRank(vote=vote, label_order=[1, 2, 3]).fit([[1.0], [2.0], [3.0]], [1, 2, 3])
+    model = prank(vote=vote, label_order=[1, 2, 3]).fit([[1.0], [2.0], [3.0]], [1, 2, 3])
     before = pickle.dumps(model)
     with (
         pytest.warns(UserWarning, match="typical length"),
         pytest.raises(ValueError, match="scale"),
     ):
-        PRank(vote=vote).fit([[1.7e308], [-1.7e308], [1.7e308]], [3, 1, 2])
+        prank(vote=vote).fit([[1.7e308], [-1.7e308], [1.7e308]], [3, 1, 2])
     with pytest.raises(ValueError, match="scale"):
         model.partial_fit([[1.7e308], [-1.7e308]], [1, 3])
     assert pickle.dumps(model) == before
@@ -66,7 +66,7 @@ def test_overflow_is_refused_and_forgotten(vote):
 
 def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
     X, y = [[1.0], [2.0], [3.0]], [1, 2, 3]
-    model = PRank().fit(X, y)
+    model = prank().fit(X, y)
     before = pickle.dumps(model)
 
     def interrupted(*_):
@@ -79,7 +79,7 @@ def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
 
 
 def test_overflow_at_the_last_row_is_refused():
-    model = PRank(label_order=[1, 2, 3, 4])
+    model = prank(label_order=[1, 2, 3, 4])
     with (
         pytest.warns(UserWarning, match="typical length"),
         pytest.raises(ValueError, match="what was learned"),
@@ -91,13 +91,13 @@ def test_overflow_at_the_last_row_is_refused():
 def test_unusual_scale_warns(scale):
     X = scale * np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(UserWarning, match="about 1 long"):
-        PRank().fit(X, np.arange(50) % 3)
+        prank().fit(X, np.arange(50) % 3)
 
 
 def test_divergence_warns_and_stays_finite():
     X = 100 + np.random.default_rng(0).normal(size=(500, 2))
     with pytest.warns(ConvergenceWarning, match=r"eta=0\.1"):
-        model = WidrowHoff(0.1).fit(X, np.arange(500) % 3)
+        model = widrow_hoff(0.1).fit(X, np.arange(500) % 3)
     assert np.isfinite(model.coef_).all()
 
 
@@ -113,13 +113,13 @@ def test_changing_an_attribute_does_not_change_what_is_learned(model):
 def test_divergence_is_seen_wherever_it_peaks():
     X = np.array([[1.0], [1e5], [1e-9]])
     with pytest.warns(ConvergenceWarning, match="diverges"):
-        WidrowHoff(0.5).fit(X, [1, 2, 3])
+        widrow_hoff(0.5).fit(X, [1, 2, 3])
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations([None, "averaged", "voted"], 2)))
 def test_vote_changed_within_a_stream_is_refused(before, after):
     X, y = [[-1.0], [1.0], [2.0]], [1, 2, 3]
-    model = PRank(vote=before, epochs=3).fit(X, y)
+    model = prank(vote=before, epochs=3).fit(X, y)
     said = model.predict(X)
     model.set_params(vote=after)
     assert_array_equal(model.predict(X), said)
@@ -131,7 +131,7 @@ def test_vote_changed_within_a_stream_is_refused(before, after):
 
 def test_a_voter_that_overflows_is_refused():
     X, y = [[1.0], [-1.0], [-1.0], [3.0], [3.0], [3.0]], [2, 1, 1, 1, 1, 1]
-    model = PRank(vote="voted", label_order=[1, 2]).fit(X, y)
+    model = prank(vote="voted", label_order=[1, 2]).fit(X, y)
     assert model.coef_ == [-2]
     assert model.voters_correct_.tolist() == [1, 1, 2]
     model.partial_fit([[3.0]], [2])
@@ -146,9 +146,9 @@ def test_a_voter_that_overflows_is_refused():
 def test_voters_are_kept_through_a_pickle_and_grow_on():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(3_000, 3)), random.integers(0, 3, 3_000)
-    model = PRank(vote="voted").fit(X[:2_000], y[:2_000])
+    model = prank(vote="voted").fit(X[:2_000], y[:2_000])
     copy = pickle.loads(pickle.dumps(model)).partial_fit(X[2_000:], y[2_000:])
-    whole = PRank(vote="voted").fit(X, y)
+    whole = prank(vote="voted").fit(X, y)
     assert copy._state.keys() == whole._state.keys()
     for name, array in whole._state.items():
         assert_array_equal(copy._state[name], array)
@@ -169,27 +169,27 @@ def test_voters_are_kept_through_a_pickle_and_grow_on():
 )
 def test_bad_parameters_are_named(params):
     with pytest.raises(ValueError, match=next(iter(params))):
-        PRank(**params).fit([[1.0], [2.0]], [1, 2])
+        prank(**params).fit([[1.0], [2.0]], [1, 2])
 
 
 def test_unfitted_model_says_so():
     with pytest.raises(NotFittedError):
-        PRank().predict([[1.0]])
+        prank().predict([[1.0]])
 
 
 def test_models_learn_side_by_side():
     X, y = np.random.default_rng(0).normal(size=(2000, 5)), np.arange(2000) % 5
-    models = [PRank(epochs=20) for _ in range(4)]
+    models = [prank(epochs=20) for _ in range(4)]
     threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     for model in models:
-        assert_array_equal(model.coef_, PRank(epochs=20).fit(X, y).coef_)
+        assert_array_equal(model.coef_, prank(epochs=20).fit(X, y).coef_)
 
 
-@pytest.mark.parametrize("model", [PRank(vote=np.ones(3)), OAPRank(combine=np.ones(3))], ids=str)
+@pytest.mark.parametrize("model", [prank(vote=np.ones(3)), oap_bpm(combine=np.ones(3))], ids=str)
 def test_an_array_for_an_option_hides_no_method_by_an_error(model):
     hasattr(model, "decision_function")
     with pytest.raises(ValueError, match="parameter of"):

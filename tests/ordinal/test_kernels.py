@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
 
-from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise import ordinal
 from rankwise.datasets import make_herbrich
 from rankwise.ordinal import online_kernel as _kernel
 from rankwise.ordinal.online_kernel import polynomial_map
+from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from tests import reference as oracles
 
 CLASSES = np.arange(1, 6)
@@ -95,7 +95,7 @@ class TestRoundByRound:
 
     def test_prank(self, params, container):
         X, y = stream()
-        model = PRank(**params)
+        model = prank(**params)
         rounds = oracles.kernel_prank(gram(X, **params), y, 5)
         for guess, expected in zip(self.learn(model, X, y, container), rounds, strict=True):
             assert guess == expected.guess
@@ -104,7 +104,7 @@ class TestRoundByRound:
 
     def test_widrow_hoff(self, params, container):
         X, y = stream()
-        model = WidrowHoff(0.05, **params)
+        model = widrow_hoff(0.05, **params)
         rounds = oracles.kernel_widrow_hoff(gram(X, **params), y, 5, 0.05)
         for guess, expected in zip(self.learn(model, X, y, container), rounds, strict=True):
             assert guess == expected.guess
@@ -113,7 +113,7 @@ class TestRoundByRound:
     @pytest.mark.parametrize("update", ["uniform", "max", "proportional"])
     def test_multiclass_perceptron(self, params, container, update):
         X, y = stream()
-        model = MulticlassPerceptron(update=update, **params)
+        model = multiclass_perceptron(update=update, **params)
         rounds = oracles.kernel_multiclass_perceptron(gram(X, **params), y, 5, update)
         for guess, (expected, A) in zip(self.learn(model, X, y, container), rounds, strict=True):
             assert guess == expected
@@ -121,7 +121,7 @@ class TestRoundByRound:
 
     def test_members_share_their_supports(self, params, container):
         X, y = stream()
-        model = OAPRank(6, tau=0.4, random_state=3, **params)
+        model = oap_bpm(6, tau=0.4, random_state=3, **params)
         said = list(self.learn(model, X, y, container))
         K = gram(X, **params)
         alphas = np.zeros((6, len(X)))
@@ -141,10 +141,10 @@ class TestRoundByRound:
 
 def build(**params):
     return [
-        *(PRank(**vote, **params) for vote in VOTES),
-        WidrowHoff(0.01, **params),
-        *(MulticlassPerceptron(update=u, **params) for u in ("uniform", "max")),
-        *(OAPRank(6, combine=c, random_state=0, **params) for c in ("bpm", "bagging", "voted")),
+        *(prank(**vote, **params) for vote in VOTES),
+        widrow_hoff(0.01, **params),
+        *(multiclass_perceptron(update=u, **params) for u in ("uniform", "max")),
+        *(oap_bpm(6, combine=c, random_state=0, **params) for c in ("bpm", "bagging", "voted")),
     ]
 
 
@@ -178,7 +178,7 @@ class TestExplicitMap:
 def test_a_long_stream_in_its_monomials(vote):
     X, y = stream(2_500)
     monomials = polynomial_map(X, degree=2, gamma=1 / 3)
-    mapped, plain = PRank(kernel="poly", degree=2, vote=vote), PRank(vote=vote)
+    mapped, plain = prank(kernel="poly", degree=2, vote=vote), prank(vote=vote)
     said = [
         m.partial_fit_predict(rows, y, classes=CLASSES)
         for m, rows in ((mapped, X), (plain, monomials))
@@ -194,16 +194,16 @@ def test_a_long_stream_in_its_monomials(vote):
 def test_as_many_monomials_as_are_small():
     X, y = np.random.default_rng(0).normal(size=(20, 500)), np.arange(20) % 2
     for n_features, kept in ((499, False), (500, True)):
-        model = PRank(kernel="poly", degree=1).fit(X[:, :n_features], y)
+        model = prank(kernel="poly", degree=1).fit(X[:, :n_features], y)
         assert hasattr(model, "support_vectors_") == kept
 
 
 def test_another_fit_leaves_nothing_of_the_one_before():
     X, y = stream()
-    model = PRank()
+    model = prank()
     for kernel, rows in (("rbf", X), ("precomputed", gram(X, "rbf")), ("linear", X), ("rbf", X)):
         model.set_params(kernel=kernel).fit(rows, y)
-        fresh = PRank(kernel=kernel).fit(rows, y)
+        fresh = prank(kernel=kernel).fit(rows, y)
         assert vars(model).keys() == vars(fresh).keys()
         assert_array_equal(model.predict(rows), fresh.predict(rows))
 
@@ -216,8 +216,8 @@ def test_entries_that_a_csr_matrix_holds_twice(params, small, monkeypatch):
     arrays = random.normal(size=400), random.integers(0, 3, 400), np.arange(0, 401, 4)
     X = sparse.csr_array(arrays, shape=(100, 3))
     before = X.indices.copy()
-    dense = PRank(**params).fit(X.toarray(), y)
-    assert_array_equal(PRank(**params).fit(X, y).predict(X), dense.predict(X.toarray()))
+    dense = prank(**params).fit(X.toarray(), y)
+    assert_array_equal(prank(**params).fit(X, y).predict(X), dense.predict(X.toarray()))
     assert_array_equal(X.indices, before)
 
 
@@ -245,8 +245,8 @@ def test_precomputed_is_the_kernel_it_holds():
     X, y = stream(200)
     K = rbf_kernel(X, gamma=1 / 3)
     for epochs in (1, 3):
-        ours = PRank(kernel="rbf", epochs=epochs, shuffle=True, random_state=0).fit(X, y)
-        given = PRank(kernel="precomputed", epochs=epochs, shuffle=True, random_state=0).fit(K, y)
+        ours = prank(kernel="rbf", epochs=epochs, shuffle=True, random_state=0).fit(X, y)
+        given = prank(kernel="precomputed", epochs=epochs, shuffle=True, random_state=0).fit(K, y)
         assert_array_equal(given.predict(K), ours.predict(X))
         assert_array_equal(given.dual_coef_, ours.dual_coef_)
         assert_array_equal(X[given.support_], ours.support_vectors_)
@@ -256,13 +256,13 @@ def test_precomputed_shapes_are_checked():
     K = rbf_kernel(stream(40)[0])
     y = stream(40)[1]
     with pytest.raises(ValueError, match=r"\(30, 40\).*square"):
-        PRank(kernel="precomputed").fit(K[:30], y[:30])
-    model = PRank(kernel="precomputed").partial_fit(K[:30], y[:30], classes=CLASSES)
+        prank(kernel="precomputed").fit(K[:30], y[:30])
+    model = prank(kernel="precomputed").partial_fit(K[:30], y[:30], classes=CLASSES)
     with pytest.raises(ValueError, match="20 rows after 30 others"):
         model.partial_fit(K[:20], y[:20])
     assert model.partial_fit(K[30:], y[30:]).n_rounds_ == 40
     with pytest.raises(ValueError, match="precomputed"):
-        OAPRank(3, kernel="precomputed", random_state=0).fit(K, y).diversity()
+        oap_bpm(3, kernel="precomputed", random_state=0).fit(K, y).diversity()
 
 
 @pytest.mark.usefixtures("no_map")
@@ -270,7 +270,7 @@ def test_precomputed_shapes_are_checked():
 @pytest.mark.parametrize("params", KERNELS.values(), ids=KERNELS)
 def test_a_row_is_kept_once_in_several_passes(params, budget):
     X, y = stream(200)
-    model = PRank(epochs=5, shuffle=True, random_state=0, budget=budget, **params)
+    model = prank(epochs=5, shuffle=True, random_state=0, budget=budget, **params)
     rows = rows_for(model, X)
     supports = getattr(model.fit(rows, y), "support_vectors_", X)
     assert len(np.unique(supports, axis=0)) == len(supports)
@@ -292,7 +292,7 @@ class TestBudget:
     @pytest.mark.usefixtures("no_map")
     def test_equals_the_literal_loop(self, params, budget):
         X, y = stream()
-        model = PRank(budget=budget, **params)
+        model = prank(budget=budget, **params)
         rows = rows_for(model, X)
         for i, expected in enumerate(oracles.budget_prank(gram(X, **params), y, 5, budget)):
             guess = model.partial_fit_predict(rows[[i]], y[[i]], classes=CLASSES)[0]
@@ -308,7 +308,7 @@ class TestBudget:
     @pytest.mark.usefixtures("no_map")
     def test_equals_the_literal_loop_in_several_passes(self, params, container, budget):
         X, y = stream()
-        model = PRank(budget=budget, epochs=4, shuffle=True, random_state=0, **params)
+        model = prank(budget=budget, epochs=4, shuffle=True, random_state=0, **params)
         model.fit(container(rows_for(model, X)), y)
         random = np.random.RandomState(0)
         order = np.concatenate([random.permutation(100) for _ in range(4)])
@@ -352,7 +352,7 @@ class TestBudget:
 
     @pytest.mark.parametrize(
         "model",
-        [*build(degree=1, gamma=1.0), OAPRank(60, random_state=0, degree=1, gamma=1.0, n_jobs=2)],
+        [*build(degree=1, gamma=1.0), oap_bpm(60, random_state=0, degree=1, gamma=1.0, n_jobs=2)],
         ids=str,
     )
     def test_nothing_is_lost_where_the_rows_span_everything(self, model):
@@ -368,22 +368,22 @@ class TestBudget:
     @pytest.mark.parametrize("update", ["perceptron", "pa", "romma"])
     def test_the_length_is_that_of_the_direction(self, update):
         X, y = stream(500)
-        model = PRank(update=update, kernel="rbf", gamma=0.1, budget=5).fit(X, y)
+        model = prank(update=update, kernel="rbf", gamma=0.1, budget=5).fit(X, y)
         alpha, G = model.dual_coef_, rbf_kernel(model.support_vectors_, gamma=0.1)
         assert_allclose(model._state["length"], alpha @ G @ alpha, rtol=1e-6)
 
     def test_more_than_there_are_rows(self):
         X, y = stream()
-        whole = PRank(kernel="rbf").fit(X, y)
+        whole = prank(kernel="rbf").fit(X, y)
         for budget in (whole.n_mistakes_, 10**6, 10**20):
-            model = PRank(kernel="rbf", budget=budget).fit(X, y)
+            model = prank(kernel="rbf", budget=budget).fit(X, y)
             assert_array_equal(model.dual_coef_, whole.dual_coef_)
             assert_array_equal(model.predict(X), whole.predict(X))
 
     def test_long_runs_keep_the_inverse(self):
         random = np.random.default_rng(0)
         X, y = random.uniform(size=(20_000, 2)), random.integers(1, 6, 20_000)
-        model = PRank(kernel="rbf", gamma=0.1, budget=15).fit(X, y)
+        model = prank(kernel="rbf", gamma=0.1, budget=15).fit(X, y)
         G = rbf_kernel(model.support_vectors_, gamma=0.1) + 1e-4 * np.eye(15)
         assert_allclose(model._state["inverse"] @ G, np.eye(15), atol=1e-5)
 
@@ -391,7 +391,7 @@ class TestBudget:
     def test_rows_that_are_all_alike(self, value):
         X, y = np.full((200, 2), value), stream(200)[1]
         for kernel in ("rbf", lambda X, Y: X @ Y.T):
-            model = PRank(kernel=kernel, budget=3).fit(X, y)
+            model = prank(kernel=kernel, budget=3).fit(X, y)
             assert np.isfinite(model.dual_coef_).all()
 
 
@@ -400,7 +400,7 @@ class TestBudget:
 )
 def test_a_kernel_can_not_change_within_a_stream(change):
     X, y = stream()
-    model = PRank(kernel="rbf").partial_fit(X, y, classes=CLASSES)
+    model = prank(kernel="rbf").partial_fit(X, y, classes=CLASSES)
     before = model.project(X)
     with pytest.raises(ValueError, match="changed within a stream"):
         model.set_params(**change).partial_fit(X, y)
@@ -421,7 +421,7 @@ def test_a_kernel_can_not_change_within_a_stream(change):
 )
 def test_what_was_learned_with_one_kernel_does_not_predict_with_another(params, change):
     X, y = stream()
-    for model in (PRank(**params), PRank(vote="voted", **params), OAPRank(3, **params)):
+    for model in (prank(**params), prank(vote="voted", **params), oap_bpm(3, **params)):
         model.fit(X, y).set_params(**change)
         for method in {"predict", "project", "agreement"} & set(dir(model)):
             with pytest.raises(ValueError, match="changed within a stream"):
@@ -432,9 +432,9 @@ def test_what_was_learned_with_one_kernel_does_not_predict_with_another(params, 
 
 def test_numbers_that_a_kernel_does_not_use_may_change():
     X, y = stream()
-    model = PRank(kernel="rbf").partial_fit(X, y, classes=CLASSES)
+    model = prank(kernel="rbf").partial_fit(X, y, classes=CLASSES)
     assert model.set_params(degree=7, coef0=0.0).partial_fit(X, y).n_rounds_ == 200
-    model = PRank().partial_fit(X, y, classes=CLASSES)
+    model = prank().partial_fit(X, y, classes=CLASSES)
     assert model.set_params(gamma=7.0).partial_fit(X, y).n_rounds_ == 200
 
 
@@ -444,7 +444,7 @@ def test_a_step_that_needs_the_length_may_come_later(first, monkeypatch):
     said = []
     for small in (500, 0):
         monkeypatch.setattr(_kernel, "_SMALL", small)
-        model = PRank(update=first, kernel="poly", degree=2)
+        model = prank(update=first, kernel="poly", degree=2)
         model.partial_fit(X[:99], y[:99], classes=CLASSES).set_params(update="romma")
         said.append(model.partial_fit_predict(X[99:], y[99:]))
     assert_array_equal(*said)
@@ -455,7 +455,7 @@ def test_the_length_of_a_very_long_direction(monkeypatch):
     said = []
     for small in (500, 0):
         monkeypatch.setattr(_kernel, "_SMALL", small)
-        model = PRank(update="romma", kernel="poly", degree=2)
+        model = prank(update="romma", kernel="poly", degree=2)
         model.partial_fit(X[:99], y[:99], classes=CLASSES)
         for name, power in (("w", 101), ("b", 101), ("length", 202)):
             if name in model._state:
@@ -468,16 +468,16 @@ def test_the_length_of_a_very_long_direction(monkeypatch):
 def test_a_high_degree_of_one_feature():
     X, y = stream()
     X = X[:, :1] / 3
-    mapped = PRank(kernel="poly", degree=120).fit(X, y)
-    dual = PRank(kernel=lambda A, B: (A @ B.T + 1) ** 120).fit(X, y)
+    mapped = prank(kernel="poly", degree=120).fit(X, y)
+    dual = prank(kernel=lambda A, B: (A @ B.T + 1) ** 120).fit(X, y)
     assert_allclose(mapped.project(X), dual.project(X), rtol=1e-8)
 
 
 def test_dense_and_csr_chunks_mix():
     X, y = stream()
-    dense = PRank(kernel="rbf").fit(X, y)
+    dense = prank(kernel="rbf").fit(X, y)
     for first, second in ((sparse.csr_array, np.asarray), (np.asarray, sparse.csr_array)):
-        model = PRank(kernel="rbf").partial_fit(first(X[:50]), y[:50], classes=CLASSES)
+        model = prank(kernel="rbf").partial_fit(first(X[:50]), y[:50], classes=CLASSES)
         model.partial_fit(second(X[50:]), y[50:])
         assert_array_equal(model.predict(X), dense.predict(X))
         assert_array_equal(model.predict(sparse.csr_array(X)), dense.predict(X))
@@ -489,8 +489,8 @@ def test_values_that_are_not_finite_are_named(kernel):
     X[97, 2] = np.nan
     for rows in (X, sparse.csr_array(X)):
         with pytest.raises(ValueError, match=r"NaN \(row 97, column 2\)"):
-            PRank(kernel=kernel).fit(rows, y)
-    model = PRank(kernel=kernel).fit(X[:90], y[:90])
+            prank(kernel=kernel).fit(rows, y)
+    model = prank(kernel=kernel).fit(X[:90], y[:90])
     with pytest.raises(ValueError, match=r"NaN \(row 97, column 2\)"):
         model.predict(X)
 
@@ -503,8 +503,8 @@ def test_values_that_are_not_finite_are_named(kernel):
 def test_a_callable_may_return_any_real_numbers(convert):
     X, y = stream()
     K = convert(X @ X.T)
-    given = PRank(kernel="precomputed").fit(K, y)
-    called = PRank(kernel=lambda A, B: convert(A @ B.T)).fit(X, y)
+    given = prank(kernel="precomputed").fit(K, y)
+    called = prank(kernel=lambda A, B: convert(A @ B.T)).fit(X, y)
     assert_array_equal(called.dual_coef_, given.dual_coef_)
 
 
@@ -512,13 +512,13 @@ def test_a_callable_may_return_any_real_numbers(convert):
 def test_a_callable_must_return_numbers(convert):
     X, y = stream()
     with pytest.raises(ValueError, match="must return finite numbers"):
-        PRank(kernel=lambda A, B: convert(A @ B.T)).fit(X, y)
+        prank(kernel=lambda A, B: convert(A @ B.T)).fit(X, y)
 
 
 def test_a_callable_must_return_a_value_a_pair():
     X, y = stream()
     with pytest.raises(ValueError, match=r"shape \(64, 64\).*has shape \(3, 3\)"):
-        PRank(kernel=lambda *_: np.ones((3, 3))).fit(X, y)
+        prank(kernel=lambda *_: np.ones((3, 3))).fit(X, y)
 
 
 @pytest.mark.parametrize("small", [0, 500])
@@ -526,7 +526,7 @@ def test_a_callable_must_return_a_value_a_pair():
 def test_scores_that_overflow_name_their_row(small, vote, monkeypatch):
     monkeypatch.setattr(_kernel, "_SMALL", small)
     X, y = stream(1_500)
-    model = PRank(kernel="poly", degree=4, vote=vote).fit(X, y)
+    model = prank(kernel="poly", degree=4, vote=vote).fit(X, y)
     X[1_400] = 1e200
     with pytest.raises(ValueError, match=r"row 1400 .*scale the features"):
         model.predict(X)
@@ -539,7 +539,7 @@ def test_scores_that_overflow_name_their_row(small, vote, monkeypatch):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_what_is_shown_is_a_copy(container):
     X, y = stream()
-    model = PRank(kernel="rbf").fit(container(X), y)
+    model = prank(kernel="rbf").fit(container(X), y)
     before = model.project(X)
     (model.support_vectors_.data if container is sparse.csr_array else model.support_vectors_)[
         :

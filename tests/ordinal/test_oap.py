@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_classifiers_train
 
-from experiments._papers import OAPRank, PRank
 from rankwise import ordinal
+from rankwise.papers import oap_bpm, prank
 from tests import reference as oracles
 
 K = 5
@@ -30,7 +30,7 @@ def seed_of(model):
 @pytest.mark.parametrize(("tau", "k"), [(0.3, 5), (0.05, 2), (1.0, 9)])
 def test_members_are_prank_on_the_rounds_they_see(container, n_members, tau, k):
     X, y = stream(k=k)
-    model = OAPRank(n_members, tau=tau, random_state=3).fit(container(X), y)
+    model = oap_bpm(n_members, tau=tau, random_state=3).fit(container(X), y)
     assert_members_are_prank(model, X, y)
 
 
@@ -43,7 +43,7 @@ def test_members_take_any_step_as_often_as_they_see_a_round(
 ):
     X, y = stream(k=k, n=60)
     options = {"update": update, "sampling": sampling, "tau": tau}
-    model = OAPRank(n_members, random_state=3, **options).fit(container(X), y)
+    model = oap_bpm(n_members, random_state=3, **options).fit(container(X), y)
     assert_members_are_prank(model, X, y)
 
 
@@ -72,7 +72,7 @@ def assert_members_are_prank(model, X, y):
 
 def test_with_tau_1_every_member_is_prank():
     X, y = stream()
-    model, one = OAPRank(9, tau=1.0).fit(X, y), PRank().fit(X, y)
+    model, one = oap_bpm(9, tau=1.0).fit(X, y), prank().fit(X, y)
     assert_allclose(model.members_coef_, np.tile(one.coef_, (9, 1)), atol=1e-12)
     for combine in ("bpm", "bagging", "voted"):
         assert_array_equal(model.set_params(combine=combine).predict(X), one.predict(X))
@@ -83,7 +83,7 @@ def test_with_tau_1_every_member_is_prank():
 @pytest.mark.parametrize("tau", [0.3, 0.01])
 def test_votes_are_rounded_means(tau):
     X, y = stream()
-    model = OAPRank(11, tau=tau, random_state=0).fit(X, y)
+    model = oap_bpm(11, tau=tau, random_state=0).fit(X, y)
     scores = X @ model.members_coef_.T
     members = 1 + (scores[:, :, None] >= model.members_thresholds_).sum(axis=2)
     weights = model.members_correct_
@@ -95,11 +95,11 @@ def test_votes_are_rounded_means(tau):
 
 
 def test_votes_without_a_right_guess_weigh_alike():
-    model = OAPRank(5, combine="voted", label_order=[1, 2, 3]).fit([[1.0]], [1])
+    model = oap_bpm(5, combine="voted", label_order=[1, 2, 3]).fit([[1.0]], [1])
     assert not model.members_correct_.any()
     expected = model.set_params(combine="bagging").predict([[1.0], [-1.0]])
     assert_array_equal(model.set_params(combine="voted").predict([[1.0], [-1.0]]), expected)
-    again = OAPRank(5, combine="voted").partial_fit_predict([[1.0]], [1], classes=[1, 2, 3])
+    again = oap_bpm(5, combine="voted").partial_fit_predict([[1.0]], [1], classes=[1, 2, 3])
     assert again == [3]
 
 
@@ -110,7 +110,7 @@ def test_votes_without_a_right_guess_weigh_alike():
 def test_threads_change_nothing(combine, options):
     X, y = stream()
     models = [
-        OAPRank(110, combine=combine, n_jobs=jobs, random_state=1, **options) for jobs in (1, 2, -1)
+        oap_bpm(110, combine=combine, n_jobs=jobs, random_state=1, **options) for jobs in (1, 2, -1)
     ]
     said = [model.partial_fit_predict(X, y, classes=range(1, K + 1)) for model in models]
     for model, guesses in zip(models[1:], said[1:], strict=True):
@@ -140,7 +140,7 @@ def test_counts_are_poisson_and_independent():
 def test_probabilities_are_shares_of_the_members():
     X, y = stream()
     for combine in ("bpm", "bagging", "voted"):
-        model = OAPRank(11, combine=combine, random_state=0).fit(X, y)
+        model = oap_bpm(11, combine=combine, random_state=0).fit(X, y)
         members = 1 + ((X @ model.members_coef_.T)[:, :, None] >= model.members_thresholds_).sum(
             axis=2
         )
@@ -165,19 +165,19 @@ def test_all_but_the_shares_passes_the_check_of_classifiers(combine, dtype):
 def test_a_kernel_in_the_dual_has_no_lengths_for_romma():
     X, y = stream()
     with pytest.raises(ValueError, match="update='romma' needs the lengths"):
-        OAPRank(5, update="romma", kernel="rbf").fit(X, y)
-    assert OAPRank(5, update="romma", kernel="poly", degree=2).fit(X, y).coef_.shape == (28,)
+        oap_bpm(5, update="romma", kernel="rbf").fit(X, y)
+    assert oap_bpm(5, update="romma", kernel="poly", degree=2).fit(X, y).coef_.shape == (28,)
 
 
 def test_more_members_leave_the_first_as_they_were():
     X, y = stream()
-    few, many = (OAPRank(n, random_state=2).fit(X, y) for n in (10, 60))
+    few, many = (oap_bpm(n, random_state=2).fit(X, y) for n in (10, 60))
     assert_array_equal(few.members_coef_, many.members_coef_[:10])
 
 
 def test_seed_matters_and_repeats():
     X, y = stream()
-    a, b, c = (OAPRank(5, random_state=s).fit(X, y).coef_ for s in (0, 0, 1))
+    a, b, c = (oap_bpm(5, random_state=s).fit(X, y).coef_ for s in (0, 0, 1))
     assert_array_equal(a, b)
     assert not np.array_equal(a, c)
 
@@ -186,19 +186,19 @@ def test_a_row_that_no_member_sees_is_still_checked():
     X, y = stream()
     X[50, 2] = np.nan
     with pytest.raises(ValueError, match=r"NaN \(row 50, column 2\)"):
-        OAPRank(1, tau=1e-9).fit(X, y)
+        oap_bpm(1, tau=1e-9).fit(X, y)
 
 
 def test_only_the_bayes_point_has_a_decision_function():
     X, y = stream()
-    model = OAPRank(5, random_state=0).fit(X, y)
+    model = oap_bpm(5, random_state=0).fit(X, y)
     assert_array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
     assert not hasattr(model.set_params(combine="voted"), "decision_function")
 
 
 def test_diversity_is_one_less_the_mean_cosine():
     X, y = stream()
-    model = OAPRank(6, tau=0.2, random_state=0).fit(X, y)
+    model = oap_bpm(6, tau=0.2, random_state=0).fit(X, y)
     members = np.hstack([model.members_coef_, model.members_thresholds_])
     cosines = [
         a @ b / np.linalg.norm(a) / np.linalg.norm(b)
@@ -207,12 +207,12 @@ def test_diversity_is_one_less_the_mean_cosine():
         if i != j
     ]
     assert model.diversity() == pytest.approx(1 - np.mean(cosines))
-    assert OAPRank(3, label_order=[1, 2]).fit([[0.0]], [2]).diversity() == 0
+    assert oap_bpm(3, label_order=[1, 2]).fit([[0.0]], [2]).diversity() == 0
 
 
 def test_diversity_leaves_out_members_that_learned_nothing():
     # With few rows and a small tau some members see no row at all.
-    model = OAPRank(12, tau=0.3, random_state=0).fit([[1.0], [2.0], [3.0]], [3, 1, 2])
+    model = oap_bpm(12, tau=0.3, random_state=0).fit([[1.0], [2.0], [3.0]], [3, 1, 2])
     members = np.hstack([model.members_coef_, model.members_thresholds_])
     assert 2 <= np.count_nonzero(members.any(axis=1)) < 12
     assert 0 <= model.diversity() <= 2
@@ -223,4 +223,4 @@ def test_diversity_leaves_out_members_that_learned_nothing():
 )
 def test_bad_parameters_are_named(params):
     with pytest.raises(ValueError, match=next(iter(params))):
-        OAPRank(**params).fit([[1.0], [2.0]], [1, 2])
+        ordinal.OAPRank(**params).fit([[1.0], [2.0]], [1, 2])

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from experiments._papers import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
+from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 
 MODELS = [
-    PRank(),
-    PRank(vote="averaged"),
-    PRank(vote="voted", max_voters=4),
-    PRank(update="pa"),
-    PRank(update="romma", vote="averaged"),
-    PRank(kernel="rbf"),
-    PRank(kernel="rbf", budget=10),
-    PRank(kernel="poly"),
-    PRank(kernel="precomputed"),
-    OAPRank(10, random_state=0),
-    OAPRank(10, kernel="rbf", combine="voted", random_state=0),
-    WidrowHoff(),
-    MulticlassPerceptron(),
+    prank(),
+    prank(vote="averaged"),
+    prank(vote="voted", max_voters=4),
+    prank(update="pa"),
+    prank(update="romma", vote="averaged"),
+    prank(kernel="rbf"),
+    prank(kernel="rbf", budget=10),
+    prank(kernel="poly"),
+    prank(kernel="precomputed"),
+    oap_bpm(10, random_state=0),
+    oap_bpm(10, kernel="rbf", combine="voted", random_state=0),
+    widrow_hoff(0.1),
+    multiclass_perceptron(),
 ]
 
 

@@ -49,6 +49,20 @@ def test_headers_are_broken_before_the_table_is():
     assert len(grids(table, Console(width=15))) == 2
 
 
+def test_names_in_two_columns_are_in_every_part():
+    data, methods = ["MovieLens 20-40", "Netflix 32 % (stand-in)"], ["MPRank", "RankBoost by size"]
+    cells = [f"{n}.50 ± 0.25" for n in range(7)]
+    rows = [[name, method, *cells] for name in data for method in methods]
+    table = Table("t", ["data", "method", *(f"measure {n}" for n in range(7))], rows)
+    parts = grids(table, Console(width=80))
+    assert len(parts) > 2
+    assert all([str(c.header) for c in part.columns[:2]] == ["data", "method"] for part in parts)
+    text = shown(table, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    for name in data + methods:
+        assert text.count(name) == 2 * len(parts)
+
+
 def test_small_tables():
     for table in [Table("t", ["only"], [["a"]]), Table("t", ["a", "b"], [])]:
         for width in [80, 5]:

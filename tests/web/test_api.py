@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-METHODS = ["taste", "prank", "oap", "mprank", "rankboost"]
+METHODS = ["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
 
 
 def rate(client, ratings):

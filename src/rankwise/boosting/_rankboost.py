@@ -37,6 +37,7 @@ class RankBoost(BoostedRanker):
     r"""Boosting for ranking: minimises the mean of :math:`e^{-(s_j - s_i)}` over pairs.
 
     Pairs are those with :math:`y_j > y_i` in a query; base rankers are :math:`h(x) = 1[x_f > c]`.
+    So a column of 0 and 1 is a base ranker of your own, and a table of them is any finite set H.
     In each round D are the current shares of the pairs in the loss, and
 
     .. math:: \epsilon_+ = \sum_{h(x_j) > h(x_i)} D_{ij}, \quad

@@ -6,6 +6,8 @@ from rankwise.bounds._margin import (
     disjoint_pairs,
     empirical_rademacher,
     margin_bound,
+    margin_loss,
+    margin_share,
 )
 from rankwise.bounds._prank import prank_mistake_bound, prank_regret_bound, ranking_margin
 from rankwise.bounds._stability import kernel_radius, stability_beta, stability_bound
@@ -17,6 +19,8 @@ __all__ = [
     "empirical_rademacher",
     "kernel_radius",
     "margin_bound",
+    "margin_loss",
+    "margin_share",
     "prank_mistake_bound",
     "prank_regret_bound",
     "ranking_margin",

@@ -144,12 +144,59 @@ def empirical_rademacher(
     return _bound(value, product(radius, kappa), {"radius": radius, "m": m, "kappa": kappa})
 
 
+def margin_loss(margins: ArrayLike, *, rho: float) -> float:
+    r"""Return the empirical margin loss of a score on pairs.
+
+    .. math:: \hat R_\rho(h) = \frac1m \sum_i \Phi_\rho(h(x'_i) - h(x_i)), \qquad
+              \Phi_\rho(u) = \min(1, \max(0, 1 - u / \rho))
+
+    It lies between the share of misranked pairs, ties included, and `margin_share`.
+
+    Parameters
+    ----------
+    margins : array-like of shape (m,)
+        Score of the better row less that of the worse one, for each pair.
+    rho : float
+        The margin from which on a pair costs nothing.
+
+    References
+    ----------
+    M. Mohri, Foundations of machine learning, lecture on ranking, confidence margin.
+
+    Examples
+    --------
+    >>> from rankwise.bounds import margin_loss
+    >>> margin_loss([-1.0, 0.5, 2.0, 3.0], rho=1.0)
+    0.375
+    """
+    return _loss(*_check_margins(margins, rho))
+
+
+def margin_share(margins: ArrayLike, *, rho: float) -> float:
+    """Return the share of pairs whose margin is at most rho, which bounds `margin_loss`.
+
+    Parameters
+    ----------
+    margins, rho
+        As in `margin_loss`.
+
+    Examples
+    --------
+    >>> from rankwise.bounds import margin_share
+    >>> margin_share([-1.0, 0.5, 2.0, 3.0], rho=1.0)
+    0.5
+    """
+    gaps, limit = _check_margins(margins, rho)
+    return float((gaps <= limit).mean())
+
+
 def margin_bound(
     margins: ArrayLike,
     *,
     complexity: tuple[Bound | float, Bound | float],
     rho: float | Sequence[float],
     delta: float = 0.05,
+    expected: bool = False,
 ) -> Bound:
     r"""Bound the share of new pairs that a score misranks by its margins on independent pairs.
 
@@ -159,8 +206,13 @@ def margin_bound(
         \right) + 3 \sqrt{\frac{\log (2/\delta)}{2m}}
 
     with probability at least :math:`1 - \delta`, for all h of the class H at once, ties counted as
-    misranked. S_1 are the worse rows of the pairs and S_2 the better ones. The lecture's last term
-    is for expected complexities; those of the sample cost the factor 3 and the 2.
+    misranked. S_1 are the worse rows of the pairs and S_2 the better ones.
+
+    The lecture's own bound has the expected complexities :math:`\mathfrak R_m^{D_1}(H)` and
+    :math:`\mathfrak R_m^{D_2}(H)` and the last term :math:`\sqrt{\log(1/\delta) / 2m}`; those of
+    the sample cost the factor 3 and the 2. With ``expected=True`` it is the printed one. For
+    :math:`\|w\| \le \Lambda` and :math:`K(x, x) \le \kappa^2`, both are at most
+    :math:`\Lambda \kappa / \sqrt m`.
 
     Parameters
     ----------
@@ -168,12 +220,17 @@ def margin_bound(
         Score of the better row less that of the worse one, of independent pairs: pairs that were
         drawn as such, or those of `disjoint_pairs`.
     complexity : (Bound or float, Bound or float)
-        `empirical_rademacher` of the worse rows and of the better rows.
+        `empirical_rademacher` of the worse rows and of the better rows. If ``expected``, numbers
+        that bound the expected complexities; of an `empirical_rademacher` of kind "linear" or
+        "kernel", radius times kappa over the root of m is taken, and its kappa must hold for all
+        rows that can occur, as that of "rbf" does.
     rho : float or sequence of float
         The margin asked for, fixed beforehand. Of several, the best is taken, and paid for: each
         has its share of delta.
     delta : float, default=0.05
         How often the bound may fail.
+    expected : bool, default=False
+        Whether the complexities are expected ones rather than those of the sample.
 
     Returns
     -------
@@ -192,26 +249,27 @@ def margin_bound(
     >>> bound = margin_bound([2.0] * 900 + [-1.0] * 100, complexity=(0.02, 0.02), rho=1.0)
     >>> print(f"{bound.value:.2f}, of which {bound.pieces['margin_loss']:.2f} was seen")
     0.31, of which 0.10 was seen
+    >>> printed = margin_bound(
+    ...     [2.0] * 900 + [-1.0] * 100, complexity=(0.02, 0.02), rho=1.0, expected=True
+    ... )
+    >>> print(f"{printed.value:.2f}")
+    0.22
     """
-    gaps = check_floats(margins, "margins")
-    if not len(gaps):
-        raise ValueError("margins is empty: give one number a pair")
-    rhos = np.atleast_1d(as_floats(rho, "rho"))
-    if rhos.ndim != 1 or not len(rhos) or not np.all((rhos > 0) & np.isfinite(rhos)):
-        raise ValueError(f"rho={rho!r} must be a positive number, or several")
+    gaps, rhos = _check_margins(margins, rho, several=True)
     check_delta(delta)
     try:
-        first, second = (float(part) for part in complexity)
-    except (TypeError, ValueError, OverflowError) as error:
+        first, second = (_expectation(part) if expected else float(part) for part in complexity)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"complexity={complexity!r} must be two numbers or bounds, of the worse rows and of "
-            "the better rows"
+            "the better rows" + "; expected ones of stumps are numbers" * expected
         ) from error
     if not (first >= 0 and second >= 0):
         raise ValueError(f"complexity=({first}, {second}) must not be negative")
-    deviation = 3 * math.sqrt((math.log(2 * len(rhos)) - math.log(delta)) / (2 * len(gaps)))
-    with np.errstate(over="ignore"):
-        losses = [float(np.clip(1 - gaps / r, 0, 1).mean()) for r in rhos]
+    factor, sides = (1, 1) if expected else (3, 2)
+    doubt = math.log(sides * len(rhos)) - math.log(delta)
+    deviation = factor * math.sqrt(doubt / (2 * len(gaps)))
+    losses = [_loss(gaps, r) for r in rhos]
     capacities = [2 * (first + second) / float(r) for r in rhos]
     best = int(np.argmin(np.add(losses, capacities)))
     pieces = {
@@ -224,6 +282,33 @@ def margin_bound(
         "delta": delta,
     }
     return _bound(losses[best] + capacities[best] + deviation, 1.0, pieces)
+
+
+def _check_margins(margins: ArrayLike, rho: Any, *, several: bool = False) -> tuple[Any, Any]:
+    """Return margins, at least one, and rho, or an array of several."""
+    gaps = check_floats(margins, "margins")
+    if not len(gaps):
+        raise ValueError("margins is empty: give one number a pair")
+    rhos = np.atleast_1d(as_floats(rho, "rho"))
+    if rhos.ndim != 1 or not len(rhos) or not np.all((rhos > 0) & np.isfinite(rhos)):
+        raise ValueError(f"rho={rho!r} must be a positive number" + ", or several" * several)
+    if several:
+        return gaps, rhos
+    if len(rhos) > 1:
+        raise ValueError(f"rho={rho!r} must be one positive number")
+    return gaps, rhos[0]
+
+
+def _loss(gaps: NDArray[np.float64], rho: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.clip(1 - gaps / rho, 0, 1).mean())
+
+
+def _expectation(part: Bound | float) -> float:
+    """Return what bounds an expected complexity: a number as it is, radius kappa / root of m."""
+    if not isinstance(part, Bound):
+        return float(part)
+    return product(part.pieces["radius"], part.pieces["kappa"], 1 / math.sqrt(part.pieces["m"]))
 
 
 def auc_deviation(n_pos: int, n_neg: int, *, delta: float = 0.05) -> Bound:

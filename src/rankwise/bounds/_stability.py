@@ -31,6 +31,9 @@ def stability_beta(
 
     .. math:: \beta = \frac{4 C \sigma^2 \kappa^2}{m}
 
+    Without the row, the costs of the other pairs are still divided by :math:`m^2`, as in the proof:
+    the smaller sample is fitted with :math:`C ((m - 1) / m)^2`.
+
     Parameters
     ----------
     C : float

@@ -128,8 +128,9 @@ def epsilon_insensitive_loss(
 
     References
     ----------
-    C. Cortes, M. Mohri and A. Rastogi, 2007, equation 7, whose second case as printed charges only
-    for differences that are too large.
+    C. Cortes, M. Mohri and A. Rastogi, 2007, equation 7. As printed it charges
+    :math:`|d| + \epsilon` for a difference :math:`d < -\epsilon`, more than for :math:`-d`, with a
+    jump of :math:`2 \epsilon` at the edge; here both sides cost the same.
 
     Examples
     --------

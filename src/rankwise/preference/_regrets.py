@@ -34,6 +34,9 @@ from rankwise.preference._losses import (
     weight_matrix,
 )
 
+# One weight for all targets, or lists of them: one for each set, or for each target of a set.
+Weights = Weight | list[Weight | list[Weight]]
+
 
 class _Set(NamedTuple):
     """Names of the items of a set, its share of all targets, and the loss of u before v."""
@@ -66,7 +69,7 @@ def preference_regret(
     prefer_matrix: Any,
     targets: Any,
     *,
-    weight: Weight = "kemeny",
+    weight: Weights = "kemeny",
     kind: str = "weak",
     items: Sequence[Sequence[Any]] | None = None,
 ) -> float:
@@ -78,8 +81,9 @@ def preference_regret(
         P[u, v] = h(u, v), for one set or for each of several.
     targets : list of orders, or list of such lists
         Sampled targets, orders of 0..n-1; for several sets a list for each.
-    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or callable
-        As in `preference_loss`.
+    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts), callable or list
+        As in `preference_loss`. A list has one for each set, or for each target of the one set; a
+        list in a list, one for each target of that set: bipartite targets may differ in their cut.
     kind : {"weak", "strong"}, default="weak"
         Whether the best comparator may be another one for each set.
     items : list of sequences, default=None
@@ -108,7 +112,7 @@ def preference_regret(
             raise ValueError(
                 f"items={short(items)} must name each row of each prefer_matrix, each differently"
             )
-    sets = _sets(groups, names, weight)
+    sets = _sets(groups, names, weight, several)
     had = sum(s.share * float((P * s.costs).sum()) for P, s in zip(matrices, sets, strict=True))
     pools = [[s] for s in sets] if weak else [sets]
     least = sum(np.triu(np.minimum(costs, costs.T), 1).sum() for costs in map(_pooled, pools))
@@ -119,7 +123,7 @@ def ranking_regret(
     order: Any,
     targets: Any,
     *,
-    weight: Weight = "kemeny",
+    weight: Weights = "kemeny",
     kind: str = "weak",
     best: Any = None,
 ) -> float:
@@ -131,8 +135,8 @@ def ranking_regret(
         The order of a set, or one for each set. Items are not lists or tuples themselves.
     targets : list of orders, or list of such lists
         Sampled targets of the set; for several sets a list for each.
-    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or callable
-        As in `preference_loss`.
+    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts), callable or list
+        As in `preference_loss`. A list is as in `preference_regret`.
     kind : {"weak", "strong"}, default="weak"
         Whether the best order may be another one for each set, or must be one order of all things.
     best : order, or list of orders, default=None
@@ -164,7 +168,7 @@ def ranking_regret(
         compared = compared if several and weak else [compared]
     if len(compared) != (len(orders) if weak else 1):
         raise ValueError(f"best has {len(compared)} orders for {len(orders)} sets: give one each")
-    sets = _sets(groups, orders, weight)
+    sets = _sets(groups, orders, weight, several)
     # The items of a set are in the given order, so what comes earlier is the upper triangle.
     had = sum(s.share * float(np.triu(s.costs, 1).sum()) for s in sets)
     pools = [[s] for s in sets] if weak else [sets]
@@ -197,7 +201,7 @@ def _best_order(costs: Floats) -> NDArray[np.int64]:
     return found.order
 
 
-def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> AlternativesGap:
+def alternatives_gap(targets: Any, *, weight: Weights = "kemeny") -> AlternativesGap:
     """Return by how much the targets break the independence of irrelevant alternatives.
 
     The largest difference between two sets of the mean of tau*(u, v), over all pairs that both
@@ -208,8 +212,8 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
     ----------
     targets : list of lists of orders
         For each set its sampled targets.
-    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts) or callable
-        As in `preference_loss`.
+    weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts), callable or list
+        As in `preference_loss`. A list is as in `preference_regret`.
 
     Returns
     -------
@@ -229,7 +233,7 @@ def alternatives_gap(targets: Any, *, weight: Weight = "kemeny") -> Alternatives
             f"targets={short(targets)} must be a list of orders for each of several sets"
         )
     names = [as_order(orders[0], "targets") for orders in by_set]
-    sets = _sets(_group(by_set, names, "the first target"), names, weight)
+    sets = _sets(_group(by_set, names, "the first target"), names, weight, several)
     worst = AlternativesGap(0.0, None, None)
     for a, b in combinations(range(len(sets)), 2):
         shared = [item for item in sets[a].items if item in set(sets[b].items)]
@@ -287,15 +291,40 @@ def _group(
     return found
 
 
+def _weights_by_set(
+    weight: Weights, groups: list[list[NDArray[np.int64]]], several: bool
+) -> list[list[Weight]]:
+    """Return the weight of each target of each set."""
+    sizes = [len(targets) for targets in groups]
+    by_set: list[Any] = [weight] * len(groups)
+    if isinstance(weight, list) and several:
+        by_set = weight
+    if len(by_set) == len(groups):
+        found = [
+            given if isinstance(given, list) else [given] * n
+            for given, n in zip(by_set, sizes, strict=True)
+        ]
+        if [len(of_targets) for of_targets in found] == sizes:
+            return found
+    raise ValueError(
+        f"weight={short(weight)} is invalid: expected one weight, a list of one for each of "
+        f"{len(groups)} sets, or for each target of a set"
+    )
+
+
 def _sets(
-    groups: list[list[NDArray[np.int64]]], names: list[list[Any]], weight: Weight
+    groups: list[list[NDArray[np.int64]]], names: list[list[Any]], weight: Weights, several: bool
 ) -> list[_Set]:
     total = sum(map(len, groups))
     sets = []
-    for items, targets in zip(names, groups, strict=True):
+    weights = _weights_by_set(weight, groups, several)
+    for items, targets, of_targets in zip(names, groups, weights, strict=True):
         n = len(items)
-        W = weight_matrix(weight, n)
-        tau = np.mean([(t[:, None] < t) * W[np.ix_(t, t)] for t in targets], axis=0)
+        # a callable that many targets share is called once for each pair of positions
+        shared = {id(omega): omega for omega in of_targets}
+        matrices = {key: weight_matrix(omega, n) for key, omega in shared.items()}
+        pairs = zip(targets, (matrices[id(omega)] for omega in of_targets), strict=True)
+        tau = np.mean([(t[:, None] < t) * W[np.ix_(t, t)] for t, W in pairs], axis=0)
         sets.append(_Set(items, len(targets) / total, 2 / (n * (n - 1)) * tau.T))
     return sets
 

@@ -114,7 +114,8 @@ def me(request: Request, response: Response) -> Any:
         "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
         "method": person.method,
         "methods": [
-            {"name": m.name, "title": m.title, "sentence": m.sentence} for m in METHODS.values()
+            {"name": m.name, "title": m.title, "sentence": m.sentence, "source": m.source}
+            for m in METHODS.values()
         ],
         "learned": person.said.visitor.learned,
         "version": person.version,
@@ -198,6 +199,7 @@ def ranking(
         "cut": found.cut,
         "thresholds": line.thresholds.tolist(),
         "levels": line.levels.tolist(),
+        "direction": sorted(line.direction.tolist(), reverse=True),
         "total": found.total,
     }
 

@@ -5,7 +5,7 @@ the scale, 0 where there is none: those 300 people who rated most of the same it
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank, PRank
 from rankwise.ordinal.cuts import best_places
+from rankwise.papers import prank
 from rankwise.recommend import RatingTable
 from rankwise.web._items import Scale
 
@@ -31,11 +32,12 @@ class CannotLearnError(Exception):
 
 @dataclass(frozen=True)
 class Method:
-    """A way to learn: its name, what people call it, and what it does in a sentence."""
+    """A way to learn: name, title, what it does in a sentence, and where it is published."""
 
     name: str
     title: str
     sentence: str
+    source: str
     make: Callable[[], Any] | None = None
 
 
@@ -47,30 +49,43 @@ METHODS = {
             "Taste kernel",
             "Films are alike if the same people like both; yours are weighed by how alike they "
             "are.",
+            "in no paper",
         ),
         Method(
             "prank",
             "PRank",
             "Goes through your ratings one by one, and moves a line and its thresholds after each "
-            "mistake.",
+            "mistake; many rounds, averaged.",
+            "Crammer and Singer, Pranking with ranking, NIPS 2001",
             lambda: PRank(epochs=20, vote="averaged", shuffle=True, random_state=0),
+        ),
+        Method(
+            "prank_paper",
+            "PRank, as in the paper",
+            "One round through your ratings, a step after each mistake; the last line and its "
+            "thresholds are kept.",
+            "Crammer and Singer, Pranking with ranking, NIPS 2001, figure 2",
+            prank,
         ),
         Method(
             "oap",
             "OAP-BPM",
             "Many PRanks, each of which sees a random part of your ratings, averaged.",
+            "Harrington, Online ranking by the perceptron, ICML 2003, algorithm 2",
             lambda: OAPRank(epochs=5, shuffle=False, random_state=0),
         ),
         Method(
             "mprank",
             "MPRank",
             "Keeps the distances between your ratings, not only their order.",
+            "Cortes, Mohri and Rastogi, Magnitude-preserving ranking, 2007, equation 8",
             lambda: MPRank(C=10.0),
         ),
         Method(
             "rankboost",
             "RankBoost",
             "Adds up simple rules, such as whether a certain person liked the film.",
+            "Freund et al. 2003; Mohri, lecture on ranking",
             lambda: RankBoost(n_estimators=50),
         ),
     )
@@ -91,12 +106,15 @@ class Line:
         The grades between them.
     rated : bool
         Whether scores are ratings.
+    direction : ndarray
+        The weights of a linear method, one for each of the other people; empty for others.
     """
 
     scores: Vector
     thresholds: Vector
     levels: Vector
     rated: bool
+    direction: Vector = field(default_factory=lambda: np.empty(0))
 
     def grades(self, places: Places) -> Vector:
         """Return the grades of some items."""
@@ -141,10 +159,11 @@ def learn_line(
     if isinstance(model, PRank | OAPRank):
         model.fit(X[places], np.searchsorted(levels, ratings))
         scores = np.asarray(model.project(X), np.float64)
-        return Line(scores, model.thresholds_, levels, rated=False)
+        return Line(scores, model.thresholds_, levels, rated=False, direction=model.coef_)
     scores = np.asarray(model.fit(X[places], ratings).predict(X), np.float64)
     if isinstance(model, MPRank):
-        return line_of_ratings(scores, places, ratings, scale)
+        line = line_of_ratings(scores, places, ratings, scale)
+        return replace(line, direction=model.coef_)
     return Line(scores, fit_cuts(scores[places], ratings, levels), levels, rated=False)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-MethodName = Literal["taste", "prank", "oap", "mprank", "rankboost"]
+MethodName = Literal["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
 ItemId = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -55,6 +55,7 @@ class MethodInfo(BaseModel):
     name: MethodName
     title: str
     sentence: str
+    source: str
 
 
 class Me(BaseModel):
@@ -128,6 +129,7 @@ class RankingPage(BaseModel):
     cut: int | None
     thresholds: list[float]
     levels: list[float]
+    direction: list[float]
     total: int
 
 

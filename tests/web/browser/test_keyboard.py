@@ -82,9 +82,7 @@ def test_the_whole_walk(page):
 def test_choose_a_method_by_arrow_keys(page):
     rate_some(page)
     learn(page)
-    page.locator("summary").focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
+    page.get_by_role("radio", name="Taste kernel").focus()
     page.keyboard.press("ArrowDown")
     expect(page.locator("#method")).to_have_text("How it learns: PRank")
     expect(page.get_by_role("radio", checked=True)).to_be_focused()

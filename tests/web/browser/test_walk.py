@@ -105,22 +105,34 @@ def test_why_a_film(page):
 def test_choose_a_method(page, name):
     rate_some(page)
     learn(page)
-    page.locator("summary").click()
-    with page.expect_response(lambda answer: "api/ranking" in answer.url) as found:
-        page.get_by_role("radio", name=re.compile(f"^{name} ")).check()
+    with page.expect_response(lambda answer: "api/learn" in answer.url) as found:
+        page.get_by_role("radio", name=name, exact=True).check()
     expect(page.locator("#method")).to_have_text(f"How it learns: {name}")
     assert found.value.json()["method"] == told(page)["method"] != "taste"
     expect(page.locator("#unseen-list li")).to_have_count(10)
     expect(page.locator("#picture .dot.own")).to_have_count(5)
+    expect(page.locator("#direction")).to_be_visible(visible=name != "RankBoost")
+    expect(page.locator("#learned")).to_contain_text(re.compile(f"Learned by {name}: .* threshold"))
     no_status(page)
+
+
+def test_learn_as_in_the_paper(page):
+    page.get_by_role("link", name="Learn as in the paper").click()
+    expect(page.get_by_role("radio", name="PRank, as in the paper")).to_be_checked()
+    expect(page.locator("#status")).to_contain_text("rate some films, then press Learn")
+    rate_some(page)
+    learn(page)
+    assert told(page)["method"] == "prank_paper"
+    expect(page.locator("#sentence")).to_contain_text("a step after each mistake")
+    expect(page.locator("#source")).to_contain_text("NIPS 2001")
+    expect(page.locator("#direction")).to_be_visible()
 
 
 def test_a_method_that_cannot_learn_says_so(page, watch):
     watch.allowed = ("409",)  # the browser itself writes it to the console
     rate_some(page, 1)
     learn(page)
-    page.locator("summary").click()
-    page.get_by_role("radio", name=re.compile("^PRank ")).click()  # it is taken back at once
+    page.get_by_role("radio", name="PRank", exact=True).click()  # it is taken back at once
     expect(page.locator("#status")).to_contain_text("needs two different ratings")
     expect(page.get_by_role("radio", name="Taste kernel")).to_be_checked()
     expect(page.locator("#unseen-list li")).to_have_count(10)

@@ -4,9 +4,10 @@
  * @typedef {{id: string, title: string, year: number|null, genres: string[], rating: number|null}} Item
  * @typedef {{position: number, item: Item, score: number, rank: number, sd: number|null}} Entry
  * @typedef {{low: number, high: number, step: number}} Scale
- * @typedef {{name: string, title: string, sentence: string}} Method
+ * @typedef {{name: string, title: string, sentence: string, source: string}} Method
  * @typedef {{set: string, flip: boolean, method: string, version: number, entries: Entry[],
- *   cut: number|null, thresholds: number[], levels: number[], total: number}} Ranking
+ *   cut: number|null, thresholds: number[], levels: number[],
+ *   direction: number[], total: number}} Ranking
  * @typedef {{item: Item, rating: number, predicted: number|null, error: number|null}} Round
  */
 

@@ -1,6 +1,6 @@
 /** The projection: films on a line by their score, and the thresholds that cut it into ratings. */
 
-import { byId, s, set } from "./dom.js";
+import { byId, s, set, write } from "./dom.js";
 import { named } from "./films.js";
 import { number } from "./stars.js";
 import { state } from "./store.js";
@@ -105,6 +105,8 @@ function draw() {
   const height = line + 72;
   set(svg, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": inWords(own, others) });
   drawBands(cuts, rated.levels, xOf, width, line, height);
+  drawDirection(finite(rated.direction ?? []), width);
+  write(byId("learned"), learned(rated.direction ?? [], cuts));
 
   const drawn = new Set();
   own.forEach((entry, i) => {
@@ -211,6 +213,51 @@ function drawBands(cuts, levels, xOf, width, line, height) {
       "more to your taste →",
     ),
   );
+}
+
+/**
+ * The weights of a linear method as bars, the largest first.
+ * @param {number[]} weights descending
+ * @param {number} width
+ */
+function drawDirection(weights, width) {
+  const box = byId("direction");
+  box.hidden = !weights.length;
+  if (box.hidden) return;
+  const most = Math.max(...weights.map(Math.abs)) || 1;
+  const step = (width - 2 * MARGIN) / weights.length;
+  const bars = weights.map((weight, i) => {
+    const size = (28 * weight) / most;
+    return `M${(MARGIN + (i + 0.5) * step).toFixed(1)} 36v${(-size).toFixed(1)}`;
+  });
+  const height = 72;
+  box.replaceChildren(
+    s(
+      "svg",
+      {
+        role: "img",
+        viewBox: `0 0 ${width} ${height}`,
+        height,
+        "aria-label": `The direction: ${weights.length} weights, the largest first.`,
+      },
+      s("path", { class: "axis", d: `M0 36H${width}` }),
+      s("path", {
+        class: "weights",
+        d: bars.join(""),
+        "stroke-width": Math.max(0.8, 0.7 * step).toFixed(1),
+      }),
+    ),
+  );
+}
+
+/** @param {number[]} weights @param {number[]} cuts */
+function learned(weights, cuts) {
+  const title = state.methods.find(({ name }) => name === state.method)?.title ?? "It";
+  const ends = cuts.map((cut) => cut.toFixed(2).replace("-", "−")).join(", ");
+  const thresholds = `${cuts.length === 1 ? "1 threshold" : `${cuts.length} thresholds`}: ${ends}.`;
+  return weights.length
+    ? `Learned by ${title}: a direction, a weight for each of ${weights.length} other people (bars: up, their likes count for a film; down, against it); ${thresholds}`
+    : `Learned by ${title}: a score for each film; ${thresholds}`;
 }
 
 /** @param {Entry[]} own @param {Entry[]} others */

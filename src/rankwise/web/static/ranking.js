@@ -3,7 +3,7 @@
 import { byId, h, keyed, set, write } from "./dom.js";
 import { genresOf, named, ratingOfFilm } from "./films.js";
 import { number } from "./stars.js";
-import { chooseMethod, flip, learn, showMore, state } from "./store.js";
+import { chooseMethod, flip, learn, learnAsInThePaper, showMore, state } from "./store.js";
 import { explain } from "./why.js";
 
 /** @typedef {import("./api.js").Entry} Entry */
@@ -110,11 +110,12 @@ function drawMethods() {
   const chosen = state.methods.find(({ name }) => name === state.method);
   write(byId("method"), chosen ? `How it learns: ${chosen.title}` : "How it learns");
   write(byId("sentence"), chosen?.sentence ?? "");
+  write(byId("source"), chosen ? `(${chosen.source})` : "");
   const box = byId("choices");
   if (box.querySelectorAll("input").length !== state.methods.length) {
     box.replaceChildren(
       box.firstElementChild,
-      ...state.methods.map(({ name, title, sentence }) =>
+      ...state.methods.map(({ name, title }) =>
         h(
           "label",
           {},
@@ -124,7 +125,7 @@ function drawMethods() {
             value: name,
             change: () => chooseMethod(name),
           }),
-          h("span", {}, h("strong", {}, title), ` ${sentence}`),
+          h("span", {}, title),
         ),
       ),
     );
@@ -173,6 +174,11 @@ export function startRanking() {
   byId("learn").addEventListener("click", () => {
     isWanted = true;
     learn();
+  });
+  byId("paper").addEventListener("click", (event) => {
+    event.preventDefault();
+    isWanted = state.ratings.size > 0;
+    learnAsInThePaper();
   });
   byId("flip").addEventListener("click", flip);
   byId("more").addEventListener("click", () => {

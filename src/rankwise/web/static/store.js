@@ -131,6 +131,13 @@ export function chooseMethod(name) {
   else changed();
 }
 
+/** Learn by PRank with the settings of the paper; without ratings it is only chosen. */
+export function learnAsInThePaper() {
+  state.method = "prank_paper";
+  if (state.ratings.size) learn();
+  else tell("PRank, as in the paper, is chosen: rate some films, then press Learn.");
+}
+
 export function flip() {
   state.isFlipped = !state.isFlipped;
   state.message = "";
