@@ -132,7 +132,7 @@ def experiment(
     mpl.use("agg")
     check_out(out)
     console = Console(markup=False, emoji=False)
-    options = {"seed": seed, "jobs": jobs, "figures": figures}
+    options: dict[str, Any] = {"seed": seed, "jobs": jobs, "figures": figures}
     if Path(data).is_file():
         from experiments._data import named_films  # noqa: PLC0415
 

@@ -65,9 +65,9 @@ def save_svg(figure: "Figure", path: Path) -> None:
     n_points = int(np.clip(650 / max(n_lines, 1), 16, 150))
     for ax in figure.axes:
         for line in ax.get_lines():
-            x, y = line.get_data()
+            x, y = map(np.asarray, line.get_data())
             kept = _kept(len(x), n_points)
-            line.set_data(np.asarray(x)[kept], np.asarray(y)[kept])
+            line.set_data(x[kept], y[kept])
         for band in (c for c in ax.collections if isinstance(c, PolyCollection)):
             outlines = [np.asarray(polygon.vertices) for polygon in band.get_paths()]
             band.set_verts([_thinned(outline, n_points) for outline in outlines])

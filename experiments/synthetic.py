@@ -23,9 +23,9 @@ from experiments._trials import (
     run_trials,
     with_interval,
 )
-from rankwise._core.kernels import polynomial_map
 from rankwise.bounds import prank_regret_bound
 from rankwise.datasets import make_herbrich
+from rankwise.ordinal.online_kernel import polynomial_map
 from rankwise.papers import multiclass_perceptron, prank, widrow_hoff
 from rankwise.plots import OnlineLossDisplay, ProjectionDisplay
 from rankwise.reports import Report, Table, Track

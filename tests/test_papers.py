@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from rankwise import ordinal, papers
-from rankwise._core.kernels import polynomial_map
+from rankwise.ordinal.online_kernel import polynomial_map
 from rankwise.preference import quicksort, sort_by_degree
 from tests import reference
 
