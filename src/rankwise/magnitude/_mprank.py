@@ -266,7 +266,7 @@ class MPRank(KernelRanker, BaseEstimator):
         before = getattr(self, kind, None)
         data = self._check_rated(X, y, qid, sample_weight, reset=before is None)
         names = None if qid is None else np.asarray(qid)[data.kept]
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             weight = data.weight * data.weight_unit
             if not self._is_linear():
                 named = [None] * len(data.y) if names is None else names.tolist()

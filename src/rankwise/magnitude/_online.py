@@ -8,7 +8,7 @@ starts with :math:`\alpha_i = 0` and takes one step,
     \alpha_i = 2 \eta \Bigl(\tilde y_i - \sum_{j \le i} \alpha_j \tilde K(x_i, x_j)\Bigr),
 
 with y and K centred over the first i points (with queries: over those of their query), and
-:math:`2 \eta` the exact step :math:`1 / (\tilde K(x_i, x_i) + i / 2C)` by default. Sums of kernel
+:math:`2 \eta` the exact step :math:`1 / (\tilde K(x_i, x_i) + i / 2C)` by default. Means of kernel
 values over each query replace the matrix: O(n_queries i) memory.
 """
 
@@ -22,7 +22,7 @@ from scipy import sparse
 
 from rankwise._core.kernels import Anchored
 from rankwise.magnitude.ridge import step_lengths
-from rankwise.magnitude.statistics import Matrix, Vector, check_names
+from rankwise.magnitude.statistics import TINY, Matrix, Vector, check_names, penalty
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Points:
         kernel of each point with itself.
     codes : ndarray of shape (m,)
         The query of each point, numbered as they arrive.
-    sums : ndarray of shape (n_queries, m)
-        Weighted sums of kernel values, over the points of each query, with each point.
+    means : ndarray of shape (n_queries, m)
+        Weighted means of kernel values, over the points of each query, with each point.
     names : list
         The queries' names; [None] without qid.
     """
@@ -54,7 +54,7 @@ class Points:
     scores: Vector = field(default_factory=lambda: np.zeros(0))
     diagonal: Vector = field(default_factory=lambda: np.zeros(0))
     codes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    sums: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    means: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     names: list[Hashable] = field(default_factory=list)
 
     def extended(
@@ -74,8 +74,8 @@ class Points:
             rows = sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
         else:
             rows = np.vstack(parts)
-        sums = np.zeros((len(code_of), len(self.y) + len(y)))
-        sums[: len(self.names), : len(self.y)] = self.sums
+        means = np.zeros((len(code_of), len(self.y) + len(y)))
+        means[: len(self.names), : len(self.y)] = self.means
         after = Points(
             self.kernel,
             rows,
@@ -85,7 +85,7 @@ class Points:
             scores=np.append(self.scores, zeros),
             diagonal=np.append(self.diagonal, zeros),
             codes=np.append(self.codes, [code_of[name] for name in names]),
-            sums=sums,
+            means=means,
             names=list(code_of),
         )
         for i in range(len(self.y), len(after.y)):
@@ -93,29 +93,31 @@ class Points:
         return after
 
     def _step(self, i: int, C: float, eta: float | None) -> None:
-        """Add point i to the sums, and take its step."""
-        seen, code = slice(i + 1), self.codes[i]
-        n_queries = int(self.codes[seen].max()) + 1
-        sums, a = self.sums[:n_queries, seen], self.weight[i]
+        """Add point i to the means, and take its step."""
+        seen, code, codes = slice(i + 1), self.codes[i], self.codes[: i + 1]
+        n_queries = int(codes.max()) + 1
+        means, alpha = self.means[:n_queries, seen], self.alpha[seen]
+        top = self.weight[seen].max()
+        weight = self.weight[seen] / top
+        totals = np.bincount(codes, weight, n_queries)
+        share = weight / totals[codes]
         values = self.kernel.gram(self.X[i : i + 1], self.X[seen])[0]
-        sums[code, :i] += a * values[:i]
-        sums[:, i] = np.bincount(self.codes[seen], self.weight[seen] * values, n_queries)
-        self.diagonal[i], self.scores[i] = values[i], values @ self.alpha[seen]
-        totals = np.bincount(self.codes[seen], self.weight[seen], n_queries)
-        drift = np.bincount(self.codes[seen], self.alpha[seen], n_queries) / totals
-        mine = np.flatnonzero(self.codes[seen] == code)
-        share = self.weight[mine] / totals[code]
-        missed = self.y[mine] - self.scores[mine] + drift @ sums[:, mine]
-        slope = missed[-1] - share @ missed
-        shares = totals / totals.max()
-        ridge = shares @ shares / (2.0 * C * (a / totals.max()) * shares[code])
-        square = values[i] - (2.0 * sums[code, i] - share @ sums[code, mine]) / totals[code]
-        curve = np.array([max(square, 0.0) + min(ridge, 1e290)])
+        means[code, :i] += share[i] * (values[:i] - means[code, :i])
+        means[:, i] = np.bincount(codes, share * values, n_queries)
+        self.diagonal[i], self.scores[i] = values[i], values @ alpha
+        mine = np.flatnonzero(codes == code)
+        fitted = self.scores[mine] - np.bincount(codes, alpha, n_queries) @ means[:, mine]
+        missed = self.y[mine] - fitted
+        slope = missed[-1] - share[mine] @ missed
+        cost = max(2.0 * weight[i] * totals[code] / (totals @ totals), TINY)
+        square = values[i] - 2.0 * means[code, i] + share[mine] @ means[code, mine]
+        curve = np.array([max(square, 0.0) + min(penalty(C) / cost, 1e290)])
         self.alpha[i] = step_lengths(curve, eta)[0] * slope
         self.scores[seen] += self.alpha[i] * values
 
     def solution(self) -> tuple[Vector, Vector]:
         """Return the coefficients of the points, whose queries add to 0, and their scores."""
-        totals = np.bincount(self.codes, self.weight)
-        drift = np.bincount(self.codes, self.alpha) / totals
-        return self.alpha - self.weight * drift[self.codes], self.scores - drift @ self.sums
+        weight = self.weight / self.weight.max()
+        share = weight / np.bincount(self.codes, weight)[self.codes]
+        sums = np.bincount(self.codes, self.alpha)
+        return self.alpha - share * sums[self.codes], self.scores - sums @ self.means
