@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from rankwise.boosting import RankBoost
 from rankwise.distributed import _waiting, fit, fit_taste
@@ -122,10 +123,10 @@ def nothing_is_left(client):
 
 
 def slowly(array):
-    """Return an array whose blocks take a while."""
+    """Return an array whose blocks take a while: ten on two workers a second or more."""
 
     def slow(block):
-        time.sleep(0.05)
+        time.sleep(0.2)
         return block
 
     return array.map_blocks(slow, dtype=array.dtype)
@@ -137,6 +138,8 @@ class TestInterrupts:
     def test_an_interrupt_leaves_no_task(self, client, model):
         X, y = rows(2_000, 10)
         before = vars(model).copy()
+        # Python drops an interrupt in the middle of compiling
+        fit(clone(model), X, y, client=client)
         # a real one, as from Ctrl-C, while the main thread waits for the workers
         timer = threading.Timer(0.7, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
         timer.start()

@@ -371,7 +371,7 @@ def snapshot(value, depth=0):
         k: snapshot(v, depth + 1)
         for k, v in inside.items()
         if not isinstance(inspect.getattr_static(type(value), k, None), cached_property)
-        and k != "choice_"  # learned when a choice is first asked for
+        and k not in ("choice_", "_sandwich")
     }
     return type(value).__name__, kept
 

@@ -158,6 +158,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
                 solution, alpha, predicted, error = self._solve_gram(anchored, X, rows, costs, kept)
             if not linear:
                 check_trusted(error, "the scores", spread="the scores")
+                shift = anchored.constant(X, alpha)
             else:
                 if error <= TRUSTED:
                     coef = rows.T @ alpha
@@ -170,9 +171,8 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         if linear:
             self._take_over(solution, {"coef_": coef, "_moved": shift})
             return predicted
-        self._take_over(solution, {"dual_coef_": alpha})
+        self._take_over(solution, {"dual_coef_": alpha, "_moved": shift})
         self._anchored, self._constant = anchored, 0.0
-        self._moved = anchored.constant(X, alpha)
         if self.kernel == "precomputed":
             self.dual_coef_ = np.zeros(n)
             self.dual_coef_[slice(None) if kept is None else kept] = alpha
@@ -204,6 +204,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     def _shift(self, by: float) -> None:
         """Add a constant to the scores that `_learn` has returned, and let that be all of it."""
         self._constant, self.intercept_ = by, by - self._moved
+        check_learned({"intercept_": self.intercept_}, self.C)
 
     def _minimise(
         self, X: Any, costs: PairCosts, known: Vector | None, draw: Draw | None = None

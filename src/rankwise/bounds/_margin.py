@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from rankwise._core.arguments import check_whole, check_word, is_finite_number
+from rankwise._core.arguments import check_flag, check_whole, check_word, is_finite_number
 from rankwise._core.inputs import as_floats, check_floats, ratings_of
 from rankwise._core.queries import encode_queries
 from rankwise.bounds._bound import (
@@ -256,6 +256,7 @@ def margin_bound(
     0.22
     """
     gaps, rhos = _check_margins(margins, rho, several=True)
+    expected = check_flag(expected, "expected")
     check_delta(delta)
     try:
         first, second = (_expectation(part) if expected else float(part) for part in complexity)

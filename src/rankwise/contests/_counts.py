@@ -94,15 +94,14 @@ def take_weighted(
     A row of weight 0 is dropped before its other columns are checked.
     """
     first = columns["first"]
-    m = len(first) if hasattr(first, "__len__") else np.size(sample_weight)
+    m = np.size(sample_weight) if _is_unsized(first) else len(first)
     weight = check_weights(sample_weight, "sample_weight", m, "contest")
     check_total(float(np.minimum(weight, 2 * MOST_CONTESTS).sum()))
     if weight.all():
         return np.require(weight, requirements=["C", "W"]), None, columns
     rows = np.flatnonzero(weight)
     for name, column in columns.items():
-        unsized = not hasattr(column, "__len__") or issparse(column)
-        if unsized or isinstance(column, str | bytes | dict):
+        if _is_unsized(column) or isinstance(column, str | bytes | dict):
             continue
         if len(column) != m:
             raise ValueError(
@@ -110,6 +109,10 @@ def take_weighted(
             )
         columns[name] = safe_indexing(column, rows)
     return weight[rows], rows, columns
+
+
+def _is_unsized(column: Any) -> bool:
+    return not hasattr(column, "__len__") or issparse(column)
 
 
 def check_total(total: float) -> None:
