@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from traceback import clear_frames
 from typing import Any, TypeVar
 
 from rankwise._core.arguments import shortened
@@ -162,6 +163,10 @@ def fit(
     parts.progress = progress
     try:
         fit_parts(estimator, parts)
+    except KeyboardInterrupt as interrupt:
+        # its traceback may hold futures that were being made
+        clear_frames(interrupt.__traceback__)
+        raise
     finally:
         parts.close()
     moved = parts.traffic
