@@ -150,3 +150,15 @@ def test_weights_of_rankings_are_called_by_their_name():
 def test_elo_of_ratings_that_are_far_apart():
     model = EloRating(k=1e5, scale=1e-3).fit(["a"] * 3, ["b"] * 3, [1, 1, 1])
     assert (model.prefer("a", "b"), model.prefer("b", "a")) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"), [({"prior": 1e-300}, "prior"), ({"level": -3}, "level")]
+)
+def test_options_changed_after_the_fit_are_checked(changed, message):
+    model = PlackettLuce().fit([["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"]])
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**changed).table()
+    elo = EloRating().fit(*CIRCLE).set_params(scale=(0, 5))
+    with pytest.raises(ValueError, match="scale"):
+        elo.prefer(0, 1)

@@ -161,7 +161,8 @@ def taste_model():
 
 
 def by_mean(u, v):
-    return 0.5 + 0.5 * np.tanh(np.mean(np.asarray(u, float)) - np.mean(np.asarray(v, float)))
+    u, v = (np.clip(np.asarray(each, float), -1e300, 1e300).sum() for each in (u, v))
+    return 0.5 + 0.5 * np.tanh(u - v)
 
 
 async def by_mean_later(u, v):

@@ -64,6 +64,7 @@ NOT_FINITE = {
     "features_for": "missing='nan' asks for NaN",
     "Display": "holds what it was given",
 }
+COMPUTED = {"choice_", "_sandwich"}  # from the rest, when first asked for
 ALLOWED = (ValueError, TypeError, OSError, ImportError)
 # A wrong type may get Python's own words, but not these, which come from the depths.
 DEEP = re.compile(
@@ -241,8 +242,8 @@ class Case:
         before = snapshot(vars(model))
         raised = self._call(full, method, drawn, [*done, *damaged], tell=True)
         after = snapshot(vars(model))
-        if raised is not False and before != after:
-            changed = [k for k in {*before, *after} if before.get(k) != after.get(k)]
+        changed = {k for k in {*before, *after} - COMPUTED if before.get(k) != after.get(k)}
+        if raised is not False and changed:
             message = f"{type(raised).__name__} leaves the model changed: {sorted(changed)}"
             self._report(full, "state", message, "", [*done, *damaged], drawn)
         elif raised is False and "fit" in step:
@@ -371,7 +372,7 @@ def snapshot(value, depth=0):
         k: snapshot(v, depth + 1)
         for k, v in inside.items()
         if not isinstance(inspect.getattr_static(type(value), k, None), cached_property)
-        and k not in ("choice_", "_sandwich")
+        and k not in COMPUTED
     }
     return type(value).__name__, kept
 

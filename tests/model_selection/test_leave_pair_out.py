@@ -123,6 +123,13 @@ def test_two_rows_alone_say_nothing_of_each_other():
     assert (result.msd, result.misranking, result.n_pairs) == (4.0, 1.0, 1)
 
 
+def test_two_rows_leave_none_to_refit_on():
+    with pytest.raises(ValueError, match="give three or more"):
+        leave_pair_out(
+            LinearRegression(), [[1.0], [2.0], [3.0]], [3.0, 5.0, 1.0], sample_weight=[1, 0, 1]
+        )
+
+
 def test_a_row_without_weight_is_not_there():
     X, y = rows(3)
     weight = np.ones(M)

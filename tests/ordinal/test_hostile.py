@@ -194,3 +194,10 @@ def test_an_array_for_an_option_hides_no_method_by_an_error(model):
     hasattr(model, "decision_function")
     with pytest.raises(ValueError, match="parameter of"):
         model.fit(np.eye(3), [1, 2, 3])
+
+
+def test_huge_weights_do_not_overflow_the_accuracy():
+    model = ordinal.PRank().fit([[0.0], [1.0]], [0, 1])
+    assert model.score([[0.0], [1.0], [1.0]], [0, 1, 0], [1e308, 1e308, 1e308]) == pytest.approx(
+        model.score([[0.0], [1.0], [1.0]], [0, 1, 0])
+    )

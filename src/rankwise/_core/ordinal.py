@@ -94,6 +94,7 @@ class OrdinalMixin(ClassifierMixin):
         """
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, "sample_weight", num_samples(y))
+            sample_weight = sample_weight / sample_weight.max()  # so that their sum is finite
         # missing labels of pandas are cast before scikit-learn names them
         with np.errstate(invalid="ignore"):
             return float(super().score(X, y, sample_weight))
@@ -234,6 +235,11 @@ _INTEGERS = {
     **dict.fromkeys(("counts", "survived", "voter_counts", "correct"), np.int64),
     "seed": np.uint64,
 }
+
+
+def budget_number(budget: Any) -> int:
+    """Return a budget as a number that states are compared by; 0: none."""
+    return int(budget) if isinstance(budget, Integral) else 0
 
 
 @dataclass
@@ -510,7 +516,7 @@ class OnlineMixin(OrdinalMixin):
     def _source(self) -> LinearRows:
         """Return what is learned from: the rows as they are, or their kernel values."""
         if getattr(self, "kernel", "linear") == "linear":
-            description = np.array([0.0, getattr(self, "budget", None) or 0])
+            description = np.array([0.0, budget_number(getattr(self, "budget", None))])
             return LinearRows(description, self.n_features_in_)
         return self._kernel_source()
 

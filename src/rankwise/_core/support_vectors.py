@@ -158,7 +158,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
                 solution, alpha, predicted, error = self._solve_gram(anchored, X, rows, costs, kept)
             if not linear:
                 check_trusted(error, "the scores", spread="the scores")
-                shift = anchored.constant(X, alpha)
+                shift = anchored.constant(X, alpha) if self._keeps_scale else 0.0
             else:
                 if error <= TRUSTED:
                     coef = rows.T @ alpha
@@ -167,7 +167,9 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
                     solution = self._minimise(rows, costs, known, draw)
                     coef = solution.w
                 predicted = rows @ coef
-                shift = 0.0 if anchor is None else float(anchor @ coef)
+                shift = 0.0
+                if self._keeps_scale and anchor is not None:
+                    shift = float(anchor @ coef)
         if linear:
             self._take_over(solution, {"coef_": coef, "_moved": shift})
             return predicted

@@ -57,7 +57,7 @@ def check_contests(
 def _as_outcome(outcome: Any, rows: Indices | None) -> Floats:
     """Return outcomes, words or numbers, as floats."""
     given = only_column(outcome)
-    column = given if hasattr(given, "dtype") else as_array(given, "outcome")
+    column = given if hasattr(given, "ndim") else as_array(given, "outcome")
     if column.ndim == 1 and getattr(column.dtype, "kind", "O") not in "biuf":
         refuse_masked(outcome, "outcome")
         listed = column.tolist() if hasattr(column, "tolist") else list(column)

@@ -125,6 +125,7 @@ class EloRating(BaseEstimator):
     def prefer(self, u: Any, v: Any) -> float:
         """Return what u is expected to get from a contest with v: 1 for a win, 1/2 for a tie."""
         check_is_fitted(self)
+        self._validate_params()
         codes = find_ids([u, v], self.items_, "u or v")
         gap = self.ratings_[codes[1]] - self.ratings_[codes[0]]
         with np.errstate(over="ignore"):

@@ -14,7 +14,7 @@ JMLR 2014.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar
@@ -264,6 +264,7 @@ class StrengthsMixin:
     n_draws: int
     random_state: int
     _inverse: Floats
+    _validate_params: Callable[[], None]
 
     # computed when it is needed; files of version 0.2 hold it
     _sandwich: Floats | None = None
@@ -287,6 +288,7 @@ class StrengthsMixin:
         if kind == "model":
             return centred(self._inverse, len(self.items_))
         if self._sandwich is None:
+            self._validate_params()
             of, params = self._likelihood()
             precision = prior_precision(self.prior, of.n, len(params))
             self._sandwich = sandwich(of, precision, params, self._inverse)
@@ -353,6 +355,7 @@ class StrengthsMixin:
         covariance = self._covariance("model")
         if not self._has_evidence():
             return self.strengths_ + draw_errors(covariance, self.n_draws, self.random_state)
+        self._validate_params()
         of, params = self._likelihood()
         precision = prior_precision(self.prior, of.n, len(params))
         return draw_posterior(of, precision, params, covariance, self.n_draws, self.random_state)
@@ -433,7 +436,7 @@ class StrengthsMixin:
             writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
     def _level(self, level: float | None) -> float:
-        return self.level if level is None else check_level(level)
+        return check_level(self.level if level is None else level)
 
     def _check_loaded(self) -> None:
         """Raise if arrays of a loaded model do not belong together."""

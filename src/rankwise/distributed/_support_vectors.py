@@ -71,7 +71,9 @@ def learn(estimator: SupportVectorRanker, parts: Parts) -> None:
         solution = estimator._minimise(rows, costs, getattr(estimator, "coef_", None), draw)
         del costs
         coef = solution.w
-        shift = 0.0 if anchor is None else float(anchor @ coef)
+        shift = 0.0
+        if estimator._keeps_scale and anchor is not None:
+            shift = float(anchor @ coef)
         estimator._take_over(solution, {"coef_": coef, "_moved": shift})
         set_features(estimator, parts)
         if estimator._keeps_scale:

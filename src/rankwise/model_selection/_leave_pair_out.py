@@ -184,6 +184,8 @@ def leave_pair_out(
         matrix = estimator.leave_pair_out(X, y, qid=qid, sample_weight=sample_weight)
         *sums, count = errors_of(matrix, ratings, weight)
         return LeavePairOutResult(*_errors(*sums), count, True, len(ratings), matrix=matrix)
+    if len(kept) == 2:
+        raise ValueError("without two rows none is left to learn from: give three or more")
     labels = np.ravel(np.asarray(y))
     if len(kept) < len(labels):
         X, labels = safe_indexing(X, kept), labels[kept]

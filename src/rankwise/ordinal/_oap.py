@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._core.arguments import check_word
 from rankwise._core.ordinal import State, Stream
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
@@ -240,10 +241,8 @@ class OAPRank(KernelMixin, BaseEstimator):
             The rows.
         """
         check_is_fitted(self)
-        if self.combine == "bpm":
+        if check_word(self.combine, "combine", ("bpm", "bagging", "voted")) == "bpm":
             return super().predict(X)
-        if self.combine not in ("bagging", "voted"):
-            self._validate_params()  # says what it may be
         self._check_state()
         W, B, correct = (self._state[name] for name in ("W", "B", "correct"))
         weights = correct if self.combine == "voted" else np.zeros_like(correct)
