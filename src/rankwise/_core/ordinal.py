@@ -94,7 +94,8 @@ class OrdinalMixin(ClassifierMixin):
         """
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, "sample_weight", num_samples(y))
-            sample_weight = sample_weight / sample_weight.max()  # so that their sum is finite
+            # by a power of 2, which changes no digit, so that their sum is finite
+            sample_weight = np.ldexp(sample_weight, -np.frexp(sample_weight.max())[1])
         # missing labels of pandas are cast before scikit-learn names them
         with np.errstate(invalid="ignore"):
             return float(super().score(X, y, sample_weight))
