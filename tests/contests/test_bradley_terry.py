@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 
 from rankwise import load, save
@@ -335,6 +336,10 @@ def test_a_log_of_a_sort():
         model.fit_log(items, [])
     with pytest.raises(ValueError, match="twice"):
         model.fit_log(["a", "a", "b"], [(0, 2, 1.0)])
+    broken = sparse.csr_array([[1.0, 2.0], [3.0, 4.0]])
+    broken.indices = broken.indices[:1]
+    with pytest.raises(ValueError, match="items is a sparse matrix whose"):
+        model.fit_log(broken, [(0, 1, 1.0)])
 
 
 BAD = {

@@ -238,6 +238,7 @@ FITTED = PreferenceRanker().fit(X, Y)
     [
         (lambda: PreferenceRanker().fit(X, np.ones(20)), "one grade only"),
         (lambda: PreferenceRanker().fit(X, Y, qid=np.arange(20)), "one grade only"),
+        (lambda: PreferenceRanker().fit(X[:3], [1, 2, "a"]), "y holds words, 'a' in row 2"),
         (lambda: PreferenceRanker(features="both").fit(X, Y), "features"),
         (lambda: PreferenceRanker(max_pairs=0).fit(X, Y), "max_pairs"),
         (lambda: PreferenceRanker(features=lambda U, _: U[:1]).fit(X, Y), r"shape \(1, 4\)"),

@@ -89,7 +89,7 @@ class Comparator:
             check_whole(max_calls, "max_calls", 0)
         if log is not None and not isinstance(log, list):
             raise TypeError(f"log must be a list, which answers are appended to, not {type(log)}")
-        self.items: Any = _as_items(items)
+        self.items: Any = as_items(items)
         self.n = len(self.items) if isinstance(self.items, list) else self.items.shape[0]
         self.prefer, self.batch, self.progress = prefer, batch, progress
         self.repeats, self.symmetrise, self.max_concurrency = repeats, symmetrise, max_concurrency
@@ -293,7 +293,7 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _as_items(items: Any) -> Any:
+def as_items(items: Any) -> Any:
     """Return a table whose rows can be taken, or a list."""
     if issparse(items):
         return rows_of(items, "items")

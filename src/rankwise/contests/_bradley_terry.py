@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.arguments import check_whole, shortened, warn_user
-from rankwise._core.comparator import check_log
+from rankwise._core.comparator import as_items, check_log
 from rankwise._core.ids import as_column, encode_columns, encode_ids, find_ids, listed_ids, objects
 from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.sklearn_private import StrOptions
@@ -297,7 +297,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
             Two positions in ``items`` and the answer: 1, 0, or 0.5 for a tie, or probabilities.
         """
         self._validate_params()
-        listed = list(items)
+        listed = list(as_items(items))
         check_log(log, len(listed))
         if not log:
             raise ValueError("log is empty: there is no answer to learn from")

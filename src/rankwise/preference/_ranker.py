@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from rankwise._core.arguments import as_array, check_word
 from rankwise._core.inputs import (
     TOO_LARGE,
+    as_floats,
     check_weighted_pairs,
     explained,
     ratings_of,
@@ -240,11 +241,10 @@ class PreferenceRanker(BaseEstimator):
                 self, rows_of(X), ratings_of(y, "y"), accept_sparse="csr", y_numeric=True,
                 dtype=[np.float64, np.float32], ensure_min_samples=2,
             )  # fmt: skip
+            grades = as_floats(grades, "y")
         codes, n_queries = encode_queries(qid, len(grades))
         random = check_random_state(self.random_state)
-        worse, better, total = sample_pairs(
-            np.asarray(grades, dtype=np.float64), codes, self.max_pairs, random
-        )
+        worse, better, total = sample_pairs(grades, codes, self.max_pairs, random)
         if not total:
             raise ValueError(
                 "y has one grade only in every query, so there is no pair to learn from: rows of "
