@@ -125,7 +125,7 @@ class TestCluster:
         assert_alike(found, TasteModel().fit(ratings), ratings)
 
     def test_a_worker_is_killed_and_the_taste_is_the_same(self, client, kill, monkeypatch):
-        ratings, rounds, step = table(), [], People.next_stage
+        ratings, rounds, step = table(), [], People.multiply_scores
 
         def step_and_kill(self, *arguments):
             rounds.append(1)
@@ -133,7 +133,7 @@ class TestCluster:
                 kill()
             return step(self, *arguments)
 
-        monkeypatch.setattr(People, "next_stage", step_and_kill)
+        monkeypatch.setattr(People, "multiply_scores", step_and_kill)
         found = fit_taste(TasteModel(), ratings, client=client)
         assert len(rounds) > 2
         assert_alike(found, TasteModel().fit(ratings), ratings)

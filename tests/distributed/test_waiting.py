@@ -167,7 +167,7 @@ class TestInterrupts:
         assert nothing_is_left(client)
 
     def test_a_taste_is_interrupted(self, client, monkeypatch):
-        rounds, step = [], People.next_stage
+        rounds, step = [], People.multiply_scores
 
         def step_and_stop(self, *arguments):
             rounds.append(self._send(np.zeros(3)))  # something that is under way
@@ -175,7 +175,7 @@ class TestInterrupts:
                 raise KeyboardInterrupt
             return step(self, *arguments)
 
-        monkeypatch.setattr(People, "next_stage", step_and_stop)
+        monkeypatch.setattr(People, "multiply_scores", step_and_stop)
         with pytest.raises(KeyboardInterrupt) as caught:
             fit_taste(TasteModel(), ratings(), client=client)
         assert nothing_is_left(client)

@@ -9,11 +9,12 @@ each block.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -27,15 +28,15 @@ from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
 from rankwise.distributed._waiting import release, results_of
 from rankwise.recommend import RatingTable, TasteModel
-from rankwise.recommend.taste_fit import Work
-from rankwise.recommend.taste_parts import Levels, Parts, Ratings, multiply_items
-from rankwise.recommend.taste_rounds import (
-    FIRST,
-    Group,
-    Stage,
-    score_all,
-    weigh_scores,
-    weigh_squares,
+from rankwise.recommend.baseline import Ratings
+from rankwise.recommend.item_kernel import (
+    Problems,
+    UserRows,
+    Weights,
+    Work,
+    first_kernel,
+    score_users,
+    sum_squares,
 )
 
 Matrix = NDArray[np.float64]
@@ -103,7 +104,7 @@ def fit_taste(
     people = People(find_client(client))
     try:
         unchanged_on_error(TasteModel._fit)(
-            model, table, item_features, Work(people.multiply, people.next_stage)
+            model, table, item_features, people.work
         )
     finally:
         people.close()
@@ -141,15 +142,8 @@ def _as_table(ratings: Any, columns: dict[str, str]) -> RatingTable:
     )
 
 
-class Block(NamedTuple):
-    """The problems of some people, counted from 0, and how often each item was rated by anyone."""
-
-    group: Group
-    counts: NDArray[np.int64]
-
-
 class People:
-    """Does the two steps of `Work` in blocks of people.
+    """Does the steps of `rankwise.recommend.item_kernel.Work` in blocks of people.
 
     Parameters
     ----------
@@ -166,70 +160,67 @@ class People:
         threads = sum(client.nthreads().values()) if client is not None else 2
         self.client, self.n_blocks = client, max(1, _BLOCKS * threads)
         self.sent = self.back = 0
-        # Of each group that has taken part, by its id: the blocks; of those in the last round, the
-        # scores. The group is kept as well, so that no other one gets its id.
-        self._blocks: dict[int, tuple[Group, list[Any]]] = {}
-        self._scores: dict[int, list[Any]] = {}
+        # The last kernel that was sent, and what stands for it: several groups take it.
+        self._kernel: tuple[Matrix | None, Any] = None, None
         self._futures: WeakSet[Any] = WeakSet()
 
-    def close(self) -> None:
-        """Release what is under way, and the blocks."""
-        release(list(self._futures))
-        self._blocks, self._scores = {}, {}
+    @property
+    def work(self) -> Work:
+        """The steps."""
+        return Work(self.first_kernel, self.share, self.score_users, self.multiply_scores)
 
-    def multiply(self, parts: Parts, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
-        """Return the products of items in this precision; see `multiply_items`."""
-        ratings = parts.ratings
-        work = np.concatenate([[0.0], np.cumsum(np.square(ratings.sizes, dtype=np.float64))])
-        blocks = [_part_of(parts, first, last) for first, last in _cuts(work, self.n_blocks)]
-        self._blocks, self._scores = {}, {}
-        found = self._sum([self._run(_multiply, self._send(block)) for block in blocks])
-        self.sent += sum(block.a.nbytes * 3 for block in blocks)
+    def close(self) -> None:
+        """Release what is under way."""
+        release(list(self._futures))
+        self._kernel = None, None
+
+    def first_kernel(self, rows: UserRows, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
+        """Return the products of items; see `rankwise.recommend.item_kernel.first_kernel`."""
+        squares = np.square(rows.ratings.sizes, dtype=np.float64)
+        blocks = [_some_rows(rows, *cut) for cut in _cuts(squares, self.n_blocks)]
+        found = self._sum([self._run(_first_kernel, self._send(block)) for block in blocks])
+        self.sent += sum(block.own.nbytes * 2 for block in blocks)
         self.back += len(blocks) * found[0].nbytes
         C: Matrix = found[0].astype(precision, copy=False)
         return C
 
-    def next_stage(
+    def share(self, problems: Problems) -> list[Any]:
+        """Return what stands for blocks of the problems of people; they are sent once."""
+        squares = np.square(np.diff(problems.starts), dtype=np.float64)
+        self.sent += 5 * problems.targets.nbytes
+        return [self._send(problems.slice(*cut)) for cut in _cuts(squares, self.n_blocks)]
+
+    def score_users(
         self,
-        C: Matrix,
-        stage: Stage,
-        parts: Parts,
-        groups: Sequence[Group],
+        K: Matrix,
+        weights: Weights,
+        last: list[Any] | None,
+        blocks: list[Any],
         noise: float,
         pool: Pool,  # noqa: ARG002
-    ) -> Stage:
-        """Return the kernel after a round; see `rankwise.recommend.taste_rounds`."""
-        counts = parts.ratings.counts
-        K = self._send((stage.K, stage.first, stage.second))
-        scores, squares = {}, []
-        for group in groups:
-            blocks = self._blocks_of(group, counts)
-            known = self._scores.get(id(group), [None] * len(blocks))
-            new = [
-                self._run(_score, K, block, old, noise)
-                for block, old in zip(blocks, known, strict=True)
-            ]
-            squares += [self._run(_square, F, block) for F, block in zip(new, blocks, strict=True)]
-            scores[id(group)] = new
-        self._scores = scores
-        self.sent += len(squares) * C.nbytes
-        self.back += len(squares) * C.nbytes
-        found, total = self._sum(squares)
-        second = weigh_squares(total, counts, noise)
-        found *= second
-        found += FIRST * C
-        rows = np.full(parts.ratings.n_users, -1)
-        return Stage(found, FIRST, second, rows, np.zeros((0, len(C))))
+    ) -> list[Any]:
+        """Return what stands for the scores of each block, which stay on the workers."""
+        if self._kernel[0] is not K:
+            self._kernel = K, self._send(K)
+        self.sent += len(blocks) * K.nbytes
+        return [
+            self._run(_score, self._kernel[1], weights, old, block, noise)
+            for block, old in zip(blocks, last or [None] * len(blocks), strict=True)
+        ]
 
-    def _blocks_of(self, group: Group, counts: NDArray[np.int64]) -> list[Any]:
-        """Return what stands for the blocks of a group; they are sent once."""
-        if id(group) not in self._blocks:
-            work = np.square(np.diff(group.starts), dtype=np.float64)
-            cuts = _cuts(np.concatenate([[0.0], np.cumsum(work)]), self.n_blocks)
-            blocks = [self._send(Block(_some_of(group, *cut), counts)) for cut in cuts]
-            self._blocks[id(group)] = group, blocks
-            self.sent += 5 * group.t.nbytes
-        return self._blocks[id(group)][1]
+    def multiply_scores(
+        self,
+        scores: list[Any],
+        counts: NDArray[np.int64],
+        pool: Pool,  # noqa: ARG002
+    ) -> tuple[Matrix, float]:
+        """Return the products of the scores of items, and the sum of squares."""
+        counted = self._send(counts)
+        blocks = [self._run(_multiply, F, counted) for group in scores for F in group]
+        K, squares = self._sum(blocks)
+        self._kernel = None, None
+        self.back += len(blocks) * K.nbytes
+        return K, squares
 
     def _send(self, value: Any) -> Any:
         """Return what stands for a value on the workers.
@@ -263,43 +254,30 @@ class People:
 
 
 def _cuts(work: NDArray[np.float64], n: int) -> list[tuple[int, int]]:
-    """Return ranges of about equal work; ``work`` begins with 0 and rises.
+    """Return ranges of people of about equal work.
 
     If there is nobody, that is one range of nobody: a sum needs a block at least.
     """
-    edges = np.searchsorted(work, np.linspace(0, work[-1], n + 1)[1:-1])
-    edges = np.unique(np.concatenate([[0], edges, [len(work) - 1]])).tolist()
+    done = np.concatenate([[0.0], np.cumsum(work)])
+    edges = np.searchsorted(done, np.linspace(0, done[-1], n + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], edges, [len(work)]])).tolist()
     return list(pairwise(edges)) or [(0, 0)]
 
 
-def _part_of(parts: Parts, first: int, last: int) -> Parts:
+def _some_rows(rows: UserRows, first: int, last: int) -> UserRows:
     """Return what the products of some people are made of."""
-    ratings = parts.ratings
+    ratings = rows.ratings
     at = slice(ratings.indptr[first], ratings.indptr[last])
-    some = Ratings(
-        ratings.indptr[first : last + 1] - at.start,
-        ratings.indices[at],
-        ratings.values[at],
-        ratings.n_items,
-    )
-    none = np.zeros((0, parts.places.shape[1]))
-    levels = Levels(parts.levels.mean, np.empty(0), np.empty(0))
-    return Parts(
-        some, levels, parts.sigma, parts.a[at], parts.b[at], none, parts.xa[first:last], none
-    )
-
-
-def _some_of(group: Group, first: int, last: int) -> Group:
-    """Return the problems of some people of a group, counted from 0."""
-    at = slice(group.starts[first], group.starts[last])
-    return Group(
-        np.arange(last - first),
-        group.starts[first : last + 1] - at.start,
-        group.things[at],
-        group.t[at],
-        group.a[at],
-        group.b[at],
-        group.n_places,
+    starts = ratings.indptr[first : last + 1] - at.start
+    some = Ratings(starts, ratings.indices[at], ratings.values[at], ratings.n_items)
+    return replace(
+        rows,
+        ratings=some,
+        baseline=rows.baseline._replace(user_bias=np.empty(0), item_bias=np.empty(0)),
+        own=np.ascontiguousarray(rows.own[:, at]),
+        pseudo_ratings=rows.pseudo_ratings[:0],
+        own_pseudo=rows.own_pseudo[first:last],
+        coordinates=rows.coordinates[:0],
     )
 
 
@@ -307,29 +285,23 @@ def _same(value: Value) -> Value:
     return value
 
 
-def _multiply(parts: Parts) -> tuple[Matrix]:
+def _first_kernel(rows: UserRows) -> tuple[Matrix]:
     with Pool(1) as pool:
-        return (multiply_items(parts, pool),)
+        return (first_kernel(rows, pool),)
 
 
 def _score(
-    kernel: tuple[Matrix, float, float], block: Block, old: Matrix | None, noise: float
+    K: Matrix, weights: Weights, last: Matrix | None, block: Problems, noise: float
 ) -> Matrix:
     """Return the scores of everyone in a block."""
-    K, first, second = kernel
-    people = len(block.group.people)
-    rows = np.arange(people) if old is not None else np.full(people, -1)
-    F = np.zeros((0, len(K)), K.dtype) if old is None else old
-    out = np.empty((people, len(K)), K.dtype)
     with Pool(1) as pool, threadpool_limits(1, "blas"):
-        score_all(Stage(K, first, second, rows, F), block.group, noise, pool, out)
-    return out
+        return score_users(K, weights, last, block, noise, pool)
 
 
-def _square(F: Matrix, block: Block) -> tuple[Matrix, float]:
+def _multiply(F: Matrix, counts: NDArray[np.int64]) -> tuple[Matrix, float]:
     """Return the products of the scores of items, and their weighted sum of squares."""
     with threadpool_limits(1, "blas"):
-        return F.T @ F, weigh_scores(F, block.counts)
+        return F.T @ F, sum_squares(F, counts)
 
 
 def _add(*found: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -21,20 +21,19 @@ from rankwise.recommend import _choice
 from rankwise.recommend._inputs import add_ratings, check_table, standardise
 from rankwise.recommend._summary import standardised
 from rankwise.recommend._table import RatingTable
-from rankwise.recommend._taste_head import head_for, learn_factors
+from rankwise.recommend.baseline import Ratings
 from rankwise.recommend.catalogue import Catalogue
-from rankwise.recommend.fold_in import Evidence, fold_in
+from rankwise.recommend.factors import head_for
+from rankwise.recommend.item_kernel import HERE, Say, Work, memory_of_kernel
+from rankwise.recommend.known_users import predict_users
 from rankwise.recommend.person import TasteRanker, person_of
 from rankwise.recommend.taste import FEW, Taste
-from rankwise.recommend.taste_fit import HERE, Say, Work, learn_exact, memory_of_exact
-from rankwise.recommend.taste_parts import Ratings
+from rankwise.recommend.taste_fit import Options, learn_taste
 
 Vector = NDArray[np.float64]
 
 _RANK = 100
 _GIGABYTE = 1e9
-# People whose ratings are predicted by one task.
-_PEOPLE = 16
 # Held while a choice model is learned, so that no other thread learns it as well.
 _LEARNING = Lock()
 
@@ -196,32 +195,20 @@ class TasteModel(BaseEstimator):
         """Learn, the heavy steps done by ``work``."""
         self._validate_params()
         check_table(table)
-        side = None if item_features is None else standardise(item_features, table)
+        features = None if item_features is None else standardise(item_features, table)
         say = self._say()
         taste = own = None
-        noise = None if self.noise is None else float(self.noise)
         form, rank = "choice", 0
         if table.has_ratings:
             standard, center, unit = standardised(table.matrix.data)
             ratings = Ratings.of(table.matrix)._replace(values=standard)
             form, rank, head = self._choose_form(table)
+            noise = None if self.noise is None else float(self.noise)
             with Pool(self.n_jobs) as pool:
-                if form == "exact":
-                    taste, own = learn_exact(
-                        ratings, side=side, noise=noise, pool=pool, say=say, work=work
-                    )
-                    own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
-                else:
-                    taste = learn_factors(
-                        ratings,
-                        rank=rank,
-                        head=head,
-                        side=side,
-                        noise=noise,
-                        pool=pool,
-                        say=say,
-                        work=work,
-                    )
+                options = Options(rank, head, features, noise, pool, say, work)
+                taste, own = learn_taste(ratings, options)
+            if own is not None:
+                own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
             low, high = table.scale
             taste = replace(taste, low=low, high=high, center=center, unit=unit)
         choice = None
@@ -362,47 +349,22 @@ class TasteModel(BaseEstimator):
         """
         check_is_fitted(self)
         choice = LateChoice(self) if self.choice_ is None else self.choice_
-        catalogue = replace(self.catalogue_, taste=self.taste_, choice=choice)
+        taste = self.taste_
         if user is not None and self.own_ is not None:
-            row = int(self.table_.user_index([user])[0])
-            catalogue = replace(catalogue, taste=self._taste_for(row))
+            taste = self.own_.without(taste, int(self.table_.user_index([user])[0]))
+        catalogue = replace(self.catalogue_, taste=taste, choice=choice)
         return person_of(catalogue, self.table_, user, estimator)
-
-    def _taste_for(self, row: int) -> Taste | None:
-        """Return what a person is predicted by: the kernel without the part of this person."""
-        if self.taste_ is None or self.own_ is None:
-            return self.taste_
-        return self.own_.without(self.taste_, row)
 
     def _scores(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Vector:
         """Return the score of each pair of places in the table, in standard units."""
-        matrix, scores = self.table_.matrix, np.empty(len(rows))
-        order = np.argsort(rows, kind="stable")
-        people, first = np.unique(rows[order], return_index=True)
-        ends = np.append(first, len(rows))
-
-        def predict(t: int) -> None:
-            for g in range(t * _PEOPLE, min((t + 1) * _PEOPLE, len(people))):
-                row, wanted = int(people[g]), order[ends[g] : ends[g + 1]]
-                own = slice(matrix.indptr[row], matrix.indptr[row + 1])
-                rated, asked = matrix.indices[own], columns[wanted]
-                items = np.union1d(rated, asked)
-                taste: Any = self._taste_for(row)
-                if len(items) ** 2 < len(rated) * self.table_.n_items:
-                    taste = taste.only(items)
-                    rated, asked = (np.searchsorted(items, index) for index in (rated, asked))
-                fold = fold_in(taste, Evidence.of(rated, matrix.data[own]))
-                scores[wanted] = fold.standard_scores(asked)
-
         with threadpool_limits(1, "blas"), Pool(self.n_jobs) as pool:
-            pool.run(predict, -(-len(people) // _PEOPLE), work=1e6 * len(people))
-        return scores
+            return predict_users(self.taste_, self.own_, self.table_.matrix, rows, columns, pool)
 
     def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
         """Return the form of the kernel, its rank and the items of its head."""
         memory = self.max_memory * _GIGABYTE
         sizes = table.n_users, table.n_items, table.n_ratings
-        if self.rank is None and memory_of_exact(*sizes) <= memory:
+        if self.rank is None and memory_of_kernel(*sizes) <= memory:
             return "exact", 0, table.n_items
         return "factors", self.rank or _RANK, head_for(*sizes, memory)
 

@@ -1,13 +1,13 @@
-r"""One person on the kernel that everyone's ratings have taught: a ridge with a level of its own.
+r"""One user on the kernel that everyone's ratings have taught: a ridge with a user bias.
 
-The person's scores are :math:`f = m + b + g`: the means of the items, a level b and a taste
-:math:`g \sim N(0, \tau^2 K)`. What the person said are rows d of one least-squares problem,
+The user's scores are :math:`f = m + b + g`: the means of the items, the user bias b and a taste
+:math:`g \sim N(0, \tau^2 K)`. What the user said are rows d of one least-squares problem,
 :math:`d'g + b e + \varepsilon = t`:
 
 - a rating y of item j: :math:`g_j + b + \varepsilon = y - m_j`, noise :math:`\lambda`;
-- a place, where the rated items lie in the map of what is rated together:
-  :math:`g_k + \varepsilon = x_k`, noise :math:`\lambda`, no level;
-- an item i preferred to an item j: :math:`g_i - g_j + \varepsilon = t`, no level; `preferences`
+- a pseudo-item k, where the rated items lie in the map of what is rated together:
+  :math:`g_k + \varepsilon = x_k`, noise :math:`\lambda`, no bias;
+- an item i preferred to an item j: :math:`g_i - g_j + \varepsilon = t`, no bias; `preferences`
   derives target and noise.
 
 With D the rows, :math:`A = D K D' + \mathrm{diag}(\text{noise})`, :math:`u = A^{-1} e`,
@@ -18,12 +18,12 @@ With D the rows, :math:`A = D K D' + \mathrm{diag}(\text{noise})`, :math:`u = A^
     b = u't / w, \qquad c = A^{-1}(t - b e), \qquad
     \text{score} = m + s b - (1 - s) r'c + K D' c, \qquad s = n / (n + \lambda \cdot \text{prior}).
 
-The taste is that of a free level: a level drawn to 0 would leave a part of itself in the taste of
-items like the rated ones, and spoil the order. A share s of the level is used, as if
-:math:`\lambda \cdot \text{prior}` more ratings had been of the expected level. That is 0 or, after
-p preferences alone, the level at which the compared items keep their mean: with r the sum of
+The taste is that of a free bias: a bias drawn to 0 would leave a part of itself in the taste of
+items like the rated ones, and spoil the order. A share s of the bias is used, as if
+:math:`\lambda \cdot \text{prior}` more ratings had been of the expected bias. That is 0 or, after
+p preferences alone, the bias at which the compared items keep their mean: with r the sum of
 :math:`D K_{\cdot j}` over the compared items j, divided by n + 2 p, it is :math:`-r'c`. Preferences
-say nothing of the level, but raise the taste of all items like the compared ones. Levels have a
+say nothing of the bias, but raise the taste of all items like the compared ones. User biases have a
 variance :math:`\tau^2 v` that is learned, not assumed by this shrinkage. So with
 :math:`k_i = D K_{\cdot i}` the error of a new rating of item i has the variance
 
@@ -31,7 +31,7 @@ variance :math:`\tau^2 v` that is learned, not assumed by this shrinkage. So wit
 
     \tau^2 \left(K_{ii} - k_i' A^{-1} k_i + (s - u'k_i)^2 / w + (1 - s)^2 v + \lambda\right):
 
-what the taste leaves open, the error of b, the level that is not used, and the noise.
+what the taste leaves open, the error of b, the share of the bias that is not used, and the noise.
 
 Costs for n rows and N items: :math:`n^3/3` for the factor, 2 n N for all scores, :math:`n^2` for
 the variance of one item. Nothing is kept from one rating to the next: a bordered factor would save
@@ -40,7 +40,7 @@ the :math:`n^3/3`, but need :math:`n^2` numbers for every live person.
 References
 ----------
 C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, 2006: 2.7 for the
-level, 3.5-3.6 for the preference, 5.4.2 for what is left out.
+bias, 3.5-3.6 for the preference, 5.4.2 for what is left out.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import log_ndtr
 
-from rankwise.recommend.taste import Index, Matrix, Near, Taste, Vector
+from rankwise.recommend.taste import Index, Matrix, Taste, Vector
 
 # Past so many deviations a preference is as good as certain, or as good as impossible.
 _FAR = 4.0
@@ -123,7 +123,8 @@ def preferences(
 
 @dataclass(frozen=True)
 class Fold:
-    """One person, solved. Rows are the ratings, then the preferences, then the places.
+    """One person, solved. Rows are the ratings, then the preferences, then the
+    pseudo-items.
 
     Attributes
     ----------
@@ -131,9 +132,8 @@ class Fold:
         What is known of the items.
     evidence : Evidence
         What the person said.
-    near : Near
-        The similarities of the rated and compared items and the places: many numbers, so that a
-        fold is not kept.
+    index : ndarray
+        The rated items, the preferred ones, those that they are preferred to, the pseudo-items.
     factor : ndarray of shape (n, n)
         Cholesky's upper factor of A; below the diagonal it has other numbers.
     target : ndarray of shape (n,)
@@ -143,34 +143,34 @@ class Fold:
     unit : ndarray of shape (n,)
         The solution u.
     weight : float
-        The weight w of the level.
-    level : float
-        The level b, 0 without ratings.
+        The weight w of the user bias.
+    bias : float
+        The user bias b, 0 without ratings.
     center : ndarray of shape (n,)
         The sum r of the kernel between the rows and the compared items, over n + 2 p.
     """
 
     taste: Taste
     evidence: Evidence
-    near: Near
+    index: Index
     factor: Matrix
     target: Vector
     coefficients: Vector
     unit: Vector
     weight: float
-    level: float
+    bias: float
     center: Vector
 
     @property
-    def shown(self) -> float:
-        """The share s of the level that is used."""
-        return self.taste.shown(len(self.evidence.items))
+    def share(self) -> float:
+        """The share s of the user bias that is used."""
+        return self.taste.bias_share(len(self.evidence.items))
 
     @property
-    def bias(self) -> float:
+    def offset(self) -> float:
         """What is added to the scores of all items."""
         base = -float(self.center @ self.coefficients)
-        return self.shown * self.level + (1.0 - self.shown) * base
+        return self.share * self.bias + (1.0 - self.share) * base
 
     def scores(self, items: Index | None = None) -> Vector:
         """Return the ratings to expect for some items, or for all."""
@@ -180,38 +180,38 @@ class Fold:
         """Return the scores of some items, or of all, in standard units."""
         taste, c = self.taste, self.coefficients
         if items is not None:
-            return taste.means[items] + self.bias + c @ self.cross(items)
+            return taste.means[items] + self.offset + c @ self.cross(items)
         n, p = len(self.evidence.items), len(self.evidence.pairs)
         if p:
             c = np.concatenate([c[: n + p], -c[n : n + p], c[n + p :]])
-        return taste.means + self.bias + self.near.combine(c)[: taste.n_items]
+        return taste.means + self.offset + taste.kernel.combine(self.index, c)[: taste.n_items]
 
     def cross(self, items: Index) -> Matrix:
         """Return the kernel between the rows and some items, of shape (n, len(items))."""
-        return _differences(self.near.between(items), self.evidence)
+        return _differences(self.taste.kernel.between(self.index, items), self.evidence)
 
     def weights(self, items: Index) -> Matrix:
         """Return W with ``standard_scores = means + W @ target``, of shape (len(items), n).
 
-        The weights of the ratings add to the share of the level that is used, for each item.
+        The weights of the ratings add to the share of the bias that is used, for each item.
         """
-        cross = self.cross(items) - (1.0 - self.shown) * self.center[:, None]
+        cross = self.cross(items) - (1.0 - self.share) * self.center[:, None]
         found: Matrix = _solve(self.factor, cross).T
         if self.weight > 0:
-            found = found + np.outer(self.shown - self.unit @ cross, self.unit / self.weight)
+            found = found + np.outer(self.share - self.unit @ cross, self.unit / self.weight)
         return found
 
     def covariances(self, left: Index, right: Index) -> Matrix:
         """Return the posterior covariances of the scores of items, over tau^2, without noise.
 
-        A level that nothing is known about is left out: it would make all of them infinite.
+        A bias that nothing is known about is left out: it would make all of them infinite.
         """
         near, far = self.cross(left), self.cross(right)
         halves = [
             lapack.dtrtrs(self.factor, part, lower=1)[0] if len(part) else part
             for part in (near, far)
         ]
-        found = self.taste.kernel.near(left).between(right) - halves[0].T @ halves[1]
+        found = self.taste.kernel.between(left, right) - halves[0].T @ halves[1]
         weight = self.weight + self.taste.prior
         if weight > 0:
             found += np.outer(1.0 - self.unit @ near, 1.0 - self.unit @ far) / weight
@@ -227,17 +227,17 @@ class Fold:
         half = lapack.dtrtrs(self.factor, cross, lower=1)[0] if len(cross) else cross
         found = self.taste.kernel.diagonal[items] - np.einsum("ij,ij->j", half, half)
         if self.weight > 0:
-            found += np.square(self.shown - self.unit @ cross) / self.weight
-        hidden = self.taste.hidden_variance(len(self.evidence.items))
-        return found + hidden + self.taste.noise
+            found += np.square(self.share - self.unit @ cross) / self.weight
+        unused = self.taste.unused_bias_variance(len(self.evidence.items))
+        return found + unused + self.taste.noise
 
     def left_out(self) -> tuple[Vector, Vector]:
         r"""Return the error at each rating if it had not been given, and its variance over tau^2.
 
-        With :math:`G = A^{-1} - u u' / w` the error under a free level is
+        With :math:`G = A^{-1} - u u' / w` the error under a free bias is
         :math:`e_i = (G t)_i / G_{ii}`. The solution without a rating is that for a target which is
-        :math:`e_i` lower, so its level is :math:`u'(t - e_i \delta_i) / w`, of which another share
-        is used. Without the rating the places have other targets, too, which enter both. With
+        :math:`e_i` lower, so its bias is :math:`u'(t - e_i \delta_i) / w`, of which another share
+        is used. Without the rating the pseudo-items have other targets, too, which enter both. With
         :math:`B = A^{-1}` the variance is that of an item for which :math:`K_{ii} - k'A^{-1}k +
         \lambda` is :math:`1 / B_{ii}`, :math:`u'k` is :math:`1 - u_i / B_{ii}` and w is
         :math:`w - u_i^2 / B_{ii}`. So this is what forgetting the item and asking for it would
@@ -247,7 +247,7 @@ class Fold:
         """
         taste, items = self.taste, self.evidence.items
         n = len(items)
-        if n == 1:  # no level is left
+        if n == 1:  # no bias is left
             rest = fold_in(taste, Evidence(items[:0], np.zeros(0), self.evidence.pairs))
             errors = self.target[:1] + taste.means[items] - rest.standard_scores(items)
             return errors, rest.variances(items)
@@ -255,22 +255,22 @@ class Fold:
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         diagonal = np.diagonal(inverse)[:n]
         unit = self.unit[:n]
-        shown, ratio = taste.shown(n - 1), unit / diagonal
-        variances = (shown - 1.0 + ratio) ** 2 / (self.weight - unit * ratio)
-        variances += 1.0 / diagonal + taste.hidden_variance(n - 1)
+        share, ratio = taste.bias_share(n - 1), unit / diagonal
+        variances = (share - 1.0 + ratio) ** 2 / (self.weight - unit * ratio)
+        variances += 1.0 / diagonal + taste.unused_bias_variance(n - 1)
         inverse -= np.outer(self.unit, self.unit) / self.weight
-        places = slice(len(inverse) - taste.n_places, len(inverse))
+        pseudo = slice(len(inverse) - taste.n_places, len(inverse))
         total = taste.places[items].sum(axis=0)
-        moved = (total - taste.places[items]) / np.sqrt(n - 1) - taste.place_of(items)
+        moved = (total - taste.places[items]) / np.sqrt(n - 1) - taste.pseudo_ratings(items)
         product = (inverse @ self.target)[:n]
-        product += np.einsum("ik,ik->i", inverse[:n, places], moved)
+        product += np.einsum("ik,ik->i", inverse[:n, pseudo], moved)
         errors = product / np.diagonal(inverse)[:n]
-        levels = self.level + (moved @ self.unit[places] - unit * errors) / self.weight
+        biases = self.bias + (moved @ self.unit[pseudo] - unit * errors) / self.weight
         entries = n + self.evidence.pairs.size
         center = self.center * (entries / (entries - 1))
         along = inverse @ center
-        levels += center @ self.coefficients + moved @ along[places] - errors * along[:n]
-        return errors + (1.0 - shown) * levels, variances
+        biases += center @ self.coefficients + moved @ along[pseudo] - errors * along[:n]
+        return errors + (1.0 - share) * biases, variances
 
     def error_ratio(self) -> float:
         """Return this person's squared errors over those that the variances promise.
@@ -279,7 +279,7 @@ class Fold:
         whose ratio is 1.
         """
         if len(self.evidence.items) + (self.taste.prior > 0) < 2:
-            return 1.0  # nothing would be left to predict the level from
+            return 1.0  # nothing would be left to predict the bias from
         errors, variances = self.left_out()
         found = float(np.sum(errors * errors / variances))
         found /= self.taste.spread * self.taste.echo * self.taste.calibrate(len(errors) - 1)
@@ -301,13 +301,13 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
         If the kernel is not positive semi-definite.
     """
     n, pairs = len(evidence.items), evidence.pairs
-    places = np.arange(taste.n_items, taste.n_items + taste.n_places)
-    near = taste.kernel.near(np.concatenate([evidence.items, *pairs.T, places]))
-    block = near.block()
+    pseudo_items = taste.n_items + np.arange(taste.n_places)
+    index = np.concatenate([evidence.items, *pairs.T, pseudo_items])
+    block = taste.kernel.between(index, index).astype(np.float64, copy=False)
     noise = np.full(len(block) - len(pairs), taste.noise)
     target = np.zeros_like(noise)
     target[:n] = taste.to_standard(evidence.ratings) - taste.means[evidence.items]
-    target[len(target) - taste.n_places :] = taste.place_of(evidence.items)
+    target[len(target) - taste.n_places :] = taste.pseudo_ratings(evidence.items)
     if len(pairs):
         half = _differences(block, evidence)
         block = np.ascontiguousarray(_differences(half.T, evidence))
@@ -320,24 +320,24 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
     both = np.zeros((len(block), 2), order="F")
     both[:, 0], both[:n, 1] = target, 1.0
     if not len(block):
-        return Fold(taste, evidence, near, block, target, target, target, 0.0, 0.0, target)
+        return Fold(taste, evidence, index, block, target, target, target, 0.0, 0.0, target)
     factor, failed = lapack.dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise ValueError("taste.kernel is not positive semi-definite: fit the model anew")
     both = lapack.dpotrs(factor, both, lower=1)[0]
     unit = both[:, 1]
     weight = float(unit[:n].sum())
-    level = float(both[:n, 0].sum()) / weight if n else 0.0
+    bias = float(both[:n, 0].sum()) / weight if n else 0.0
     center = np.zeros(len(target))
     if len(pairs):
-        cross = _differences(near.between(pairs.ravel()), evidence)
+        cross = _differences(taste.kernel.between(index, pairs.ravel()), evidence)
         center = cross.sum(axis=1) / (n + pairs.size)
-    coefficients = both[:, 0] - level * unit
-    return Fold(taste, evidence, near, factor, target, coefficients, unit, weight, level, center)
+    coefficients = both[:, 0] - bias * unit
+    return Fold(taste, evidence, index, factor, target, coefficients, unit, weight, bias, center)
 
 
 def _differences(block: Matrix, evidence: Evidence) -> Matrix:
-    """Return a block whose rows are things with rows of evidence instead."""
+    """Return a block whose rows are items with rows of evidence instead."""
     n, p = len(evidence.items), len(evidence.pairs)
     if not p:
         return block
