@@ -15,7 +15,7 @@ from rankwise.distributed import fit_taste
 from rankwise.magnitude import MPRank
 from rankwise.recommend import RatingTable, TasteModel, fit_many
 from rankwise.recommend.fold_in import Evidence, fold_in
-from rankwise.recommend.taste_fit import find_calibration
+from rankwise.recommend.intervals import find_calibration
 
 DATA = Path(__file__).parent / "data"
 SHIFTS = [-1e12, 1e6, 1e7, 1e12]

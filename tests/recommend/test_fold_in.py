@@ -58,7 +58,7 @@ def literal(taste, evidence):
     their means; covariance over tau^2 with the prior; variances of the errors of the scores, whose
     level has another variance.
     """
-    K = taste.kernel.rows(np.arange(N + taste.n_places))
+    K = taste.kernel.between(*2 * [np.arange(N + taste.n_places)])
     size = len(K) + 1  # the level is the last variable
     rows, targets, noises = [], [], []
 
@@ -99,7 +99,7 @@ def literal(taste, evidence):
 
 def literal_variances(taste, D, noises, n):
     """The variance of a score less the truth, from the weights of all rows, one item at a time."""
-    K = taste.kernel.rows(np.arange(N + taste.n_places))
+    K = taste.kernel.between(*2 * [np.arange(N + taste.n_places)])
     level = taste.bias_variance
     if level is None:
         level = 1 / taste.prior if taste.prior else (0.0 if n else np.inf)
