@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.recommend import RatingTable
+from rankwise.comparison import _recognise
+from rankwise.recommend import RatingTable, TasteModel
+from rankwise.recommend._build import USUAL_NAMES
 from rankwise.recommend._inputs import add_ratings
 
 USERS = ["ann", "ann", "bob", "bob", "bob", "cid"]
@@ -104,8 +106,33 @@ def test_frames(make, table):
     read = RatingTable.from_frame(frame, user="who", rating="stars", time="t")
     assert entries(read) == entries(table)
     assert not RatingTable.from_frame(frame, user="who", rating=None).has_ratings
-    with pytest.raises(ValueError, match=r"rating='rating' must be a column .* 'stars'"):
-        RatingTable.from_frame(frame, user="who")
+    assert entries(RatingTable.from_frame(frame, user="who", time="t")) == entries(table)
+    with pytest.raises(ValueError, match=r"user='user' must be a column .* 'stars'"):
+        RatingTable.from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("userId", "movieId", "rating"),
+        ("User-ID", "ISBN", "Book-Rating"),
+        ("reviewer_id", "product_id", "stars"),
+    ],
+)
+def test_usual_names_of_columns_are_found(names, table):
+    frame = pd.DataFrame(dict(zip(names, (USERS, ITEMS, RATINGS), strict=True)))
+    assert RatingTable.from_frame(frame).matrix.toarray().tolist() == table.matrix.toarray().tolist()
+    with pytest.raises(ValueError, match=rf"item='{names[1]}s' must be .*did you mean '{names[1]}'"):
+        RatingTable.from_frame(frame, item=f"{names[1]}s")
+
+
+def test_a_column_of_the_very_name_comes_first():
+    frame = pd.DataFrame({"userId": [8, 8], "user": [1, 2], "item": [1, 1], "rating": [3, 4]})
+    assert RatingTable.from_frame(frame).users.tolist() == [1, 2]
+
+
+def test_usual_names_are_those_of_the_command_line():
+    assert {part: _recognise._NAMES[part] for part in USUAL_NAMES} == USUAL_NAMES
 
 
 def test_an_arrow_table(table):
@@ -269,6 +296,14 @@ def test_unknown_ids_are_named(table):
         many.user_index(np.arange(2, 11))
     assert many.user_index([1.0]).tolist() == [0]
     assert many.user_index([]).tolist() == []
+
+
+def test_a_similar_id_is_suggested():
+    films = RatingTable.from_arrays([1, 2], ["Dumbo", "Bambi"], [3, 4])
+    with pytest.raises(ValueError, match=r"item holds 'Dumboo', .*; did you mean 'Dumbo'\?$"):
+        TasteModel().fit(films).person().rate("Dumboo", 3)
+    with pytest.raises(ValueError, match="are 'Bambi', 'Dumbo'$"):
+        films.item_index(["Casablanca"])
 
 
 def test_nothing_can_be_changed(table):

@@ -1,5 +1,6 @@
 """From columns of ids, ratings and times to a CSR matrix of people by items."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,16 @@ from rankwise._core._loops.keys import counting_sort
 from rankwise._core.arguments import is_finite_number, shortened
 from rankwise._core.inputs import as_floats, ratings_of
 from rankwise.datasets.files import need
-from rankwise.recommend._ids import Ids, Places
+from rankwise.recommend._ids import Ids, Places, did_you_mean
 
 Vector = NDArray[np.float64]
+
+USUAL_NAMES = {
+    "user": "user userid person personid customer customerid reviewer reviewerid worker",
+    "item": "item itemid movie movieid film filmid isbn product productid book bookid joke jokeid",
+    "rating": "rating ratings stars bookrating score",
+}
+"""What columns of ratings are called, small letters only: as `rankwise compare` finds them."""
 
 # Squares of ratings of this size, and sums of them, still fit a float.
 _LARGEST = 1e151
@@ -33,14 +41,24 @@ def columns_of(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(
             f"frame={shortened(frame)} must be a dataframe of pandas, polars or pyarrow: {fix}"
         ) from error
-    found = list(table.columns)
-    for key, name in named.items():
-        if not (isinstance(name, str | int) and name in found):
-            raise ValueError(
-                f"{key}={shortened(name)} must be a column of the frame, which has "
-                f"{shortened(found)}"
-            )
-    return {key: nw.to_native(table[name]) for key, name in named.items()}
+    names = list(table.columns)
+    found = {key: _find_column(key, name, names) for key, name in named.items()}
+    return {key: nw.to_native(table[name]) for key, name in found.items()}
+
+
+def _find_column(argument: str, name: Any, names: list[Any]) -> Any:
+    """Return the name of a column; a name that is the default may be spelled in usual ways."""
+    if isinstance(name, str | int) and name in names:
+        return name
+    if name == argument:
+        bare = {re.sub(r"[^a-z]", "", str(one).lower()): one for one in reversed(names)}
+        for usual in USUAL_NAMES.get(argument, "").split():
+            if usual in bare:
+                return bare[usual]
+    raise ValueError(
+        f"{argument}={shortened(name)} must be a column of the frame, which has "
+        f"{shortened(names)}{did_you_mean(name, names)}"
+    )
 
 
 def as_ratings(ratings: Any, nan: str) -> Vector:

@@ -1,6 +1,7 @@
 """Names of people and items, of any kind, and their places 0..n-1 in a table."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,17 @@ from rankwise._core.labels import any_missing, sorted_labels, to_ranks
 Places = NDArray[np.int64]
 
 _SHOWN = 5
+# A name is compared with so many others at most, and may differ by so much.
+_COMPARED, _LIKENESS = 100_000, 0.5
+
+
+def did_you_mean(name: Any, known: Sequence[Any]) -> str:
+    """Return the end of a message: the most similar of the known names, if one is similar."""
+    if not isinstance(name, str):
+        return ""
+    names = [one for one in known[:_COMPARED] if isinstance(one, str)]
+    found = get_close_matches(name, names, 1, _LIKENESS)
+    return f"; did you mean {shortened(found[0])}?" if found else ""
 
 
 class Ids:
@@ -108,6 +120,7 @@ class Ids:
         raise ValueError(
             f"{name} holds {', '.join(map(shortened, distinct[:_SHOWN]))}{more}, which the table "
             f"does not have: its {len(self)} {self.name} are {', '.join(known) or 'none'}"
+            f"{did_you_mean(distinct[0], self.values.tolist())}"
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -149,10 +149,11 @@ class RatingTable:
         frame : dataframe
             Of pandas, polars, pyarrow or any other library that narwhals reads.
         user, item : str
-            The columns of ids: numbers, texts or anything that can be a key of a dict.
+            The columns of ids: numbers, strings or anything that can be a key of a dict. The
+            defaults also find usual names: ``userId``, ``movieId``, ``product_id``.
         rating : str or None, default="rating"
-            The column of ratings, numbers or an ordered categorical. None: people took items, and
-            did not grade them.
+            The column of ratings, numbers or an ordered categorical; the default also finds
+            ``stars`` and ``score``. None: people took items, and did not grade them.
         time : str, default=None
             The column of times, numbers or dates.
         duplicates, nan, scale
@@ -162,8 +163,8 @@ class RatingTable:
         --------
         >>> import pandas as pd
         >>> from rankwise.recommend import RatingTable
-        >>> frame = pd.DataFrame({"user": [1, 1, 2], "film": ["A", "B", "A"], "stars": [4, 2, 5]})
-        >>> RatingTable.from_frame(frame, item="film", rating="stars")
+        >>> frame = pd.DataFrame({"userId": [1, 1, 2], "film": ["A", "B", "A"], "stars": [4, 2, 5]})
+        >>> RatingTable.from_frame(frame)
         RatingTable(2 users, 2 items, 3 ratings from 2 to 5)
         """
         optional = {"rating": rating, "time": time}
