@@ -105,12 +105,12 @@ def measure(n_ratings: int, n_jobs: int) -> dict[str, Any]:
 
 def biases_error(train: Any, test: Any) -> float:
     """Root mean squared error of level plus mean, the model without a taste."""
-    ratings = load("rankwise.recommend.taste_parts.Ratings").of(train.matrix)
-    levels = load("rankwise.recommend.taste_parts.find_levels")(ratings)
+    ratings = load("rankwise.recommend.baseline.Ratings").of(train.matrix)
+    baseline = load("rankwise.recommend.baseline.fit_baseline")(ratings)
     users = np.zeros(train.n_users)
-    users[np.flatnonzero(np.diff(train.matrix.indptr))] = levels.users
+    users[np.flatnonzero(np.diff(train.matrix.indptr))] = baseline.user_bias
     rows = np.repeat(np.arange(test.n_users), np.diff(test.matrix.indptr))
-    guess = levels.mean + users[rows] + levels.items[test.matrix.indices]
+    guess = users[rows] + baseline.item_means[test.matrix.indices]
     return float(np.sqrt(np.mean(np.square(np.clip(guess, *train.scale) - test.matrix.data))))
 
 

@@ -8,10 +8,15 @@ from scipy import sparse
 
 from rankwise._core.threads import Pool
 from rankwise.recommend.baseline import Ratings, fit_baseline
-from rankwise.recommend.intervals import Errors, HeldOut, find_variances, predict_held_out, predict_nobody
+from rankwise.recommend.intervals import (
+    Errors,
+    HeldOut,
+    find_variances,
+    predict_held_out,
+    predict_nobody,
+)
 from rankwise.recommend.item_kernel import (
     HERE,
-    Problems,
     first_kernel,
     learn_kernel,
     make_rows,
@@ -38,14 +43,14 @@ def as_csr(Y):
 
 
 def run_rounds(Y, n_pseudo, noise, *, learned=True, n_jobs=1, precision=np.float64):
-    """Rows, problems of all users, and the kernel: the first one or that after all rounds."""
+    """Rows of all users, and the kernel: the first one or that after all rounds."""
     ratings = Ratings.of(as_csr(Y))
     with Pool(n_jobs) as pool:
         rows = make_rows(ratings, fit_baseline(ratings), n_pseudo)
         K = first_kernel(rows, pool).astype(precision)
         if learned:
             K = learn_kernel(rows, K, noise, HERE, pool, lambda _: None)
-    return rows, Problems.of(rows, np.arange(ratings.n_users)), K
+    return rows, K
 
 
 def literal_rounds(Y, learned):
@@ -63,7 +68,7 @@ def signs_of(rows, literal):
 def test_single_precision_has_six_digits(learned):
     Y = draw_table()
     double, single = (
-        run_rounds(Y, 6, 0.5, learned=learned, n_jobs=2, precision=p)[2]
+        run_rounds(Y, 6, 0.5, learned=learned, n_jobs=2, precision=p)[1]
         for p in (np.float64, np.float32)
     )
     assert single.dtype == np.float32
@@ -77,7 +82,7 @@ def test_kernel_is_that_of_a_loop_over_users(n_pseudo, learned, noise):
     Y = draw_table()
     rounds = literal_rounds(Y, learned)
     literal = taste_parts(Y, n_places=n_pseudo, noise=noise, rounds=rounds)
-    rows, _, K = run_rounds(Y, n_pseudo, noise, learned=learned)
+    rows, K = run_rounds(Y, n_pseudo, noise, learned=learned)
     signs = np.concatenate([np.ones(Y.shape[1]), signs_of(rows, literal)])
     np.testing.assert_allclose(K * signs * signs[:, None], literal.K, atol=1e-8)
     np.testing.assert_allclose(rows.baseline.item_means, literal.means, atol=1e-10)
@@ -89,11 +94,11 @@ def test_scores_of_users_who_were_in_the_round_before(n_rounds):
     """All users take part in each round, so that all have a row of F to be taken out."""
     Y, noise = draw_table(25, 15), 1.5
     literal = taste_parts(Y, n_places=3, noise=noise, rounds=n_rounds * [range(len(Y))])
-    rows, problems, C = run_rounds(Y, 3, noise, learned=False)
+    rows, C = run_rounds(Y, 3, noise, learned=False)
     K, weights, F = C, (1.0, 0.0), None
     with Pool(2) as pool:
         for _ in range(n_rounds):
-            F = score_users(K, weights, F, problems, noise, pool)
+            F = score_users(K, weights, F, rows, noise, pool)
             K, squares = HERE.multiply_scores([F], rows.ratings.counts, pool)
             weights = 0.3, rows.ratings.counts.sum() / squares
             K = weights[0] * C + weights[1] * K
@@ -106,7 +111,7 @@ def test_scores_of_users_who_were_in_the_round_before(n_rounds):
 def test_held_out_ratings_are_predicted_without_their_user(learned):
     Y, noise, prior = draw_table(25, 15), 1.5, 2.0
     literal = taste_parts(Y, n_places=3, noise=noise, rounds=literal_rounds(Y, learned))
-    rows, problems, K = run_rounds(Y, 3, noise, learned=learned)
+    rows, K = run_rounds(Y, 3, noise, learned=learned)
     g = np.random.default_rng(0)
     items = [np.flatnonzero(np.isnan(y))[: g.integers(0, 3)] for y in Y]
     held = HeldOut(
@@ -117,8 +122,7 @@ def test_held_out_ratings_are_predicted_without_their_user(learned):
     )
     first_weight = 0.3 if learned else 1.0
     with Pool(2) as pool:
-        means = rows.baseline.item_means
-        found = predict_held_out(K, first_weight, problems, means, held, noise, pool)
+        found = predict_held_out(K, first_weight, rows, held, noise, pool)
     errors, variances, unused = [], [], []
     for u in range(len(Y)):
         o, t, e = rated_things(literal, Y[u], literal.x[u])
@@ -139,7 +143,7 @@ def test_held_out_ratings_are_predicted_without_their_user(learned):
 
 def test_nobody_is_predicted_by_the_means_of_others():
     Y, noise = draw_table(25, 15), 1.5
-    rows, _, K = run_rounds(Y, 3, noise)
+    rows, K = run_rounds(Y, 3, noise)
     found, n = predict_nobody(K, rows, noise), Y.shape[1]
     pseudo = np.linalg.inv(K[n:, n:] + noise * np.eye(3))
     user, item = np.nonzero(~np.isnan(Y))
@@ -157,7 +161,7 @@ def test_nobody_is_predicted_by_the_means_of_others():
 
 
 def test_few_ratings_are_those_of_a_user_who_gave_no_more():
-    rows, _, _ = run_rounds(draw_table(25, 15), 3, 1.0, learned=False)
+    rows, _ = run_rounds(draw_table(25, 15), 3, 1.0, learned=False)
     users = np.flatnonzero(rows.ratings.sizes >= 4)
     few = rows.after(users, 4)
     matrix = rows.ratings.with_values(rows.ratings.values).toarray()
@@ -186,7 +190,7 @@ def test_prior_variance_and_variance_of_user_biases():
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_same_bits_for_any_number_of_threads(n_jobs):
     Y = draw_table(150, 90)
-    alone, shared = (run_rounds(Y, 6, 1.0, n_jobs=jobs)[2] for jobs in (1, n_jobs))
+    alone, shared = (run_rounds(Y, 6, 1.0, n_jobs=jobs)[1] for jobs in (1, n_jobs))
     np.testing.assert_array_equal(alone, shared)
 
 

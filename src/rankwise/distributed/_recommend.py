@@ -28,9 +28,7 @@ from rankwise.distributed._cluster import find_client, import_dask
 from rankwise.distributed._parts import FAN_IN, logger
 from rankwise.distributed._waiting import release, results_of
 from rankwise.recommend import RatingTable, TasteModel
-from rankwise.recommend.baseline import Ratings
 from rankwise.recommend.item_kernel import (
-    Problems,
     UserRows,
     Weights,
     Work,
@@ -103,9 +101,7 @@ def fit_taste(
     table = _as_table(ratings, {"user": user, "item": item, "rating": rating})
     people = People(find_client(client))
     try:
-        unchanged_on_error(TasteModel._fit)(
-            model, table, item_features, people.work
-        )
+        unchanged_on_error(TasteModel._fit)(model, table, item_features, people.work)
     finally:
         people.close()
     logger.info(
@@ -184,11 +180,12 @@ class People:
         C: Matrix = found[0].astype(precision, copy=False)
         return C
 
-    def share(self, problems: Problems) -> list[Any]:
-        """Return what stands for blocks of the problems of people; they are sent once."""
-        squares = np.square(np.diff(problems.starts), dtype=np.float64)
-        self.sent += 5 * problems.targets.nbytes
-        return [self._send(problems.slice(*cut)) for cut in _cuts(squares, self.n_blocks)]
+    def share(self, group: UserRows) -> list[Any]:
+        """Return what stands for blocks of the rows of people; they are sent once."""
+        squares = np.square(group.ratings.sizes, dtype=np.float64)
+        blocks = [_some_rows(group, *cut) for cut in _cuts(squares, self.n_blocks)]
+        self.sent += sum(block.own.nbytes * 2 for block in blocks)
+        return [self._send(block) for block in blocks]
 
     def score_users(
         self,
@@ -265,20 +262,8 @@ def _cuts(work: NDArray[np.float64], n: int) -> list[tuple[int, int]]:
 
 
 def _some_rows(rows: UserRows, first: int, last: int) -> UserRows:
-    """Return what the products of some people are made of."""
-    ratings = rows.ratings
-    at = slice(ratings.indptr[first], ratings.indptr[last])
-    starts = ratings.indptr[first : last + 1] - at.start
-    some = Ratings(starts, ratings.indices[at], ratings.values[at], ratings.n_items)
-    return replace(
-        rows,
-        ratings=some,
-        baseline=rows.baseline._replace(user_bias=np.empty(0), item_bias=np.empty(0)),
-        own=np.ascontiguousarray(rows.own[:, at]),
-        pseudo_ratings=rows.pseudo_ratings[:0],
-        own_pseudo=rows.own_pseudo[first:last],
-        coordinates=rows.coordinates[:0],
-    )
+    """Return the rows of some people, and nothing of others."""
+    return replace(rows.only(np.arange(first, last)), coordinates=rows.coordinates[:0])
 
 
 def _same(value: Value) -> Value:
@@ -291,7 +276,7 @@ def _first_kernel(rows: UserRows) -> tuple[Matrix]:
 
 
 def _score(
-    K: Matrix, weights: Weights, last: Matrix | None, block: Problems, noise: float
+    K: Matrix, weights: Weights, last: Matrix | None, block: UserRows, noise: float
 ) -> Matrix:
     """Return the scores of everyone in a block."""
     with Pool(1) as pool, threadpool_limits(1, "blas"):

@@ -21,7 +21,7 @@ from rankwise.recommend import _choice
 from rankwise.recommend._inputs import add_ratings, check_table, standardise
 from rankwise.recommend._summary import standardised
 from rankwise.recommend._table import RatingTable
-from rankwise.recommend.baseline import Ratings
+from rankwise.recommend.baseline import Ints, Ratings
 from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.factors import head_for
 from rankwise.recommend.item_kernel import HERE, Say, Work, memory_of_kernel
@@ -244,7 +244,7 @@ class TasteModel(BaseEstimator):
             raise ValueError(
                 f"users has {len(rows)} entries and items {len(columns)}: give one of each a score"
             )
-        return taste.to_ratings(self._scores(rows, columns))
+        return taste.to_ratings(self._scores(taste, rows, columns))
 
     def score(self, table: RatingTable) -> float:
         """Return the share of the pairs of one person's ratings that are put in the right order.
@@ -293,7 +293,7 @@ class TasteModel(BaseEstimator):
             column = np.zeros(table.n_items, dtype=np.int64)
             column[used] = self.table_.item_index(table.items[used])
             users, items = place[rows], column[matrix.indices]
-        scores = self._scores(users, items)
+        scores = self._scores(taste, users, items)
         scale = taste.to_standard(np.array(self.table_.scale))
         errors = np.clip(scores, *scale) - taste.to_standard(matrix.data)
         return TasteErrors(
@@ -350,22 +350,22 @@ class TasteModel(BaseEstimator):
         check_is_fitted(self)
         choice = LateChoice(self) if self.choice_ is None else self.choice_
         taste = self.taste_
-        if user is not None and self.own_ is not None:
+        if user is not None and taste is not None and self.own_ is not None:
             taste = self.own_.without(taste, int(self.table_.user_index([user])[0]))
         catalogue = replace(self.catalogue_, taste=taste, choice=choice)
         return person_of(catalogue, self.table_, user, estimator)
 
-    def _scores(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Vector:
+    def _scores(self, taste: Taste, rows: Ints, columns: Ints) -> Vector:
         """Return the score of each pair of places in the table, in standard units."""
         with threadpool_limits(1, "blas"), Pool(self.n_jobs) as pool:
-            return predict_users(self.taste_, self.own_, self.table_.matrix, rows, columns, pool)
+            return predict_users(taste, self.own_, self.table_.matrix, rows, columns, pool)
 
     def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
         """Return the form of the kernel, its rank and the items of its head."""
         memory = self.max_memory * _GIGABYTE
-        sizes = table.n_users, table.n_items, table.n_ratings
+        sizes = *table.matrix.shape, len(table.matrix.data)
         if self.rank is None and memory_of_kernel(*sizes) <= memory:
-            return "exact", 0, table.n_items
+            return "exact", 0, sizes[1]
         return "factors", self.rank or _RANK, head_for(*sizes, memory)
 
     def _check_loaded(self) -> None:

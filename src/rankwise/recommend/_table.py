@@ -21,6 +21,7 @@ from rankwise.recommend._build import (
     check_parts,
     check_scale,
     columns_of,
+    tested_entries,
 )
 from rankwise.recommend._ids import Ids, Places
 from rankwise.recommend._problems import (
@@ -33,7 +34,6 @@ from rankwise.recommend._problems import (
     row_means,
     row_medians,
 )
-from rankwise.recommend._split import tested_entries
 from rankwise.recommend._summary import TableSummary, summarise
 
 

@@ -146,7 +146,12 @@ def user_vectors(
 
 
 def tail_factors(
-    ratings: Ratings, vectors: Matrix, user_bias: Vector, item_means: Vector, penalty: float, pool: Pool
+    ratings: Ratings,
+    vectors: Matrix,
+    user_bias: Vector,
+    item_means: Vector,
+    penalty: float,
+    pool: Pool,
 ) -> Matrix:
     """Return the rows of V of items, by a ridge of their ratings on the vectors of the raters."""
     by_item = ratings.with_values(ratings.values).tocsc()

@@ -123,8 +123,7 @@ def preferences(
 
 @dataclass(frozen=True)
 class Fold:
-    """One person, solved. Rows are the ratings, then the preferences, then the
-    pseudo-items.
+    """One user, solved. Rows are the ratings, then preferences, then pseudo-items.
 
     Attributes
     ----------

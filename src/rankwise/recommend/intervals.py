@@ -14,7 +14,6 @@ variances that the kernel states are multiplied by:
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from scipy.stats import chi2
 from rankwise._core.threads import Pool
 from rankwise.recommend.baseline import SHRINKAGE, Ints, Matrix, Ratings, Vector
 from rankwise.recommend.fold_in import Evidence, fold_in
-from rankwise.recommend.item_kernel import Problems, UserRows
+from rankwise.recommend.item_kernel import UserRows
 from rankwise.recommend.known_users import OwnRows
 from rankwise.recommend.solve import factor, run_users, solve, solve_user
 from rankwise.recommend.taste import FEW, Taste
@@ -91,8 +90,8 @@ def hold_out(ratings: Ratings) -> tuple[Ratings, HeldOut]:
 class Errors(NamedTuple):
     """Errors of held-out ratings, and their variances in units of the prior variance.
 
-    ``variances`` are those without the user bias, whose variance counts ``unused`` times: the square
-    of the share of the bias that is shrunk away.
+    ``variances`` are those without the user bias, whose variance counts ``unused`` times: the
+    square of the share of the bias that is shrunk away.
     """
 
     errors: Vector
@@ -101,27 +100,19 @@ class Errors(NamedTuple):
 
 
 def predict_held_out(
-    K: Matrix,
-    first_weight: float,
-    problems: Problems,
-    item_means: Vector,
-    held: HeldOut,
-    noise: float,
-    pool: Pool,
+    K: Matrix, first_weight: float, rows: UserRows, held: HeldOut, noise: float, pool: Pool
 ) -> Errors:
-    """Predict the held-out ratings, each by the kernel without the rows A and B of its user.
-
-    ``problems`` are those of the users of ``held``, in their order.
-    """
+    """Predict the held-out ratings, each by the kernel without the rows A and B of its user."""
     found = Errors(*np.empty((3, len(held.items))))
+    item_means = rows.baseline.item_means
 
     def predict_user(g: int, memory: Any) -> None:
-        at, asked = problems.at(g), slice(held.starts[g], held.starts[g + 1])
-        items, index, e = held.items[asked], problems.index[at], problems.is_rating(g)
-        own = np.zeros((3, len(e)))
-        own[:2] = np.sqrt(first_weight) * problems.own[:, at]
+        asked = slice(held.starts[g], held.starts[g + 1])
+        items = held.items[asked]
+        index, targets, e, own = rows.problem(int(held.users[g]))
+        own *= np.sqrt(first_weight)
         cross = K[np.ix_(items, index)]
-        right = np.concatenate([[problems.targets[at], e], cross])
+        right = np.concatenate([[targets, e], cross])
         solution = solve_user(K, index, own, noise, right, memory)
         of_targets, of_ones = solution[:2]
         weight, n = e @ of_ones, e.sum()
@@ -133,7 +124,7 @@ def predict_held_out(
         found.variances[asked] = K[items, items] + noise - known + open_bias
         found.unused[asked] = (1 - share) ** 2
 
-    run_users(predict_user, problems.n_users, pool, partial(problems.buffer, K.dtype))
+    run_users(predict_user, len(held.users), pool, lambda: np.empty(rows.largest**2, K.dtype))
     return found
 
 
@@ -158,11 +149,15 @@ def predict_nobody(K: Matrix, rows: UserRows, noise: float) -> Errors:
 
 
 def choose_noise(
-    K: Matrix, first_weight: float, rows: UserRows, held: HeldOut, noises: Sequence[float], pool: Pool
+    K: Matrix,
+    first_weight: float,
+    rows: UserRows,
+    held: HeldOut,
+    noises: Sequence[float],
+    pool: Pool,
 ) -> tuple[float, Errors]:
     """Return the noise with the smallest error of the held-out ratings, and the errors there."""
-    problems, means = Problems.of(rows, held.users), rows.baseline.item_means
-    found = [predict_held_out(K, first_weight, problems, means, held, z, pool) for z in noises]
+    found = [predict_held_out(K, first_weight, rows, held, noise, pool) for noise in noises]
     if len(held.items) == 0:
         return (noises[0] if len(noises) == 1 else _NOISE), found[0]
     best = int(np.argmin([np.mean(np.square(one.errors)) for one in found]))
@@ -235,10 +230,8 @@ def calibrate(
     for n in FEW[1:]:
         able = rows.ratings.sizes[held.users] >= n
         few, asked = rows.after(held.users[able], n), held.of(able)
-        problems = Problems.of(few, np.arange(len(asked.users)))
-        found = predict_held_out(
-            K, first_weight, problems, rows.baseline.item_means, asked, noise, pool
-        )
+        asked = asked._replace(users=np.arange(len(asked.users)))
+        found = predict_held_out(K, first_weight, few, asked, noise, pool)
         factors.append(find_calibration(ratios(found), asked.starts))
     return Intervals(spread, bias_variance, tuple(factors))
 

@@ -25,11 +25,9 @@ Cost: O(sum n_u^2) for C; for each of H users in two rounds n_u^3 / 3 + n_u n, a
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -90,6 +88,47 @@ class UserRows:
         """The number of items and pseudo-items."""
         return self.ratings.n_items + self.coordinates.shape[1]
 
+    @property
+    def largest(self) -> int:
+        """The largest number of items and pseudo-items that a user has rated."""
+        return int(self.ratings.sizes.max(initial=0)) + self.coordinates.shape[1]
+
+    def problem(self, user: int) -> tuple[Ints, Vector, Vector, Matrix]:
+        """Return the ranking problem of a user.
+
+        Returns
+        -------
+        index : ndarray of shape (m,)
+            The rated items, then the pseudo-items.
+        targets : ndarray of shape (m,)
+            Ratings less the means of the items, then those of the pseudo-items.
+        is_rating : ndarray of shape (m,)
+            1 for each rating and 0 for each pseudo-item.
+        own : ndarray of shape (3, m)
+            The user's rows of A and B, and zeros.
+        """
+        ratings, n_pseudo = self.ratings, self.coordinates.shape[1]
+        at = slice(ratings.indptr[user], ratings.indptr[user + 1])
+        items = ratings.indices[at]
+        n = len(items)
+        index = np.empty(n + n_pseudo, np.int64)
+        targets, is_rating = np.empty(len(index)), np.zeros(len(index))
+        own = np.zeros((3, len(index)))
+        index[:n], index[n:] = items, ratings.n_items + np.arange(n_pseudo)
+        targets[:n] = ratings.values[at] - self.baseline.item_means[items]
+        targets[n:] = self.pseudo_ratings[user]
+        is_rating[:n] = 1.0
+        own[:2, :n], own[0, n:] = self.own[:, at], self.own_pseudo[user]
+        return index, targets, is_rating, own
+
+    def only(self, users: Ints) -> "UserRows":
+        """Return the rows of some users, counted from 0."""
+        ratings = self.ratings
+        sizes = ratings.sizes[users]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        at = np.arange(starts[-1]) + np.repeat(ratings.indptr[users] - starts[:-1], sizes)
+        return self._with(users, starts, at)
+
     def after(self, users: Ints, n: int) -> "UserRows":
         """Return the rows of some users, counted from 0, as if each had given n ratings only.
 
@@ -100,13 +139,19 @@ class UserRows:
         sizes = ratings.sizes[users][:, None]
         steps = np.arange(n) * sizes // n + np.arange(len(users))[:, None]
         at = np.sort(ratings.indptr[users][:, None] + steps % sizes, axis=1)
-        items, at = ratings.indices[at], at.ravel()
-        starts = n * np.arange(len(users) + 1)
+        few = self._with(users, n * np.arange(len(users) + 1), at.ravel())
+        pseudo_ratings = self.coordinates[ratings.indices[at]].sum(axis=1) / np.sqrt(n)
+        return replace(few, pseudo_ratings=pseudo_ratings)
+
+    def _with(self, users: Ints, starts: Ints, at: Ints) -> "UserRows":
+        """Return the rows of some users with some of their ratings."""
+        ratings = self.ratings
+        indices, values = ratings.indices[at], ratings.values[at]
         return replace(
             self,
-            ratings=Ratings(starts, items.ravel(), ratings.values[at], ratings.n_items),
+            ratings=Ratings(starts, indices, values, ratings.n_items),
             own=self.own[:, at],
-            pseudo_ratings=self.coordinates[items].sum(axis=1) / np.sqrt(n),
+            pseudo_ratings=self.pseudo_ratings[users],
             own_pseudo=self.own_pseudo[users],
         )
 
@@ -185,78 +230,8 @@ def first_kernel(rows: UserRows, pool: Pool, precision: Any = np.float64) -> Mat
     return C
 
 
-class Problems(NamedTuple):
-    """The ranking problems of some users: user g has ``starts[g]`` to ``starts[g + 1]``.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n_users + 1,)
-    index : ndarray of shape (n,)
-        The rated items, then the pseudo-items.
-    targets : ndarray of shape (n,)
-        Ratings less the means of the items, then those of the pseudo-items.
-    own : ndarray of shape (2, n)
-        The user's own rows of A and B.
-    n_pseudo_items : int
-    """
-
-    starts: Ints
-    index: Ints
-    targets: Vector
-    own: Matrix
-    n_pseudo_items: int
-
-    @classmethod
-    def of(cls, rows: UserRows, users: Ints) -> "Problems":
-        """Return the problems of these users."""
-        ratings, n_pseudo = rows.ratings, rows.pseudo_ratings.shape[1]
-        sizes = ratings.sizes[users]
-        starts = np.concatenate([[0], np.cumsum(sizes + n_pseudo)])
-        shift = ratings.indptr[users] - np.concatenate([[0], np.cumsum(sizes)])[:-1]
-        at = np.arange(sizes.sum()) + np.repeat(shift, sizes)
-        is_rating = np.ones(starts[-1], dtype=bool)
-        for k in range(1, n_pseudo + 1):
-            is_rating[starts[1:] - k] = False
-        items = ratings.indices[at]
-        index = np.empty(starts[-1], dtype=np.int64)
-        targets, own = np.empty(starts[-1]), np.zeros((2, starts[-1]))
-        index[is_rating] = items
-        index[~is_rating] = np.tile(ratings.n_items + np.arange(n_pseudo), len(users))
-        targets[is_rating] = ratings.values[at] - rows.baseline.item_means[items]
-        targets[~is_rating] = rows.pseudo_ratings[users].ravel()
-        own[:, is_rating] = rows.own[:, at]
-        own[0, ~is_rating] = rows.own_pseudo[users].ravel()
-        return cls(starts, index, targets, own, n_pseudo)
-
-    def slice(self, first: int, last: int) -> "Problems":
-        """Return the problems of the users from one to another."""
-        at = slice(self.starts[first], self.starts[last])
-        starts = self.starts[first : last + 1] - at.start
-        own = np.ascontiguousarray(self.own[:, at])
-        return Problems(starts, self.index[at], self.targets[at], own, self.n_pseudo_items)
-
-    @property
-    def n_users(self) -> int:
-        """The number of users."""
-        return len(self.starts) - 1
-
-    def at(self, g: int) -> slice:
-        """Return where the items of a user are."""
-        return slice(self.starts[g], self.starts[g + 1])
-
-    def is_rating(self, g: int) -> Vector:
-        """Return 1 for each rating of a user and 0 for each pseudo-item."""
-        e = np.ones(self.starts[g + 1] - self.starts[g])
-        e[len(e) - self.n_pseudo_items :] = 0.0
-        return e
-
-    def buffer(self, precision: Any) -> NDArray[Any]:
-        """Return memory for the kernel of any of these users."""
-        return np.empty(int(np.diff(self.starts).max(initial=0)) ** 2, precision)
-
-
 def score_users(
-    K: Matrix, weights: Weights, last: Matrix | None, problems: Problems, noise: float, pool: Pool
+    K: Matrix, weights: Weights, last: Matrix | None, group: UserRows, noise: float, pool: Pool
 ) -> Matrix:
     """Return F: everyone's scores of all items, by the kernel without the user's own rows.
 
@@ -268,40 +243,42 @@ def score_users(
         Those of C and F'F in it.
     last : ndarray of shape (n_users, n) or None
         The rows of F of these users in K; None if it has none.
-    problems : Problems
+    group : UserRows
+        The users.
     noise : float
     pool : Pool
     """
-    first, second = weights
-    coefs = np.empty(len(problems.index), K.dtype)
-    along = np.zeros((3, problems.n_users))
+    n_users, (first, second) = group.ratings.n_users, np.sqrt(weights)
+    starts = group.ratings.indptr + group.coordinates.shape[1] * np.arange(n_users + 1)
+    coefs, columns = np.empty(starts[-1], K.dtype), np.empty(starts[-1], np.int64)
+    by_rows, by_last = np.empty(starts[-1]), np.empty(n_users)
 
     def fit_user(g: int, memory: Any) -> None:
-        at, e = problems.at(g), problems.is_rating(g)
-        index, own = problems.index[at], np.zeros((3, len(e)))
-        own[:2] = np.sqrt(first) * problems.own[:, at]
+        at = slice(starts[g], starts[g + 1])
+        columns[at], targets, e, own = group.problem(g)
+        own *= first
         if last is not None:
-            own[2] = np.sqrt(second) * last[g, index]
-        right = np.array([problems.targets[at], e])
-        of_targets, of_ones = solve_user(K, index, own, noise, right, memory)
+            own[2] = second * last[g, columns[at]]
+        right = np.array([targets, e])
+        of_targets, of_ones = solve_user(K, columns[at], own, noise, right, memory)
         coefs[at] = of_targets - (e @ of_targets) / (e @ of_ones) * of_ones
-        along[:, g] = own @ coefs[at]
+        along = own @ coefs[at]
+        by_rows[at], by_last[g] = along[:2] @ own[:2], second * along[2]
 
-    run_users(fit_user, problems.n_users, pool, partial(problems.buffer, K.dtype))
-    shape = problems.n_users, len(K)
-    combine = sparse.csr_array((coefs, problems.index, problems.starts), shape=shape)
-    F = np.empty(shape, K.dtype)
+    run_users(fit_user, n_users, pool, lambda: np.empty(group.largest**2, K.dtype))
+    combine = sparse.csr_array((coefs, columns, starts), shape=(n_users, len(K)))
+    F = np.empty(combine.shape, K.dtype)
 
     def some_columns(t: int) -> None:
-        columns = slice(t * _COLUMNS, (t + 1) * _COLUMNS)
-        F[:, columns] = combine @ np.ascontiguousarray(K[:, columns])
+        some = slice(t * _COLUMNS, (t + 1) * _COLUMNS)
+        F[:, some] = combine @ np.ascontiguousarray(K[:, some])
 
     pool.run(some_columns, -(-len(K) // _COLUMNS), work=float(len(coefs) * len(K)))
-    for g in range(problems.n_users):
-        at = problems.at(g)
-        F[g, problems.index[at]] -= np.sqrt(first) * (along[:2, g] @ problems.own[:, at])
+    for g in range(n_users):
+        at = slice(starts[g], starts[g + 1])
+        F[g, columns[at]] -= by_rows[at]
         if last is not None:
-            F[g] -= np.sqrt(second) * along[2, g] * last[g]
+            F[g] -= by_last[g] * last[g]
     return F
 
 
@@ -335,7 +312,7 @@ class Work(NamedTuple):
     first_kernel : callable
         As `first_kernel`.
     share : callable
-        Takes `Problems`, and returns what the next steps take in their place.
+        Takes the rows of some users, and returns what the next steps take in their place.
     score_users : callable
         As `score_users`; what it returns is only passed on.
     multiply_scores : callable
@@ -344,14 +321,14 @@ class Work(NamedTuple):
     """
 
     first_kernel: Callable[[UserRows, Pool, Any], Matrix]
-    share: Callable[[Problems], Any]
+    share: Callable[[UserRows], Any]
     score_users: Callable[[Matrix, Weights, Any, Any, float, Pool], Any]
     multiply_scores: Callable[[list[Any], Ints, Pool], tuple[Matrix, float]]
 
 
 HERE = Work(
     first_kernel,
-    lambda problems: problems,
+    lambda group: group,
     score_users,
     lambda scores, counts, pool: (
         multiply_scores(scores, pool),
@@ -370,7 +347,7 @@ def learn_kernel(
     """
     counts = rows.ratings.counts
     n = float(counts.sum())
-    groups = [work.share(Problems.of(rows, users)) for users in thirds(rows.ratings)]
+    groups = [work.share(rows.only(users)) for users in thirds(rows.ratings)]
     rounds = [[g] for g in range(len(groups))] + [list(range(len(groups)))]
     K, weights, scores = C, (1.0, 0.0), dict[int, Any]()
     for k, taking_part in enumerate(rounds, 1):

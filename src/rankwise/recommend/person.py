@@ -18,7 +18,7 @@ from rankwise._core.arguments import (
 from rankwise._core.ranking import cut_at_gap
 from rankwise.recommend._answers import Explanation, TasteRanking, explanation
 from rankwise.recommend._choice import weigh_by_rating
-from rankwise.recommend._personal import PersonalModel
+from rankwise.recommend._problems import PersonalModel
 from rankwise.recommend._table import RatingTable
 from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.fold_in import Evidence, Fold, best_questions, fold_in

@@ -68,11 +68,16 @@ def _address(A: Matrix, wanted: Any = None) -> int:
             f"an array of {A.dtype} must be writeable, of {' or '.join(map(str, types))} and in C "
             "order"
         )
-    return A.ctypes.data
+    return int(A.__array_interface__["data"][0])  # quicker than A.ctypes
 
 
 def solve_user(
-    K: Matrix, index: NDArray[np.int64], own: Matrix, noise: float, right: Matrix, memory: NDArray[Any]
+    K: Matrix,
+    index: NDArray[np.int64],
+    own: Matrix,
+    noise: float,
+    right: Matrix,
+    memory: NDArray[Any],
 ) -> Matrix:
     """Return the solutions x of ``(K_u + noise I) x = b`` for each row b of ``right``.
 

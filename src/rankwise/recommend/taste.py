@@ -8,7 +8,7 @@ pseudo-items, the scores of a user are
     ``score = means + b n / (n + noise * prior) + K[:, o] A^-1 (t - b e)``
 
 Pseudo-items are "rated" by everyone: their ratings say where the rated items lie in the map of what
-is rated together, whatever the ratings. Preferences are rows, too: see `rankwise.recommend.fold_in`.
+is rated together, whatever the ratings. Preferences are rows, too: `rankwise.recommend.fold_in`.
 """
 
 from dataclasses import dataclass

@@ -5,9 +5,8 @@ import json
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -17,10 +16,8 @@ from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.taste import (
     DenseKernel,
     FactorKernel,
-    Index,
     Matrix,
     Taste,
-    Vector,
 )
 from rankwise.web._cookies import load_key
 from rankwise.web._items import Items, load_items
@@ -72,7 +69,6 @@ def _key_path(store: Store, settings: Settings) -> Path:
     return store.path.with_name(store.path.name + ".key")
 
 
-_ROWS = 16
 _NUMBERS = (
     "noise",
     "prior",
@@ -85,47 +81,6 @@ _NUMBERS = (
     "center",
     "unit",
 )
-
-
-class MappedKernel(DenseKernel):
-    """A dense kernel in a mapped file, of which only what is needed is read.
-
-    `DenseKernel` copies the rows of a person's items. Here they are read some at a time into memory
-    that stays in the cache: with 150 ratings of 9,000 items that takes half the time.
-    """
-
-    @cached_property
-    def diagonal(self) -> Vector:
-        """The similarity of each thing with itself."""
-        return np.diagonal(self.matrix).copy()
-
-    def near(self, index: Index) -> "MappedRows":  # type: ignore[override]
-        """Return the similarities of some things, which stay in the file."""
-        return MappedRows(self.matrix, index)
-
-
-class MappedRows(NamedTuple):
-    """Rows of a mapped kernel."""
-
-    matrix: Matrix
-    things: Index
-
-    def block(self) -> Matrix:
-        """Return the similarities among the things."""
-        return self.between(self.things)
-
-    def between(self, right: Index) -> Matrix:
-        """Return their similarities with others."""
-        start = self.things[:, None] * self.matrix.shape[1]
-        return np.take(self.matrix.reshape(-1), start + right)
-
-    def combine(self, weights: Vector) -> Vector:
-        """Return the sum of their weighted rows."""
-        total = np.zeros(self.matrix.shape[1])
-        for first in range(0, len(weights), _ROWS):
-            some = slice(first, first + _ROWS)
-            total += weights[some] @ np.take(self.matrix, self.things[some], axis=0)
-        return total
 
 
 def learned_taste(table: RatingTable, folder: Path, *, verbose: bool = False) -> Taste:
@@ -193,7 +148,7 @@ def _read(place: Path) -> Taste:
     numbers = json.loads((place / "taste.json").read_text("utf-8"))
     dense = (place / "matrix.npy").is_file()
     kernel = (
-        MappedKernel(array("matrix")) if dense else FactorKernel(array("factors"), array("extra"))
+        DenseKernel(array("matrix")) if dense else FactorKernel(array("factors"), array("extra"))
     )
     taste = Taste(means=array("means"), kernel=kernel, places=array("places"), **numbers)
     return replace(taste, means=taste.means.copy(), places=taste.places.copy())
