@@ -363,10 +363,11 @@ class TasteModel(BaseEstimator):
     def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
         """Return the form of the kernel, its rank and the items of its head."""
         memory = self.max_memory * _GIGABYTE
-        sizes = *table.matrix.shape, len(table.matrix.data)
-        if self.rank is None and memory_of_kernel(*sizes) <= memory:
-            return "exact", 0, sizes[1]
-        return "factors", self.rank or _RANK, head_for(*sizes, memory)
+        n_users, n_items = table.matrix.shape
+        n_ratings = len(table.matrix.data)
+        if self.rank is None and memory_of_kernel(n_users, n_items, n_ratings) <= memory:
+            return "exact", 0, n_items
+        return "factors", self.rank or _RANK, head_for(n_users, n_items, n_ratings, memory)
 
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not belong together."""

@@ -156,12 +156,19 @@ def choose_noise(
     noises: Sequence[float],
     pool: Pool,
 ) -> tuple[float, Errors]:
-    """Return the noise with the smallest error of the held-out ratings, and the errors there."""
-    found = [predict_held_out(K, first_weight, rows, held, noise, pool) for noise in noises]
+    """Return the noise with the smallest error of the held-out ratings, and the errors there.
+
+    ``noises`` ascend; the search ends where the error begins to rise.
+    """
     if len(held.items) == 0:
-        return (noises[0] if len(noises) == 1 else _NOISE), found[0]
-    best = int(np.argmin([np.mean(np.square(one.errors)) for one in found]))
-    return float(noises[best]), found[best]
+        return (noises[0] if len(noises) == 1 else _NOISE), Errors(*np.empty((3, 0)))
+    noise, best = noises[0], predict_held_out(K, first_weight, rows, held, noises[0], pool)
+    for larger in noises[1:]:
+        found = predict_held_out(K, first_weight, rows, held, larger, pool)
+        if np.square(found.errors).mean() >= np.square(best.errors).mean():
+            break
+        noise, best = larger, found
+    return noise, best
 
 
 def find_calibration(ratios: Vector, starts: Ints) -> float:

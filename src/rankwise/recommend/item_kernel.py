@@ -115,7 +115,7 @@ class UserRows:
         targets, is_rating = np.empty(len(index)), np.zeros(len(index))
         own = np.zeros((3, len(index)))
         index[:n], index[n:] = items, ratings.n_items + np.arange(n_pseudo)
-        targets[:n] = ratings.values[at] - self.baseline.item_means[items]
+        targets[:n] = ratings.values[at] - self.baseline.mean - self.baseline.item_bias[items]
         targets[n:] = self.pseudo_ratings[user]
         is_rating[:n] = 1.0
         own[:2, :n], own[0, n:] = self.own[:, at], self.own_pseudo[user]
@@ -274,11 +274,9 @@ def score_users(
         F[:, some] = combine @ np.ascontiguousarray(K[:, some])
 
     pool.run(some_columns, -(-len(K) // _COLUMNS), work=float(len(coefs) * len(K)))
-    for g in range(n_users):
-        at = slice(starts[g], starts[g + 1])
-        F[g, columns[at]] -= by_rows[at]
-        if last is not None:
-            F[g] -= by_last[g] * last[g]
+    F[np.repeat(np.arange(n_users), np.diff(starts)), columns] -= by_rows
+    if last is not None:
+        F -= by_last.astype(K.dtype)[:, None] * last
     return F
 
 
