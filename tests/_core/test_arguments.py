@@ -39,7 +39,7 @@ def test_what_is_no_text_is_named(value):
 
 @pytest.mark.parametrize("value", [*ODD, 0, -1, 2.0, 2**63, 10**400, np.inf, "1", True])
 def test_what_is_no_whole_number_is_named(value):
-    with pytest.raises(ValueError, match=r"^k=.* must be a whole number from 1 on"):
+    with pytest.raises(ValueError, match=r"^k=.* must be an integer from 1 on"):
         check_whole(value, "k")
 
 

@@ -194,7 +194,7 @@ def test_closed_queries_stay_closed():
     before = model.coef_
     with pytest.raises(ValueError, match="query 1 is closed"):
         model.partial_fit(X[QID == 1], y[QID == 1], qid=QID[QID == 1])
-    with pytest.raises(ValueError, match="qid=0 is no open query"):
+    with pytest.raises(ValueError, match="qid=0 is not an open query"):
         model.close_queries([0])
     with pytest.raises(ValueError, match="give qid to all or to none"):
         model.partial_fit(X, y)

@@ -6,7 +6,7 @@ of, ``_loops.py`` and ``_loops/*.py`` of every package, and an edit is never mis
 
 The folder is made in the first of these places that can be written to: where ``NUMBA_CACHE_DIR``
 points, ``__pycache__`` of the package, numba's folder in the user's home. Compiled loops that came
-with a read-only installation are copied there, or to a temporary folder if there is no such place.
+with a read-only installation are copied there, or to a temporary folder if there is no such folder.
 """
 
 import atexit
