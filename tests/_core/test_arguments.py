@@ -33,7 +33,7 @@ def test_what_is_no_flag_is_named(value):
 
 @pytest.mark.parametrize("value", [*ODD, "", 1])
 def test_what_is_no_text_is_named(value):
-    with pytest.raises(ValueError, match=r"^url=.* must be a text"):
+    with pytest.raises(ValueError, match=r"^url=.* must be a string"):
         check_text(value, "url")
 
 

@@ -382,11 +382,11 @@ def test_degenerate_samples():
 @pytest.mark.parametrize("model", [MPRank(), MPRank(kernel="rbf"), SVRank(), SVRank(kernel="rbf")])
 def test_rows_without_a_partner_are_refused(model):
     X, y = rows()
-    with pytest.raises(ValueError, match=r"each row a query of its own.*two or more rows"):
+    with pytest.raises(ValueError, match=r"each row its own query.*two or more rows"):
         model.fit(X, y, qid=np.arange(M))
     with pytest.raises(ValueError, match="one sample"):
         model.fit(X[:1], y[:1])
-    with pytest.raises(ValueError, match="each row a query of its own"):
+    with pytest.raises(ValueError, match="each row its own query"):
         model.fit(X, y, qid=np.arange(M) // 2, sample_weight=np.arange(M) % 2)
 
 
