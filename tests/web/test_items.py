@@ -24,12 +24,12 @@ def test_files_of_ratings(tmp_path, kind, marked):
     assert len(items) == 2
     assert items.table.n_ratings == 3
     if kind == "titles":
-        assert items.titles == ["A; B", "The Zoo"]
-        assert items.years == [1999, None]
+        assert [item.title for item in items.all] == ["A; B", "The Zoo"]
+        assert [item.year for item in items.all] == [1999, None]
     elif kind == "names only":
-        assert items.titles == items.keys == ["milk", "tea"]
+        assert [item.title for item in items.all] == list(items.place_of) == ["milk", "tea"]
     else:
-        assert items.keys == ["10", "11"]
+        assert list(items.place_of) == ["10", "11"]
 
 
 def test_embedded_films():
@@ -38,10 +38,10 @@ def test_embedded_films():
     assert len(items) == 9066
     assert items.scale == Scale(0.5, 5.0, 0.5)
     best = items.search("", "")[0]
-    assert (items.titles[best], items.years[best]) == ("Forrest Gump", 1994)
-    found = [items.titles[place] for place in items.search("amelie", "")]
+    assert (items.all[best].title, items.all[best].year) == ("Forrest Gump", 1994)
+    found = [items.all[place].title for place in items.search("amelie", "")]
     assert any("Amélie" in title or "Amelie" in title for title in found)
-    assert not any(title.endswith(", The") for title in items.titles)
+    assert not any(item.title.endswith(", The") for item in items.all)
 
 
 def test_files_that_can_not_be_served(tmp_path):
@@ -69,7 +69,7 @@ def test_scales(ratings, step, n):
     scale = Scale.of(ratings, (ratings.min(), ratings.max()))
     assert scale.step == pytest.approx(step)
     assert len(scale.levels) == n
-    assert all(scale.holds(level) for level in scale.levels.tolist())
-    assert not scale.holds(scale.low - scale.step)
-    assert not scale.holds(scale.high + scale.step)
-    assert not scale.holds(scale.low + 0.4 * scale.step)
+    assert all(scale.snap(level) == pytest.approx(level) for level in scale.levels.tolist())
+    assert scale.snap(scale.low - scale.step) is None
+    assert scale.snap(scale.high + scale.step) is None
+    assert scale.snap(scale.low + 0.4 * scale.step) is None

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -22,7 +22,7 @@ from rankwise.recommend.taste import (
     Taste,
     Vector,
 )
-from rankwise.web._cookies import load_key
+from rankwise.web._guard import Visitors, load_key
 from rankwise.web._items import Items, load_items
 from rankwise.web._people import People
 from rankwise.web._settings import Settings
@@ -31,12 +31,12 @@ from rankwise.web._store import Store
 
 @dataclass(frozen=True)
 class Service:
-    """Items, visitors, the database and the key that signs cookies."""
+    """Items, people, the database and the cookies."""
 
     items: Items
     people: People
     store: Store
-    key: bytes
+    visitors: Visitors
 
     @classmethod
     def open(cls, settings: Settings, *, verbose: bool = False) -> Self:
@@ -49,42 +49,21 @@ class Service:
         """
         store = Store(settings)
         try:
-            items = load_items(settings.data)
+            items = load_items(settings.data, settings.items)
             store.migrate()
             store.tidy()
-            key = load_key(_key_path(store, settings))
+            beside = store.path and store.path.with_name(f"{store.path.name}.key")
+            visitors = Visitors(load_key(beside or settings.home / "secret.key"))
             taste = learned_taste(items.table, settings.home / "models", verbose=verbose)
         except BaseException:
             store.close()
             raise
         catalogue = Catalogue.of(items.table, taste, None)
-        people = People(store, items, catalogue, settings.cached_people)
-        return cls(items, people, store, key)
-
-    def close(self) -> None:
-        """Close the database."""
-        self.store.close()
-
-
-def _key_path(store: Store, settings: Settings) -> Path:
-    if store.path is None:
-        return settings.home / "secret.key"
-    return store.path.with_name(store.path.name + ".key")
+        return cls(items, People(store, items, catalogue, settings.cached_people), store, visitors)
 
 
 _ROWS = 16
-_NUMBERS = (
-    "noise",
-    "prior",
-    "low",
-    "high",
-    "sigma",
-    "spread",
-    "bias_variance",
-    "calibration",
-    "center",
-    "unit",
-)
+_ARRAYS = {"means", "kernel", "places"}
 
 
 class MappedKernel(DenseKernel):
@@ -175,7 +154,8 @@ def _write(taste: Taste, place: Path) -> None:
     try:
         for name, array in arrays.items():
             np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-        numbers = {name: getattr(taste, name) for name in _NUMBERS}
+        names = {field.name for field in fields(Taste)} - _ARRAYS
+        numbers = {name: getattr(taste, name) for name in sorted(names)}
         (temporary / "taste.json").write_text(json.dumps(numbers), "utf-8")
         try:
             temporary.rename(place)
@@ -187,13 +167,13 @@ def _write(taste: Taste, place: Path) -> None:
 
 
 def _read(place: Path) -> Taste:
-    def array(name: str) -> Matrix:
-        return np.asarray(np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-
-    numbers = json.loads((place / "taste.json").read_text("utf-8"))
-    dense = (place / "matrix.npy").is_file()
+    array = {path.stem: np.load(path, "r", allow_pickle=False) for path in place.glob("*.npy")}
     kernel = (
-        MappedKernel(array("matrix")) if dense else FactorKernel(array("factors"), array("extra"))
+        MappedKernel(np.asarray(array["matrix"]))
+        if "matrix" in array
+        else FactorKernel(np.asarray(array["factors"]), np.asarray(array["extra"]))
     )
-    taste = Taste(means=array("means"), kernel=kernel, places=array("places"), **numbers)
-    return replace(taste, means=taste.means.copy(), places=taste.places.copy())
+    numbers = json.loads((place / "taste.json").read_text("utf-8"))
+    return Taste(
+        means=np.array(array["means"]), kernel=kernel, places=np.array(array["places"]), **numbers
+    )
