@@ -56,7 +56,8 @@ def _service(request: Request) -> Service:
 
 
 def _person(request: Request) -> Person:
-    return _service(request).people.get(request.scope["visitor"])
+    person: Person = request.app.state.service.people.get(request.scope["visitor"])
+    return person
 
 
 Here = Annotated[Service, Depends(_service)]
@@ -130,14 +131,10 @@ def me(service: Here, person: Visitor, request: Request) -> shapes.Me:
 
 @router.put("/ratings/{item:path}", responses=_WRITES | _NOT_FOUND)
 def rate(
-    item: str,
-    body: shapes.NewRating,
-    service: Here,
-    person: Visitor,
-    request: Request,
-    response: Response,
+    item: str, body: shapes.NewRating, person: Visitor, request: Request, response: Response
 ) -> shapes.RatingGiven:
     """Rate an item; a new rating takes the place of the old one. It is kept when answered."""
+    service: Service = request.app.state.service
     place, scale = _place(service, item), service.items.scale
     rating = scale.snap(body.rating)
     if rating is None:

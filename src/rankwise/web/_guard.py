@@ -9,6 +9,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from ipaddress import IPv6Address
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -32,6 +33,8 @@ POLICY = (
 )
 
 _BODY_SECONDS = 20
+_BURST = 3.0
+_NAMES = 20_000
 _SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _METHODS = _SAFE | {"PUT", "POST", "DELETE", "PATCH"}
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -73,6 +76,22 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request, start, status = Request(scope), perf_counter(), 500
+        size, more, end = 0, True, asyncio.get_running_loop().time() + _BODY_SECONDS
+
+        async def next_part() -> Message:
+            """Receive a part of the body; raise once it is too large or too slow."""
+            nonlocal size, more
+            try:
+                async with asyncio.timeout_at(end if more else None):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(
+                    408, "the request came too slowly", {"connection": "close"}
+                ) from None
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            if size > self._most:
+                raise _too_large(self._most)
+            return message
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -95,7 +114,7 @@ class Guard:
 
         try:
             self._check(request)
-            await self._app(scope, self._limited(receive), answer)
+            await self._app(scope, next_part, answer)
         except HTTPException as error:  # of the check: those of the app are answered by it
             problem = JSONResponse({"detail": error.detail}, error.status_code, error.headers)
             await problem(scope, receive, answer)
@@ -119,9 +138,9 @@ class Guard:
         if visitor is not None and not self._visitors.allows(visitor):
             raise _too_many()
         if method not in _SAFE:
-            site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
-            known = {f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")}
-            if site != "same-origin" or (origin is not None and origin not in known):
+            site, host = headers.get("sec-fetch-site", "same-origin"), headers.get("host", "")
+            origin = headers.get("origin", f"//{host}").partition("//")[2]
+            if site != "same-origin" or not host or origin != host:
                 raise HTTPException(403, "this request comes from another site")
         length = headers.get("content-length", "0")
         has_body = length != "0" or "transfer-encoding" in headers
@@ -133,26 +152,6 @@ class Guard:
         if length.isdecimal() and int(length) > self._most:
             raise _too_large(self._most)
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Return a `receive` that raises once the body is too large or too slow."""
-        size, more, end = 0, True, asyncio.get_running_loop().time() + _BODY_SECONDS
-
-        async def next_part() -> Message:
-            nonlocal size, more
-            try:
-                async with asyncio.timeout_at(end if more else None):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(
-                    408, "the request came too slowly", {"connection": "close"}
-                ) from None
-            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-            if size > self._most:
-                raise _too_large(self._most)
-            return message
-
-        return next_part
-
 
 def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"a request has at most {most:,} bytes", {"connection": "close"})
@@ -162,8 +161,6 @@ def _too_many() -> HTTPException:
     return HTTPException(429, "too many requests: wait a second", {"retry-after": "1"})
 
 
-_BURST = 3.0
-_NAMES = 20_000
 
 
 class Limiter:
@@ -196,6 +193,7 @@ class Limiter:
         return allowed
 
 
+@lru_cache(_NAMES)
 def network_of(address: str) -> str:
     """Return what an address is counted by: itself, or the first half of one of IPv6."""
     try:
@@ -258,13 +256,14 @@ class Visitors:
     """
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
-        self.cookie = f"{_OLD_NAME}-{self._sign('the name of the cookie')[:8]}"
+        self._signature = partial(hmac.new, key, digestmod=hashlib.sha256)
+        self.cookie = f"{_OLD_NAME}-{self._signature(b'name of the cookie').hexdigest()[:8]}"
 
     def new(self) -> tuple[str, str]:
         """Return the name of a new visitor, which nobody can guess, and the value of its cookie."""
         visitor = secrets.token_hex(16)
-        return visitor, f"{visitor}.{self._sign(visitor)}"
+        signature = self._signature(f"rankwise visitor {visitor}".encode())
+        return visitor, f"{visitor}.{signature.hexdigest()}"
 
     def find(self, cookies: Mapping[str, str]) -> str | None:
         """Return the visitor of a request, None if there is no cookie of this service.
@@ -278,15 +277,12 @@ class Visitors:
         if value is None:
             return None
         visitor, _, signature = value.partition(".")
-        if hmac.compare_digest(signature.encode(), self._sign(visitor).encode()):
+        expected = self._signature(f"rankwise visitor {visitor}".encode()).hexdigest()
+        if hmac.compare_digest(signature.encode(), expected.encode()):
             return visitor
         if self.cookie in cookies:
             raise HTTPException(401, "this cookie has a wrong signature: it is removed, try again")
         return None
-
-    def _sign(self, text: str) -> str:
-        message = f"rankwise visitor {text}".encode()
-        return hmac.new(self._key, message, hashlib.sha256).hexdigest()
 
 
 def load_key(path: Path) -> bytes:

@@ -42,7 +42,7 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]+)?")
 _MOST_LEVELS = 21
 _USUAL_LEVELS = 11
 # Words are alike from this coefficient of Dice on, and if they are nearly as alike as the best.
-_ALIKE, _NEARLY = 0.45, 0.1
+_ALIKE, _NEARLY = 0.45, 0.2
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,11 @@ class Scale:
 
     def snap(self, rating: float) -> float | None:
         """Return the level that a rating is up to rounding, None if there is none."""
-        place = (rating - self.low) / self.step
-        if not -0.5 < place < len(self.levels) - 0.5 or abs(place - round(place)) > 1e-9:
+        place = (min(max(rating, self.low - 1.0), self.high + 1.0) - self.low) / self.step
+        level = float(f"{self.low + round(place) * self.step:.12g}")
+        if abs(rating - level) > 1e-9 * self.step or not self.low <= level <= self.high:
             return None
-        return float(f"{self.low + round(place) * self.step:.12g}")
+        return level
 
     @classmethod
     def of(cls, ratings: NDArray[np.float64], scale: tuple[float, float]) -> "Scale":
@@ -139,9 +140,15 @@ class Items:
     def search(self, text: str, genre: str) -> list[int]:
         """Return the places of items that hold all words and have a genre, most rated first.
 
-        A word that no item holds stands for those that are spelled nearly so.
+        If there are none, a word stands for all words that are spelled nearly so.
         """
-        asked = [self._words.spellings(word) for word in _plain(text).split()]
+        words = _plain(text).split()
+        return self._holding([[word] for word in words], genre) or (
+            self._holding([self._words.like(word) for word in words], genre) if words else []
+        )
+
+    def _holding(self, asked: list[list[str]], genre: str) -> list[int]:
+        """Return the places of items that hold a word of each list."""
         return [
             place
             for place in self._by_count
@@ -160,17 +167,14 @@ class Words:
     """
 
     def __init__(self, texts: list[str]) -> None:
-        self._text = "\n".join(texts)
         words = {word for text in texts for word in re.findall(r"\w+", text)}
         self._words = sorted(words) or ["-"]
         self._letters = CountVectorizer(analyzer="char_wb", ngram_range=(2, 3), binary=True)
         self._grams = self._letters.fit_transform(self._words)
         self._counts = self._grams.sum(axis=1).A1
 
-    def spellings(self, word: str) -> list[str]:
-        """Return the word if a title holds it, else the words most like it, if any are alike."""
-        if word in self._text:
-            return [word]
+    def like(self, word: str) -> list[str]:
+        """Return the words that are most like a word, if any are."""
         count = len({*self._letters.build_analyzer()(word)})
         common = (self._grams @ self._letters.transform([word]).T).toarray()[:, 0]
         alike = 2.0 * common / (self._counts + count)

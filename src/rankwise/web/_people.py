@@ -93,7 +93,7 @@ class Person:
         if self._line is None and self.method == "taste":  # the score of one item is enough
             return float(np.clip(self._fold().scores(one)[0], scale.low, scale.high))
         try:
-            return float(self.line().expected(one, scale)[0])
+            return float((self._line or self.line()).expected(one, scale)[0])
         except CannotLearnError:
             return None
 

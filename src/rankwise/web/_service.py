@@ -5,23 +5,15 @@ import json
 import shutil
 import tempfile
 from dataclasses import dataclass, fields
-from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from rankwise import __version__
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.catalogue import Catalogue
-from rankwise.recommend.taste import (
-    DenseKernel,
-    FactorKernel,
-    Index,
-    Matrix,
-    Taste,
-    Vector,
-)
+from rankwise.recommend.taste import DenseKernel, FactorKernel, Taste
 from rankwise.web._guard import Visitors, load_key
 from rankwise.web._items import Items, load_items
 from rankwise.web._people import People
@@ -62,49 +54,7 @@ class Service:
         return cls(items, People(store, items, catalogue, settings.cached_people), store, visitors)
 
 
-_ROWS = 16
 _ARRAYS = {"means", "kernel", "places"}
-
-
-class MappedKernel(DenseKernel):
-    """A dense kernel in a mapped file, of which only what is needed is read.
-
-    `DenseKernel` copies the rows of a person's items. Here they are read some at a time into memory
-    that stays in the cache: with 150 ratings of 9,000 items that takes half the time.
-    """
-
-    @cached_property
-    def diagonal(self) -> Vector:
-        """The similarity of each thing with itself."""
-        return np.diagonal(self.matrix).copy()
-
-    def near(self, index: Index) -> "MappedRows":  # type: ignore[override]
-        """Return the similarities of some things, which stay in the file."""
-        return MappedRows(self.matrix, index)
-
-
-class MappedRows(NamedTuple):
-    """Rows of a mapped kernel."""
-
-    matrix: Matrix
-    things: Index
-
-    def block(self) -> Matrix:
-        """Return the similarities among the things."""
-        return self.between(self.things)
-
-    def between(self, right: Index) -> Matrix:
-        """Return their similarities with others."""
-        start = self.things[:, None] * self.matrix.shape[1]
-        return np.take(self.matrix.reshape(-1), start + right)
-
-    def combine(self, weights: Vector) -> Vector:
-        """Return the sum of their weighted rows."""
-        total = np.zeros(self.matrix.shape[1])
-        for first in range(0, len(weights), _ROWS):
-            some = slice(first, first + _ROWS)
-            total += weights[some] @ np.take(self.matrix, self.things[some], axis=0)
-        return total
 
 
 def learned_taste(table: RatingTable, folder: Path, *, verbose: bool = False) -> Taste:
@@ -169,7 +119,7 @@ def _write(taste: Taste, place: Path) -> None:
 def _read(place: Path) -> Taste:
     array = {path.stem: np.load(path, "r", allow_pickle=False) for path in place.glob("*.npy")}
     kernel = (
-        MappedKernel(np.asarray(array["matrix"]))
+        DenseKernel(np.asarray(array["matrix"]))
         if "matrix" in array
         else FactorKernel(np.asarray(array["factors"]), np.asarray(array["extra"]))
     )

@@ -192,16 +192,21 @@ class Store:
     def visitor(self, visitor: str) -> Visitor:
         """Return the row of a visitor."""
         with self._reads.connect() as connection:
-            return _row(connection, visitor)
+            found = connection.execute(_VISITOR, {"who": visitor}).first()
+        if found is None:
+            raise ForgottenError
+        return Visitor(*found)
 
     def submitted(self, visitor: str) -> Submitted:
         """Return all that a visitor has submitted."""
         with self._reads.connect() as connection:
-            row = _row(connection, visitor)
+            row = connection.execute(_VISITOR, {"who": visitor}).first()
             rated = connection.execute(_RATINGS, {"who": visitor}).all()
             compared = connection.execute(_COMPARISONS, {"who": visitor}).all()
+        if row is None:
+            raise ForgottenError
         found = {item: (rating, predicted) for item, rating, predicted in rated}
-        return Submitted(row, found, [(better, worse) for better, worse in compared])
+        return Submitted(Visitor(*row), found, [(better, worse) for better, worse in compared])
 
     # Writing
 
@@ -213,23 +218,18 @@ class Store:
 
         The first statement takes the visitor's row, so that writers of one visitor queue.
         """
-        with self._transaction() as connection:
-            if new:
-                row = {"id": visitor, "created": datetime.now(UTC), "method": "taste"}
-                connection.execute(sa.insert(visitors), {**row, "learned": False, "version": 0})
-            version = connection.execute(statement, {"who": visitor, **values}).scalar()
-            if version is None:
-                raise ForgottenError
-            yield connection, version
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
         if not self._turns.acquire(timeout=SECONDS):
             raise DisconnectionError("other writers take too long")
         try:
             file = self.path and identity(self.path)
             with self._writes.begin() as connection:
-                yield connection
+                if new:
+                    row = {"id": visitor, "created": datetime.now(UTC), "method": "taste"}
+                    connection.execute(sa.insert(visitors), {**row, "learned": False, "version": 0})
+                version = connection.execute(statement, {"who": visitor, **values}).scalar()
+                if version is None:
+                    raise ForgottenError
+                yield connection, version
             if self.path and identity(self.path) != file:
                 raise DisconnectionError("the file of the database went away while it was written")
         finally:
@@ -238,7 +238,7 @@ class Store:
     def tidy(self) -> None:
         """Remove visitors of earlier versions who came a month ago and have submitted nothing."""
         old = (visitors.c.version == 0) & (visitors.c.created < datetime.now(UTC) - _MONTH)
-        with self._transaction() as connection:
+        with self._writes.begin() as connection:
             connection.execute(sa.delete(visitors).where(old))
         self.erase()
 
@@ -259,8 +259,10 @@ class Store:
             row = {"visitor": visitor, "item": item, "rating": rating}
             row |= {"predicted": predicted, "round": version}
             kept = connection.execute(self._rate, row).one()
-            if kept.round == version:
-                _check_rows(connection, ratings, visitor, self.settings.max_ratings)
+            most, count = self.settings.max_ratings, _COUNT[ratings]
+            is_new = kept.round == version
+            if is_new and connection.execute(count, {"who": visitor}).scalar_one() > most:
+                raise HTTPException(409, f"one visitor may keep at most {most:,} ratings")
         return version, kept.predicted
 
     def unrate(self, visitor: str, item: str) -> int:
@@ -280,7 +282,9 @@ class Store:
             connection.execute(sa.delete(comparisons).where(same), {"who": visitor})
             row = {"visitor": visitor, "better": better, "worse": worse, "round": version}
             connection.execute(sa.insert(comparisons), row)
-            _check_rows(connection, comparisons, visitor, self.settings.max_comparisons)
+            most, count = self.settings.max_comparisons, _COUNT[comparisons]
+            if connection.execute(count, {"who": visitor}).scalar_one() > most:
+                raise HTTPException(409, f"one visitor may keep at most {most:,} comparisons")
         return version
 
     def learn(self, visitor: str, method: str) -> int:
@@ -321,18 +325,6 @@ class Store:
         timer = Timer(1.0, lambda: self._unerased and (self.erase() or self._erase_later()))
         timer.daemon = True
         timer.start()
-
-
-def _row(connection: Connection, visitor: str) -> Visitor:
-    found = connection.execute(_VISITOR, {"who": visitor}).first()
-    if found is None:
-        raise ForgottenError
-    return Visitor(*found)
-
-
-def _check_rows(connection: Connection, table: Any, visitor: str, most: int) -> None:
-    if connection.execute(_COUNT[table], {"who": visitor}).scalar_one() > most:
-        raise HTTPException(409, f"one visitor may keep at most {most:,}")
 
 
 # Connections

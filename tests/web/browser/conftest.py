@@ -68,6 +68,7 @@ def service_settings(films, folder, place):
     """Return the settings of a service whose database is in a folder."""
     return Settings(
         data=str(films),
+        noun="film,films",
         database=str(place / "taste.sqlite"),
         folder=str(folder),
         rate_visitor=0,

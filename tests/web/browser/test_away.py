@@ -192,7 +192,7 @@ def test_two_tabs(page):
     assert (given[sixth], given[seventh], given[chosen[2]]) == (2.5, 3.5, 5)
     page.get_by_role("button", name="Forget me").click()
     page.get_by_role("dialog").get_by_role("button", name="Forget me").click()
-    expect(other.locator("#count")).to_have_text("Rate a film to begin")
+    expect(other.locator("#count")).to_have_text("Rate some films to begin")
 
 
 def test_two_tabs_without_a_network(page, watch):
