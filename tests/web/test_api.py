@@ -131,6 +131,41 @@ def test_an_explanation_adds_up(client):
     assert "taste kernel" in get(client, f"explain/{entry['item']['id']}", status=409)["detail"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_one_number_is_expected_everywhere(client, method):
+    """The list, the reasons, the sentence and the prediction of the next rating agree."""
+    rate(client, {**dict.fromkeys(map(str, range(20, 40)), 5), "1": 0.5})
+    assert client.post("/api/learn", json={"method": method}).status_code == 200
+    entries = get(client, "ranking", k=120)["entries"]
+    for entry in (entries[0], entries[-1]):
+        assert 0.5 <= entry["expected"] <= 5
+        if method == "taste":
+            assert entry["expected"] == min(max(entry["score"], 0.5), 5)
+            why = get(client, f"explain/{entry['item']['id']}")
+            assert why["expected"] == pytest.approx(entry["expected"])
+            assert f"give it {entry['expected']:.1f};" in why["sentence"]
+        else:
+            assert entry["expected"] == entry["rank"]
+    answer = client.put(f"/api/ratings/{entries[0]['item']['id']}", json={"rating": 3}).json()
+    assert answer["predicted"] == pytest.approx(entries[0]["expected"])
+
+
+def test_the_page_has_its_words_and_shows_pictures_of_the_items_hosts_only(start, tmp_path):
+    path = tmp_path / "books.csv"
+    rows = [f"{u},{b},{1 + (u + int(b)) % 5},https://img.example/{b}" for u in range(9) for b in "123"]
+    path.write_text("user,item,rating,image\n" + "\n".join(rows) + "\n", "utf-8")
+    client = start(data=str(path), noun="book,<books>", title='Books & "more"')
+    page = client.get("/")
+    assert "<h1 id=\"title\">Books &amp; &quot;more&quot;</h1>" in page.text
+    assert 'data-noun="book" data-nouns="&lt;books&gt;"' in page.text
+    assert "$" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert "img-src 'self' data: https://img.example;" in policy
+    assert "img.example" not in client.get("/docs").headers["content-security-policy"]
+    assert "<books>" in client.get("/api/me").json()["methods"][0]["sentence"]
+    assert "Which items do you like?" in start(data=str(path)).get("/").text
+
+
 def test_suggestions_are_not_rated(client):
     first = get(client, "suggest")["items"]
     assert len(first) == 1

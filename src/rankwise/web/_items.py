@@ -24,8 +24,8 @@ PAGE = 24
 
 # Usual names of columns.
 _NAMES = {
-    "user": {"user", "userid", "user_id"},
-    "item": {"item", "itemid", "item_id", "movieid", "movie_id", "isbn", "bookid", "book_id"},
+    "user": {"user", "userid", "user_id", "user-id", "reader", "viewer", "person"},
+    "item": {"item", "itemid", "item_id", "movieid", "movie_id", "isbn", "book_id"},
     "rating": {"rating", "score", "stars"},
     "title": {"title", "name"},
     "year": {"year"},

@@ -51,10 +51,14 @@ function card(item) {
   const node = h(
     "li",
     { class: "card" },
-    ...cover(item),
-    h("h3", {}, titled(item, item.title), h("span", { class: "year" }, year)),
-    h("p", { class: "genres" }, genresOf(item)),
-    ...(item.description ? [h("p", { class: "description" }, item.description)] : []),
+    h(
+      "div",
+      { class: "about" },
+      ...cover(item),
+      h("h3", {}, titled(item, item.title), h("span", { class: "year" }, year)),
+      h("p", { class: "genres" }, genresOf(item)),
+      ...(item.description ? [h("p", { class: "description" }, item.description)] : []),
+    ),
     control.node,
   );
   return { node, update: control.update };
