@@ -152,11 +152,13 @@ def test_one_number_is_expected_everywhere(client, method):
 
 def test_the_page_has_its_words_and_shows_pictures_of_the_items_hosts_only(start, tmp_path):
     path = tmp_path / "books.csv"
-    rows = [f"{u},{b},{1 + (u + int(b)) % 5},https://img.example/{b}" for u in range(9) for b in "123"]
+    rows = [
+        f"{u},{b},{1 + (u + int(b)) % 5},https://img.example/{b}" for u in range(9) for b in "123"
+    ]
     path.write_text("user,item,rating,image\n" + "\n".join(rows) + "\n", "utf-8")
     client = start(data=str(path), noun="book,<books>", title='Books & "more"')
     page = client.get("/")
-    assert "<h1 id=\"title\">Books &amp; &quot;more&quot;</h1>" in page.text
+    assert '<h1 id="title">Books &amp; &quot;more&quot;</h1>' in page.text
     assert 'data-noun="book" data-nouns="&lt;books&gt;"' in page.text
     assert "$" not in page.text
     policy = page.headers["content-security-policy"]

@@ -4,16 +4,16 @@ import socket
 import sqlite3
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 import uvicorn
 from sqlalchemy import func, select
 
 from rankwise.web import create_app
+from rankwise.web._guard import load_key
 from rankwise.web._items import Scale
 from rankwise.web._store import visitors
-from rankwise.web._guard import load_key
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
@@ -63,7 +63,7 @@ def test_endless_headers_end_the_connection(settings, monkeypatch):
         with socket.create_connection(address) as connection:
             connection.settimeout(10)
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
-            with pytest.raises(OSError, match=r"reset|[Bb]roken pipe"):
+            with suppress(ConnectionError):
                 while sent < 50_000_000:
                     sent += connection.send(b"x-many: " + b"x" * 10_000 + b"\r\n")
         assert sent < 10_000_000
@@ -91,7 +91,7 @@ def test_slow_headers_end_the_connection(settings, monkeypatch, begun):
 # Cookies
 
 
-def test_two_services_on_one_host_leave_each_other_alone(start, settings, tmp_path):
+def test_two_services_on_one_host_leave_each_other_alone(start, tmp_path):
     one = start()
     two = start(database=str(tmp_path / "other.sqlite"))
     jar = {}
@@ -205,7 +205,8 @@ def test_a_rating_is_put_on_the_scale(client):
         (Scale(1.0, 5.0, 1.0), 0, None),
     ],
 )
-def test_scales_snap(scale, given, stored, database):
+@pytest.mark.usefixtures("database")
+def test_scales_snap(scale, given, stored):
     assert scale.snap(given) == stored
 
 
@@ -244,7 +245,8 @@ def test_ids_that_look_alike_are_refused(start, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"no key", b"\xff" * 64, b""])
-def test_a_bad_key_file_is_named(tmp_path, content, database):
+@pytest.mark.usefixtures("database")
+def test_a_bad_key_file_is_named(tmp_path, content):
     path = tmp_path / "taste.key"
     path.write_bytes(content)
     path.chmod(0o600)

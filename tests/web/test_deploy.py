@@ -1,4 +1,4 @@
-"""The files of ``deploy`` are read, without an engine: syntax, names that agree, no secret in them."""
+"""The files of ``deploy``, read without an engine: syntax, names that agree, no secret in them."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def test_the_dockerfile():
     names = [name for name, _ in found]
     assert set(names) <= INSTRUCTIONS
     assert names[0] == "FROM"
-    last = {name: text for name, text in found}
+    last = dict(found)
     assert last["USER"] == "taste"  # not root
     entry = json.loads(last["ENTRYPOINT"])
     assert entry[:2] == ["rankwise", "serve"]
@@ -79,7 +79,7 @@ def test_the_compose_file():
     environment = services["app"]["environment"]
     assert environment["RANKWISE_DATABASE"].startswith("postgresql://")
     assert "@database/" in environment["RANKWISE_DATABASE"]
-    assert _guard._SECRET in environment
+    assert _guard._KEY_VARIABLE in environment
     for option in services["app"]["command"]:
         assert not option.startswith("--") or option in options()
     for name in ("POSTGRES_PASSWORD", "RANKWISE_SECRET"):  # from outside, and refused if missing
@@ -92,13 +92,13 @@ def blocks(text):
     """Return the directives of nginx with the blocks that they stand in; raise if one is open."""
     found, path = [], []
     text = re.sub(r"#.*", "", text)
-    for token in re.findall(r"[^;{}]+[;{]|\}", text):
-        if token == "}":
+    for part in re.findall(r"[^;{}]+[;{]|\}", text):
+        if part == "}":
             path.pop()
-        elif token.endswith("{"):
-            path.append(" ".join(token[:-1].split()))
+        elif part.endswith("{"):
+            path.append(" ".join(part[:-1].split()))
         else:
-            found.append((tuple(path), *token[:-1].split(None, 1)))
+            found.append((tuple(path), *part[:-1].split(None, 1)))
     assert not path
     assert not re.sub(r"[^;{}]+[;{]|\}", "", text).strip()
     return found

@@ -90,7 +90,11 @@ def test_a_catalogue_of_books(tmp_path):
     items = load_items(str(path))
     emma, dracula, machine = items.all
     assert [item.id for item in items.all] == ["0141", "0142", "0143"]
-    assert (emma.title, emma.genres, emma.description) == ("Emma", ["Novel", "Romance"], "By Austen")
+    assert (emma.title, emma.genres, emma.description) == (
+        "Emma",
+        ["Novel", "Romance"],
+        "By Austen",
+    )
     assert (emma.image, emma.url) == ("https://img.example/1.png", "https://x.example/1")
     assert (dracula.image, dracula.url) == ("http://img.example:8080/2.png", None)
     assert (machine.title, machine.image, machine.url) == ("The Time Machine", None, None)

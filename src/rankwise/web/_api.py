@@ -1,7 +1,6 @@
 """The API under ``/api``. Each answer sees all that was answered before."""
 
 from dataclasses import replace
-from datetime import UTC
 from time import perf_counter
 from typing import Annotated, Any, Literal
 
@@ -195,9 +194,7 @@ def ranking(
         method=person.method,
         version=person.submitted.visitor.version,
         entries=[
-            shapes.Entry(
-                position=i + 1, item=person.shown(p), score=s, rank=g, expected=e, sd=d
-            )
+            shapes.Entry(position=i + 1, item=person.shown(p), score=s, rank=g, expected=e, sd=d)
             for i, (p, s, g, e, d) in enumerate(zip(*columns, strict=True))
         ],
         cut=found.cut,
@@ -263,7 +260,7 @@ def export(service: Here, person: Visitor, response: Response) -> shapes.Export:
     response.headers["content-disposition"] = 'attachment; filename="rankwise.json"'
     row = submitted.visitor
     return shapes.Export(
-        created=row.created and row.created.replace(tzinfo=row.created.tzinfo or UTC).isoformat(),
+        created=row.created,
         method=person.method,
         learned=row.learned,
         version=row.version,

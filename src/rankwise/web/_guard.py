@@ -8,12 +8,11 @@ import secrets
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from ipaddress import IPv6Address
 from functools import lru_cache, partial
+from ipaddress import IPv6Address
 from itertools import chain
 from pathlib import Path
 from time import monotonic, perf_counter
-from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -49,7 +48,7 @@ _HEADERS = {
 }
 # Cookies of earlier versions have no id of the key in their name.
 _OLD_NAME = "rankwise"
-_SECRET = "RANKWISE_SECRET"
+_KEY_VARIABLE = "RANKWISE_SECRET"
 
 
 class Guard:
@@ -159,8 +158,6 @@ def _too_large(most: int) -> HTTPException:
 
 def _too_many() -> HTTPException:
     return HTTPException(429, "too many requests: wait a second", {"retry-after": "1"})
-
-
 
 
 class Limiter:
@@ -293,11 +290,11 @@ def load_key(path: Path) -> bytes:
     ValueError
         If the key is short, or others may read the file.
     """
-    given = os.environ.get(_SECRET)
+    given = os.environ.get(_KEY_VARIABLE)
     if given is not None:
         if len(given) < 32:
             raise ValueError(
-                f"{_SECRET} has {len(given)} characters: expected 32 random ones or more"
+                f"{_KEY_VARIABLE} has {len(given)} characters: expected 32 random ones or more"
             )
         return given.encode()
     if not path.exists():

@@ -199,7 +199,9 @@ def load_items(data: str, items: str | None = None) -> Items:
     # in the path of an address a dot alone would be a folder
     keys = [f"'{name}'" if name in {".", ".."} else name for name in ids]
     if len({*keys}) < len(keys):
-        raise ValueError(f"data={data!r} has item ids that can't be told apart in an address: rename them")
+        raise ValueError(
+            f"data={data!r} has item ids that can't be told apart in an address: rename them"
+        )
     shown = named.set_index(named["item"].astype(str))
     shown = shown[~shown.index.duplicated()].reindex(ids)
     column = {name: _texts(shown, name) for name in _NAMES}
@@ -239,7 +241,7 @@ def _read_items(items: str) -> "DataFrame":
 
 
 def _header(file: str, argument: str, expected: str) -> tuple[Path, str, list[str]]:
-    """Return the path of a file, its separator, and the names of its columns, usual ones as ours."""
+    """Return the path of a file, its separator, and its columns, by our names where known."""
     path = Path(file)
     if not path.is_file():
         raise ValueError(f"{argument}={file!r} is no file: expected {expected}")

@@ -6,7 +6,7 @@ the scale, 0 where there is none: those 300 people who rated most of the same it
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from rankwise.web._items import Scale
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+MethodName = Literal["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
 _RATERS = 300
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,14 @@ from rankwise.recommend.fold_in import Evidence, Fold, fold_in
 from rankwise.recommend.person import smallest
 from rankwise.web import _schemas as shapes
 from rankwise.web._items import Item, Items
-from rankwise.web._methods import METHODS, CannotLearnError, Line, learn_line, line_of_ratings
+from rankwise.web._methods import (
+    METHODS,
+    CannotLearnError,
+    Line,
+    MethodName,
+    learn_line,
+    line_of_ratings,
+)
 from rankwise.web._store import ForgottenError, Store, Submitted, Visitor
 
 Vector = NDArray[np.float64]
@@ -68,7 +76,7 @@ class Person:
             np.array(pairs, np.int64).reshape(-1, 2),
         )
         name = submitted.visitor.method
-        self.method = name if name in METHODS else "taste"
+        self.method = cast(MethodName, name if name in METHODS else "taste")
         self._line: Line | None = None
 
     def shown(self, place: int) -> Item:
@@ -134,10 +142,9 @@ class Person:
         scale = self.items.scale
         expected = min(max(why.score, scale.low), scale.high)
         rest = why.score - why.mean - sum(part.contribution for part in parts)
-        words = [
-            f"{self.items.all[place].title}: we expect you to give it {expected:.1f}; people give "
-            f"it {why.mean:.1f} on average"
-        ]
+        title = self.items.all[place].title
+        words = [f"{title}: we expect you to give it {expected:.1f}"]
+        words.append(f"people give it {why.mean:.1f} on average")
         effects = [(f"your {p.rating:g} for {p.item.title}", p.contribution) for p in parts]
         for name, effect in [*effects, ("all else", rest)]:
             if effect:

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat
 
 from rankwise.web._items import Item, Scale
-from rankwise.web._methods import Method
+from rankwise.web._methods import Method, MethodName
 
-MethodName = Literal["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
 ItemId = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -165,7 +164,7 @@ class ExportedRating(BaseModel):
 class Export(Version):
     """All that is stored of the visitor."""
 
-    created: str | None
+    created: AwareDatetime | None
     method: MethodName
     learned: bool
     ratings: list[ExportedRating]

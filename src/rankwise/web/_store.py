@@ -79,9 +79,10 @@ comparisons = sa.Table(
 )
 
 # Statements are built once: building one takes longer than SQLite needs to run it.
-_ME, _MY = visitors.c.id == bindparam("who"), {
-    table: table.c.visitor == bindparam("who") for table in (ratings, comparisons)
-}
+_ME, _MY = (
+    visitors.c.id == bindparam("who"),
+    {table: table.c.visitor == bindparam("who") for table in (ratings, comparisons)},
+)
 _VISITOR = sa.select(visitors).where(_ME)
 _RATINGS = (
     sa.select(ratings.c.item, ratings.c.rating, ratings.c.predicted)
@@ -123,13 +124,17 @@ class ForgottenError(HTTPException):
 
 @dataclass(frozen=True)
 class Visitor:
-    """The row of a visitor; version 0 is somebody without a row."""
+    """The row of a visitor; version 0 is somebody who has submitted nothing."""
 
     id: str
     created: datetime | None = None
     method: str = "taste"
     learned: bool = False
     version: int = 0
+
+    def __post_init__(self) -> None:
+        if self.created and self.created.tzinfo is None:  # SQLite has no time zones
+            object.__setattr__(self, "created", self.created.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True)
@@ -322,9 +327,13 @@ class Store:
         return not busy
 
     def _erase_later(self) -> None:
-        timer = Timer(1.0, lambda: self._unerased and (self.erase() or self._erase_later()))
+        timer = Timer(1.0, self._erase_again)
         timer.daemon = True
         timer.start()
+
+    def _erase_again(self) -> None:
+        if self._unerased and not self.erase():
+            self._erase_later()
 
 
 # Connections

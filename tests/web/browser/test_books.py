@@ -16,7 +16,6 @@ from tests.web.browser.walk import click_star, titles
 pytestmark = pytest.mark.slow
 
 
-
 @pytest.fixture
 def books(films, folder, tmp_path):
     """The address of a page of books: the films by other names."""
