@@ -243,7 +243,7 @@ def test_who_was_forgotten_by_one_process_is_in_the_memory_of_none(start):
     assert one.delete("/api/me").status_code == 200
     get(two, "ranking", status=401)
     for client in (one, two):
-        assert client.app.state.service.people.cached.cache_info().currsize == 0
+        assert client.app.state.service.people._kept.cache_info().currsize == 0
 
 
 def test_what_was_said_is_there_after_a_restart(start):

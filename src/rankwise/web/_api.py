@@ -1,6 +1,7 @@
 """The API under ``/api``. Each answer sees all that was answered before."""
 
 from dataclasses import replace
+from datetime import UTC
 from time import perf_counter
 from typing import Annotated, Any, Literal
 
@@ -260,7 +261,7 @@ def export(service: Here, person: Visitor, response: Response) -> shapes.Export:
     response.headers["content-disposition"] = 'attachment; filename="rankwise.json"'
     row = submitted.visitor
     return shapes.Export(
-        created=row.created,
+        created=row.created and row.created.replace(tzinfo=row.created.tzinfo or UTC),
         method=person.method,
         learned=row.learned,
         version=row.version,
@@ -286,7 +287,7 @@ def forget(service: Here, request: Request, response: Response) -> shapes.Forgot
     visitor, erased = request.scope["visitor"], True
     if visitor is not None:
         erased = service.store.forget(visitor)
-        service.people.cached.cache_clear()
+        service.people.forget()
     response.delete_cookie(
         service.visitors.cookie,
         path=request.scope.get("root_path") or "/",

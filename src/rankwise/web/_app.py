@@ -119,9 +119,9 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/metrics", tags=["monitoring"], response_class=PlainTextResponse)
     def numbers(request: Request) -> PlainTextResponse:
         """Numbers for Prometheus."""
-        info = request.app.state.service.people.cached.cache_info()
-        metrics.people.labels("memory").set(info.hits)
-        metrics.people.labels("database").set(info.misses)
+        people = request.app.state.service.people
+        metrics.people.labels("memory").set(people.hits)
+        metrics.people.labels("database").set(people.misses)
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
 
     @app.get("/docs", include_in_schema=False)

@@ -203,7 +203,9 @@ class People:
     def __init__(self, store: Store, items: Items, catalogue: Catalogue, size: int) -> None:
         self._store, self._items, self._catalogue = store, items, catalogue
         self._nobody = self.make(Submitted(Visitor(""), {}, []))
-        self.cached = lru_cache(size)(self._read)
+        # a list for each visitor, with the person at the version that was last asked for
+        self._kept = lru_cache(size)(lambda _: [self._nobody])
+        self.hits = self.misses = 0
 
     def get(self, visitor: str | None) -> Person:
         """Return a visitor as of now; None is somebody who has submitted nothing.
@@ -216,15 +218,22 @@ class People:
         if visitor is None:
             return self._nobody
         try:
-            return self.cached(visitor, self._store.visitor(visitor).version)
+            row = self._store.visitor(visitor)
+            kept = self._kept(visitor)
+            if kept[0].submitted.visitor == row:
+                self.hits += 1
+                return kept[0]
+            self.misses += 1
+            person = kept[0] = self.make(self._store.submitted(visitor))
         except ForgottenError:  # by another worker
-            self.cached.cache_clear()
+            self.forget()
             raise
+        return person
+
+    def forget(self) -> None:
+        """Remove all people from memory."""
+        self._kept.cache_clear()
 
     def make(self, submitted: Submitted) -> Person:
         """Return a person who is not kept."""
         return Person(submitted, self._items, self._catalogue)
-
-    def _read(self, visitor: str, _version: int) -> Person:
-        """Return a visitor of the database; the version is the key of the cache."""
-        return self.make(self._store.submitted(visitor))

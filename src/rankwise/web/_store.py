@@ -132,10 +132,6 @@ class Visitor:
     learned: bool = False
     version: int = 0
 
-    def __post_init__(self) -> None:
-        if self.created and self.created.tzinfo is None:  # SQLite has no time zones
-            object.__setattr__(self, "created", self.created.replace(tzinfo=UTC))
-
 
 @dataclass(frozen=True)
 class Submitted:
