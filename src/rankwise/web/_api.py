@@ -173,37 +173,13 @@ def learn(service: Here, person: Visitor, body: shapes.Learn | None = None) -> s
 
 @router.get("/ranking", responses=_TOO_FEW)
 def ranking(
-    service: Here,
     person: Visitor,
     which: Annotated[Literal["rated", "unseen"], Query(alias="set")] = "unseen",
     flip: bool = False,
     k: Annotated[int, Query(ge=1, le=1_000)] = 50,
 ) -> shapes.RankingPage:
     """Your own items re-ranked, or all others ranked; flipped, the worst come first."""
-    found = person.ranking(rated=which == "rated", flip=flip, k=k)
-    line, places = person.line(), found.places
-    columns = (
-        places.tolist(),
-        line.scores[places].tolist(),
-        line.grades(places).tolist(),
-        line.expected(places, service.items.scale).tolist(),
-        found.deviations,
-    )
-    return shapes.RankingPage(
-        set=which,
-        flip=flip,
-        method=person.method,
-        version=person.submitted.visitor.version,
-        entries=[
-            shapes.Entry(position=i + 1, item=person.shown(p), score=s, rank=g, expected=e, sd=d)
-            for i, (p, s, g, e, d) in enumerate(zip(*columns, strict=True))
-        ],
-        cut=found.cut,
-        thresholds=line.thresholds.tolist(),
-        levels=line.levels.tolist(),
-        direction=sorted(line.direction.tolist(), reverse=True),
-        total=found.total,
-    )
+    return person.ranking(which, flip=flip, k=k)
 
 
 @router.get("/explain/{item:path}", responses=_TOO_FEW | _NOT_FOUND)

@@ -4,7 +4,7 @@ import csv
 import importlib
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -94,41 +94,29 @@ class Item(BaseModel):
     rating: float | None = None
 
 
-@dataclass(frozen=True)
 class Items:
     """The items that are served.
 
-    Attributes
+    Parameters
     ----------
     table : RatingTable
         Everyone's ratings.
-    all : list of Item
+    shown : list of Item
         What is shown, in the order of ``table.items``.
     scale : Scale
         The ratings that one may give.
     """
 
-    table: RatingTable
-    all: list[Item]
-    scale: Scale
-    place_of: dict[str, int] = field(init=False)
-    genres: list[str] = field(init=False)
-    image_hosts: list[str] = field(init=False)
-    _by_count: list[int] = field(init=False)
-    _texts: list[str] = field(init=False)
-    _words: "Words" = field(init=False)
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        counts = np.bincount(self.table.matrix.indices, minlength=len(self.all))
-        texts = [_plain(f"{item.title} {item.year or ''}") for item in self.all]
-        images = [urlsplit(item.image) for item in self.all if item.image]
-        put(self, "place_of", {item.id: place for place, item in enumerate(self.all)})
-        put(self, "genres", sorted({genre for item in self.all for genre in item.genres}))
-        put(self, "image_hosts", sorted({f"{url.scheme}://{url.netloc}" for url in images}))
-        put(self, "_by_count", np.argsort(-counts, kind="stable").tolist())
-        put(self, "_texts", texts)
-        put(self, "_words", Words(texts))
+    def __init__(self, table: RatingTable, shown: list[Item], scale: Scale) -> None:
+        self.table, self.all, self.scale = table, shown, scale
+        counts = np.bincount(table.matrix.indices, minlength=len(shown))
+        images = [urlsplit(item.image) for item in shown if item.image]
+        self.place_of = {item.id: place for place, item in enumerate(shown)}
+        self.genres = sorted({genre for item in shown for genre in item.genres})
+        self.image_hosts = sorted({f"{url.scheme}://{url.netloc}" for url in images})
+        self._by_count = np.argsort(-counts, kind="stable").tolist()
+        self._texts = [_plain(f"{item.title} {item.year or ''}") for item in shown]
+        self._words = Words(self._texts)
 
     def __len__(self) -> int:
         return len(self.all)

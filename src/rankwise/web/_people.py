@@ -1,8 +1,7 @@
 """Visitors by name, as of now: what they submitted, and what follows from it."""
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,6 @@ from rankwise.recommend import TasteRanker
 from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.fold_in import Evidence, Fold, fold_in
 from rankwise.recommend.person import smallest
-from rankwise.web import _schemas as shapes
 from rankwise.web._items import Item, Items
 from rankwise.web._methods import (
     METHODS,
@@ -22,6 +20,7 @@ from rankwise.web._methods import (
     learn_line,
     line_of_ratings,
 )
+from rankwise.web._schemas import Entry, Explanation, Part, RankingPage
 from rankwise.web._store import ForgottenError, Store, Submitted, Visitor
 
 Vector = NDArray[np.float64]
@@ -30,16 +29,6 @@ Places = NDArray[np.int64]
 _REASONS = 5
 # A list is cut at its largest gap behind the third entry at the earliest.
 _BEFORE_CUT = 3
-
-
-@dataclass(frozen=True)
-class Entries:
-    """The first entries of a ranking: places of items, deviations if known, and where to cut."""
-
-    places: Places
-    deviations: list[float | None]
-    cut: int | None
-    total: int
 
 
 class Person:
@@ -105,22 +94,42 @@ class Person:
         except CannotLearnError:
             return None
 
-    def ranking(self, *, rated: bool, flip: bool, k: int) -> Entries:
+    def ranking(self, which: Literal["rated", "unseen"], *, flip: bool, k: int) -> RankingPage:
         """Return the first k of the rated items or of all others, the worst first if flipped."""
         fold = self._fold() if self.method == "taste" else None
-        if self._line is None:
-            self._line = self._learn(fold)
-        scores, own = self._line.scores, self.evidence.items
-        pool = own if rated else np.delete(np.arange(len(self.items)), own)
-        signed = -scores if flip else scores
+        line = self._line = self._line or self._learn(fold)
+        own, signed = self.evidence.items, -line.scores if flip else line.scores
+        pool = own if which == "rated" else np.delete(np.arange(len(self.items)), own)
         best = pool[smallest(-signed[pool], k)]
-        cut = None
-        if len(best) > _BEFORE_CUT:
+        n, cut = len(best), None
+        if n > _BEFORE_CUT:
             cut = int(cut_at_gap(signed[best], min_keep=_BEFORE_CUT))
-        deviations = [None] * len(best) if fold is None else fold.deviations(best).tolist()
-        return Entries(best, deviations, None if cut == len(best) else cut, len(pool))
+        columns = (
+            [self.shown(place) for place in best.tolist()],
+            line.scores[best].tolist(),
+            line.grades(best).tolist(),
+            line.expected(best, self.items.scale).tolist(),
+            [None] * n if fold is None else fold.deviations(best).tolist(),
+        )
+        return RankingPage(
+            set=which,
+            flip=flip,
+            method=self.method,
+            version=self.submitted.visitor.version,
+            entries=[
+                Entry(position=i, item=item, score=score, rank=grade, expected=expected, sd=sd)
+                for i, (item, score, grade, expected, sd) in enumerate(
+                    zip(*columns, strict=True), start=1
+                )
+            ],
+            cut=None if cut == n else cut,
+            thresholds=line.thresholds.tolist(),
+            levels=line.levels.tolist(),
+            direction=sorted(line.direction.tolist(), reverse=True),
+            total=len(pool),
+        )
 
-    def explain(self, place: int) -> shapes.Explanation:
+    def explain(self, place: int) -> Explanation:
         """Return why an item has its score: parts that add up to it.
 
         Raises
@@ -132,7 +141,7 @@ class Person:
             raise CannotLearnError("only the taste kernel says why: choose it and learn")
         why = self._ranker().explain(self._id(place))
         parts = [
-            shapes.Part(
+            Part(
                 item=self.shown(self._place(reason.item)),
                 rating=reason.rating,
                 contribution=reason.effect,
@@ -149,7 +158,7 @@ class Person:
         for name, effect in [*effects, ("all else", rest)]:
             if effect:
                 words.append(f"{name} {'adds' if effect > 0 else 'takes away'} {abs(effect):.2f}")
-        return shapes.Explanation(
+        return Explanation(
             item=self.shown(place),
             score=why.score,
             expected=expected,
