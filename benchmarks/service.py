@@ -134,7 +134,7 @@ def main(arguments: Sequence[str]) -> int:
         command += ["--port", str(options.port), "--rate-address", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
-                while server.stdout is not None and "items at" not in (
+                while server.stdout is not None and " at http" not in (
                     line := server.stdout.readline()
                 ):
                     if not line:

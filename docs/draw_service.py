@@ -65,7 +65,7 @@ def draw(address: str) -> None:
             control.click(position={"x": part * box["width"], "y": box["height"] / 2})
         page.get_by_role("button", name="Learn", exact=True).click()
         page.locator("#unseen-list li").nth(9).wait_for(timeout=60_000)
-        page.get_by_role("heading", name="Films to watch").scroll_into_view_if_needed()
+        page.get_by_role("heading", name="Films for you").scroll_into_view_if_needed()
         page.wait_for_timeout(1_500)  # things move to their places
         page.screenshot(path=PICTURE)
         browser.close()

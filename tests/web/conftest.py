@@ -22,6 +22,14 @@ from starlette.testclient import TestClient
 from rankwise.web import Settings, create_app
 
 _NUMBERS = itertools.count()
+
+
+def cookie_of(client):
+    """Return the name and the value of a client's cookie."""
+    ((name, value),) = client.cookies.items()
+    return name, value
+
+
 FILMS = 120
 GENRES = ["Drama", "Comedy", "Thriller", "Science fiction"]
 

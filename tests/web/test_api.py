@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.web.conftest import cookie_of
+
 METHODS = ["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
 
 
@@ -27,7 +29,8 @@ def test_items_are_searched_and_paged(client):
     assert (first["page"], first["pages"], first["total"]) == (1, 5, 120)
     assert len(first["items"]) == 24
     assert first["genres"] == ["Comedy", "Drama", "Science fiction", "Thriller"]
-    assert {"id", "title", "year", "genres", "rating"} == set(first["items"][0])
+    shown = {"id", "title", "year", "genres", "rating", "image", "url", "description"}
+    assert shown == set(first["items"][0])
     assert get(client, "items", page=5)["items"] != get(client, "items", page=4)["items"]
     assert get(client, "items", page=6)["items"] == []
     assert [i["title"] for i in get(client, "items", search="the FILM 17")["items"]] == [
@@ -128,6 +131,43 @@ def test_an_explanation_adds_up(client):
     assert "taste kernel" in get(client, f"explain/{entry['item']['id']}", status=409)["detail"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_one_number_is_expected_everywhere(client, method):
+    """The list, the reasons, the sentence and the prediction of the next rating agree."""
+    rate(client, {**dict.fromkeys(map(str, range(20, 40)), 5), "1": 0.5})
+    assert client.post("/api/learn", json={"method": method}).status_code == 200
+    entries = get(client, "ranking", k=120)["entries"]
+    for entry in (entries[0], entries[-1]):
+        assert 0.5 <= entry["expected"] <= 5
+        if method == "taste":
+            assert entry["expected"] == min(max(entry["score"], 0.5), 5)
+            why = get(client, f"explain/{entry['item']['id']}")
+            assert why["expected"] == pytest.approx(entry["expected"])
+            assert f"give it {entry['expected']:.1f};" in why["sentence"]
+        else:
+            assert entry["expected"] == entry["rank"]
+    answer = client.put(f"/api/ratings/{entries[0]['item']['id']}", json={"rating": 3}).json()
+    assert answer["predicted"] == pytest.approx(entries[0]["expected"])
+
+
+def test_the_page_has_its_words_and_shows_pictures_of_the_items_hosts_only(start, tmp_path):
+    path = tmp_path / "books.csv"
+    rows = [
+        f"{u},{b},{1 + (u + int(b)) % 5},https://img.example/{b}" for u in range(9) for b in "123"
+    ]
+    path.write_text("user,item,rating,image\n" + "\n".join(rows) + "\n", "utf-8")
+    client = start(data=str(path), noun="book,<books>", title='Books & "more"')
+    page = client.get("/")
+    assert '<h1 id="title">Books &amp; &quot;more&quot;</h1>' in page.text
+    assert 'data-noun="book" data-nouns="&lt;books&gt;"' in page.text
+    assert "$" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert "img-src 'self' data: https://img.example;" in policy
+    assert "img.example" not in client.get("/docs").headers["content-security-policy"]
+    assert "<books>" in client.get("/api/me").json()["methods"][0]["sentence"]
+    assert "Which items do you like?" in start(data=str(path)).get("/").text
+
+
 def test_suggestions_are_not_rated(client):
     first = get(client, "suggest")["items"]
     assert len(first) == 1
@@ -173,14 +213,14 @@ def test_an_export_has_all_and_forgetting_leaves_nothing(client):
     found = answer.json()
     assert {r["item"]: r["rating"] for r in found["ratings"]} == SOME
     assert found["comparisons"] == [{"better": "9", "worse": "10"}]
-    cookie = client.cookies["rankwise"]
-    assert client.delete("/api/me").json() == {"forgotten": True}
-    assert not client.cookies
+    name, cookie = cookie_of(client)
     store = client.app.state.service.store
+    assert client.delete("/api/me").json() == {"forgotten": True, "erased": store.path is not None}
+    assert not client.cookies
     if store.path:
-        for name in ("taste.sqlite", "taste.sqlite-wal"):
-            assert cookie[:32].encode() not in store.path.with_name(name).read_bytes()
-    client.cookies.set("rankwise", cookie)
+        for file in ("taste.sqlite", "taste.sqlite-wal"):
+            assert cookie[:32].encode() not in store.path.with_name(file).read_bytes()
+    client.cookies.set(name, cookie)
     for method, path, body in (
         ("GET", "me", None),
         ("PUT", "ratings/1", {"rating": 3}),
@@ -190,7 +230,7 @@ def test_an_export_has_all_and_forgetting_leaves_nothing(client):
         answer = client.request(method, f"/api/{path}", json=body)
         assert answer.status_code == 401
         assert "Max-Age=0" in answer.headers["set-cookie"]
-        client.cookies.set("rankwise", cookie)
+        client.cookies.set(name, cookie)
     client.cookies.clear()
     assert get(client, "me")["ratings"] == []
 
@@ -203,7 +243,7 @@ def test_who_was_forgotten_by_one_process_is_in_the_memory_of_none(start):
     assert one.delete("/api/me").status_code == 200
     get(two, "ranking", status=401)
     for client in (one, two):
-        assert not client.app.state.service.people._kept
+        assert client.app.state.service.people._kept.cache_info().currsize == 0
 
 
 def test_what_was_said_is_there_after_a_restart(start):
@@ -217,7 +257,7 @@ def test_what_was_said_is_there_after_a_restart(start):
 
 def test_two_processes_answer_alike_and_read_all_writes(start):
     one, two = start(), start()
-    get(one, "me")
+    rate(one, {"9": 3})
     two.cookies.update(one.cookies)
     for n, (item, rating) in enumerate(SOME.items()):
         rate(two if n % 2 else one, {item: rating})
@@ -231,9 +271,10 @@ def test_pages_that_watch(client):
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
     get(client, "me")
+    rate(client, {"1": 3})
     text = client.get("/metrics").text
     assert 'rankwise_requests_total{method="GET",route="/api/me",status="200"} 1.0' in text
-    assert client.cookies["rankwise"].split(".")[0] not in text
+    assert cookie_of(client)[1].split(".")[0] not in text
 
 
 def test_the_documentation_needs_no_other_host(client):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rankwise.web._cookies import sign
+from rankwise.web._guard import Visitors
+from tests.web.conftest import cookie_of
 
 JSON = {"content-type": "application/json"}
 
@@ -132,7 +133,7 @@ def test_large_bodies(rated):
 
 
 def test_cookies_that_are_forged(rated):
-    cookie = rated.cookies["rankwise"]
+    name, cookie = cookie_of(rated)
     visitor, signature = cookie.split(".")
     forged = [
         f"{visitor}.{'0' * 64}",
@@ -142,10 +143,10 @@ def test_cookies_that_are_forged(rated):
         "x" * 4_000,
         f"{visitor}.{signature}0",
         f"{visitor.upper()}.{signature}",
-        sign(visitor, b"another key"),
+        Visitors(b"another key").new()[1],
     ]
     for value in forged:
-        headers = {"cookie": f"rankwise={value}"}
+        headers = {"cookie": f"{name}={value}"}
         rated.cookies.clear()
         for method, path, body in (
             ("GET", "/api/me", None),
@@ -155,26 +156,26 @@ def test_cookies_that_are_forged(rated):
             answer = rated.request(method, path, json=body, headers=headers)
             assert answer.status_code == 401, value
             assert "Max-Age=0" in answer.headers["set-cookie"]
-    rated.cookies.set("rankwise", cookie)
+    rated.cookies.set(name, cookie)
     assert [r["item"] for r in state(rated)["ratings"]] == ["1"]
 
 
 def test_other_cookies_do_not_matter(rated):
-    cookie = rated.cookies["rankwise"]
+    name, cookie = cookie_of(rated)
     rated.cookies.clear()
-    header = f'a="; {{}}; =; rankwise={cookie}; rankwisely=1; é=ü'.encode("latin-1")
+    header = f'a="; {{}}; =; {name}={cookie}; rankwisely=1; é=ü'.encode("latin-1")
     found = rated.get("/api/me", headers={"cookie": header}).json()
     assert len(found["ratings"]) == 1
 
 
 def test_the_cookie_is_for_the_server_only(client, start):
-    header = client.get("/api/me").headers["set-cookie"]
+    header = client.put("/api/ratings/1", json={"rating": 3}).headers["set-cookie"]
     assert "HttpOnly" in header
     assert "SameSite=lax" in header
     assert "Secure" not in header
     other = start(root_path="/taste")
     other.base_url = "https://testserver"
-    header = other.get("/api/me").headers["set-cookie"]
+    header = other.put("/api/ratings/1", json={"rating": 3}).headers["set-cookie"]
     assert "Secure" in header
     assert "Path=/taste" in header
 
@@ -235,7 +236,7 @@ def test_no_other_file_is_served(client, path):
 
 def test_too_many_requests(start):
     client = start(rate_visitor=1)
-    client.get("/api/me")
+    client.put("/api/ratings/1", json={"rating": 3})
     found = [client.get("/api/me").status_code for _ in range(6)]
     assert found[:3] == [200] * 3
     assert 429 in found

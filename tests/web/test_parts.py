@@ -10,22 +10,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from starlette.exceptions import HTTPException
 
 from rankwise.cli._commands import rankwise
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.fold_in import Evidence, fold_in
 from rankwise.web import Settings
-from rankwise.web._cookies import load_key, new_visitor, sign, visitor_of
-from rankwise.web._guard import Limiter, network_of
+from rankwise.web._guard import Limiter, Visitors, load_key, network_of
 from rankwise.web._service import learned_taste
 from rankwise.web._settings import hand_over, handed_over
 
 
 def test_signatures():
-    visitor = new_visitor()
-    assert visitor_of(sign(visitor, b"key"), b"key") == visitor
-    assert visitor_of(sign(visitor, b"key"), b"other") is None
-    assert new_visitor() != visitor
+    ours, others = Visitors(b"key"), Visitors(b"other")
+    visitor, value = ours.new()
+    assert ours.find({ours.cookie: value}) == visitor
+    assert others.find({ours.cookie: value}) is None
+    assert ours.find({}) is None
+    with pytest.raises(HTTPException) as error:
+        others.find({others.cookie: value})
+    assert error.value.status_code == 401
+    assert ours.new()[0] != visitor
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
@@ -75,10 +80,17 @@ def test_networks():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("rate_visitor", -1), ("max_body", 0), ("max_ratings", 0), ("cached_people", 0)],
+    [
+        ("rate_visitor", -1),
+        ("max_body", 0),
+        ("max_ratings", 0),
+        ("cached_people", 0),
+        ("noun", "book"),
+        ("noun", "book, "),
+    ],
 )
 def test_settings_are_checked(name, value):
-    with pytest.raises(ValueError, match=f"{name}={value}"):
+    with pytest.raises(ValueError, match=f"{name}={value!r}"):
         Settings(**{name: value})
 
 

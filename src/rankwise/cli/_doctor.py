@@ -33,7 +33,7 @@ _EXTRAS = {
     "web": (
         "alembic",
         "fastapi",
-        "httptools",
+        "h11",
         "prometheus_client",
         "psycopg",
         "sqlalchemy",

@@ -7,6 +7,7 @@ from rankwise.cli._shared import examples
 _EXTRA = {
     "alembic",
     "fastapi",
+    "h11",
     "prometheus_client",
     "psycopg",
     "sqlalchemy",
@@ -16,7 +17,7 @@ _EXTRA = {
 
 
 @click.command(
-    epilog=examples("rankwise serve --open", "rankwise serve --data ratings.csv --port 9000"),
+    epilog=examples("rankwise serve --open", "rankwise serve --data books.csv --noun book,books"),
 )
 @click.option(
     "--data",
@@ -25,6 +26,13 @@ _EXTRA = {
     metavar="FILE|movies",
     help="A file of ratings, or the embedded films.",
 )
+@click.option(
+    "--items",
+    metavar="FILE",
+    help="A file with a row for each item: title, year, genre, description, image, url.",
+)
+@click.option("--title", metavar="TEXT", help="The heading of the page.")
+@click.option("--noun", metavar="ONE,SEVERAL", help="What items are called, such as book,books.")
 @click.option(
     "--database",
     metavar="URL",
@@ -51,18 +59,21 @@ _EXTRA = {
     type=click.FloatRange(0),
     default=20.0,
     show_default=True,
-    help="Requests a second of one visitor; 0 for any number.",
+    help="Requests a second of one visitor, for each worker; 0 for any number.",
 )
 @click.option(
     "--rate-address",
     type=click.FloatRange(0),
     default=200.0,
     show_default=True,
-    help="Requests a second of one address; 0 for any number.",
+    help="Requests a second of one address, for each worker; 0 for any number.",
 )
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 def serve(
     data: str,
+    items: str | None,
+    title: str | None,
+    noun: str | None,
     database: str | None,
     host: str,
     port: int,
@@ -88,6 +99,9 @@ def serve(
         ) from error
     settings = Settings(
         data=data,
+        items=items,
+        title=title,
+        noun=noun,
         database=database,
         rate_visitor=rate_visitor,
         rate_address=rate_address,

@@ -1,296 +1,273 @@
 """The API under ``/api``. Each answer sees all that was answered before."""
 
 from dataclasses import replace
+from datetime import UTC
 from time import perf_counter
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 
 from rankwise.web import _schemas as shapes
-from rankwise.web._cookies import MAX_AGE, NAME, new_visitor, sign
 from rankwise.web._items import PAGE
 from rankwise.web._methods import METHODS, CannotLearnError
 from rankwise.web._people import Person
 from rankwise.web._service import Service
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    401: {"model": shapes.Problem, "description": "The cookie is forged, or you were forgotten"},
-    422: {"model": shapes.Problem, "description": "A value is not valid"},
-    429: {"model": shapes.Problem, "description": "Too many requests"},
-    503: {"model": shapes.Problem, "description": "The database is away, or the disk is full"},
-}
-_NOT_FOUND: dict[int | str, dict[str, Any]] = {
-    404: {"model": shapes.Problem, "description": "There is no such item"}
-}
-_TOO_FEW: dict[int | str, dict[str, Any]] = {
-    409: {"model": shapes.Problem, "description": "There is too little to learn from"}
-}
-_WRITES: dict[int | str, dict[str, Any]] = {
-    400: {"model": shapes.Problem, "description": "The body is no JSON"},
-    403: {"model": shapes.Problem, "description": "The request comes from another site"},
-    408: {"model": shapes.Problem, "description": "The request came too slowly"},
-    409: {"model": shapes.Problem, "description": "You have as many rows as one may have"},
-    413: {"model": shapes.Problem, "description": "The body is too large"},
-    415: {"model": shapes.Problem, "description": "The body is not application/json"},
-}
-
-router = APIRouter(prefix="/api", responses=_PROBLEMS, tags=["taste"])
+_MAX_AGE = 365 * 24 * 3600
 
 
-def add_api(app: FastAPI) -> None:
-    """Add the API to an app."""
-    app.include_router(router)
+def _problems(reasons: dict[int, str]) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"model": shapes.Problem, "description": reason}
+        for status, reason in reasons.items()
+    }
+
+
+_NOT_FOUND = _problems({404: "There is no such item"})
+_TOO_FEW = _problems({409: "There is too little to learn from"})
+_WRITES = _problems(
+    {
+        400: "The body is not JSON",
+        403: "The request comes from another site",
+        408: "The request came too slowly",
+        409: "You have as many rows as one may have",
+        413: "The body is too large",
+        415: "The body is not application/json",
+    }
+)
+router = APIRouter(
+    prefix="/api",
+    tags=["taste"],
+    responses=_problems(
+        {
+            401: "The cookie is forged, or you were forgotten",
+            422: "A value is not valid",
+            429: "Too many requests",
+            431: "Address and headers are too large",
+            503: "The database is away, or the disk is full",
+        }
+    ),
+)
 
 
 def _service(request: Request) -> Service:
-    found: Service = request.app.state.service
-    return found
-
-
-def _visitor(request: Request) -> str | None:
-    found: str | None = request.scope["visitor"]
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 def _person(request: Request) -> Person:
-    return _service(request).people.get(_visitor(request))
+    person: Person = request.app.state.service.people.get(request.scope["visitor"])
+    return person
 
 
-def _place(request: Request, item: str) -> int:
-    place = _service(request).items.place_of.get(item)
+Here = Annotated[Service, Depends(_service)]
+Visitor = Annotated[Person, Depends(_person)]
+
+
+def _place(service: Service, item: str) -> int:
+    place = service.items.place_of.get(item)
     if place is None:
         raise HTTPException(404, "there is no such item")
     return place
 
 
-def _known_or_new(request: Request, response: Response) -> str:
-    """Return the visitor, who is added and gets a cookie if there is none."""
-    visitor, service = _visitor(request), _service(request)
-    if visitor is None:
-        visitor = new_visitor()
-        service.store.add_visitor(visitor, "taste")
-        response.set_cookie(
-            NAME,
-            sign(visitor, service.key),
-            max_age=MAX_AGE,
-            path=request.scope.get("root_path") or "/",
-            secure=request.url.scheme == "https",
-            httponly=True,
-            samesite="lax",
-        )
-    return visitor
+def _writer(service: Service, request: Request, response: Response) -> tuple[str, bool]:
+    """Return who writes, and whether it is a new visitor, who gets a cookie with the answer."""
+    visitor: str | None = request.scope["visitor"]
+    if visitor is not None:
+        return visitor, False
+    visitor, value = service.visitors.new()
+    response.set_cookie(
+        service.visitors.cookie,
+        value,
+        max_age=_MAX_AGE,
+        path=request.scope.get("root_path") or "/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+    return visitor, True
 
 
-@router.get("/items", response_model=shapes.ItemPage)
+@router.get("/items")
 def items(
-    request: Request,
+    service: Here,
+    person: Visitor,
     search: Annotated[str, Query(max_length=200)] = "",
     genre: Annotated[str, Query(max_length=200)] = "",
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
-) -> Any:
-    """Items that hold all words of a search, most rated first."""
-    person, served = _person(request), _service(request).items
-    found = served.search(search, genre)
-    return {
-        "items": [person.shown(place) for place in found[PAGE * (page - 1) : PAGE * page]],
-        "page": page,
-        "pages": -(-len(found) // PAGE),
-        "total": len(found),
-        "genres": served.all_genres,
-    }
+) -> shapes.ItemPage:
+    """Items that hold all words of a search, most rated first; words may be misspelled."""
+    places = service.items.search(search, genre)
+    return shapes.ItemPage(
+        items=[person.shown(place) for place in places[PAGE * (page - 1) : PAGE * page]],
+        page=page,
+        pages=-(-len(places) // PAGE),
+        total=len(places),
+        genres=service.items.genres,
+    )
 
 
-@router.get("/me", response_model=shapes.Me)
-def me(request: Request, response: Response) -> Any:
-    """What you have said. Whoever comes without a cookie gets one."""
-    service = _service(request)
-    person = service.people.get(_known_or_new(request, response))
-    scale = service.items.scale
-    return {
-        "ratings": [
-            {"item": person.shown(place), "rating": rating}
+@router.get("/me")
+def me(service: Here, person: Visitor, request: Request) -> shapes.Me:
+    """Your ratings, the scale and the methods."""
+    row, (noun, nouns) = person.submitted.visitor, request.app.state.settings.nouns
+    return shapes.Me(
+        ratings=[
+            shapes.Rated(item=person.shown(place), rating=rating)
             for place, rating in person.rating_of.items()
         ],
-        "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
-        "method": person.method,
-        "methods": [
-            {"name": m.name, "title": m.title, "sentence": m.sentence, "source": m.source}
-            for m in METHODS.values()
+        scale=service.items.scale,
+        method=person.method,
+        methods=[
+            replace(method, sentence=method.sentence.format(noun=noun, nouns=nouns))
+            for method in METHODS.values()
         ],
-        "learned": person.said.visitor.learned,
-        "version": person.version,
-        "preferences": len(person.evidence.pairs),
-    }
+        learned=row.learned,
+        version=row.version,
+        preferences=len(person.evidence.pairs),
+    )
 
 
-@router.put(
-    "/ratings/{item:path}", response_model=shapes.RatingGiven, responses=_WRITES | _NOT_FOUND
-)
-def rate(item: str, body: shapes.NewRating, request: Request, response: Response) -> Any:
-    """Rate an item, or rate it anew. It is kept when this is answered."""
-    service, place = _service(request), _place(request, item)
-    scale = service.items.scale
-    if not scale.holds(body.rating):
+@router.put("/ratings/{item:path}", responses=_WRITES | _NOT_FOUND)
+def rate(
+    item: str, body: shapes.NewRating, person: Visitor, request: Request, response: Response
+) -> shapes.RatingGiven:
+    """Rate an item; a new rating takes the place of the old one. It is kept when answered."""
+    service: Service = request.app.state.service
+    place, scale = _place(service, item), service.items.scale
+    rating = scale.snap(body.rating)
+    if rating is None:
         raise HTTPException(
             422, f"rating: from {scale.low:g} to {scale.high:g} in steps of {scale.step:g}"
         )
-    person = service.people.get(_known_or_new(request, response))
-    visitor, said = person.said.visitor.id, person.said
-    predicted = None if item in said.ratings else person.predicted(place)
-    version, before = service.store.rate(visitor, item, body.rating, predicted)
-    ratings = {**said.ratings, item: (body.rating, before)}
-    service.people.advance(person, version, ratings=ratings)
-    return {"item": item, "rating": body.rating, "predicted": before, "version": version}
+    visitor, new = _writer(service, request, response)
+    predicted = None if item in person.submitted.ratings else person.predicted(place)
+    version, before = service.store.rate(visitor, item, rating, predicted, new=new)
+    return shapes.RatingGiven(item=item, rating=rating, predicted=before, version=version)
 
 
-@router.delete(
-    "/ratings/{item:path}", response_model=shapes.Version, responses=_WRITES | _NOT_FOUND
-)
-def unrate(item: str, request: Request) -> Any:
+@router.delete("/ratings/{item:path}", responses=_WRITES | _NOT_FOUND)
+def unrate(item: str, service: Here, person: Visitor) -> shapes.Version:
     """Take a rating back."""
-    service = _service(request)
-    person = _person(request)
-    if item not in person.said.ratings:
+    if item not in person.submitted.ratings:
         raise HTTPException(404, "you have not rated this")
-    version = service.store.unrate(person.said.visitor.id, item)
-    ratings = {key: given for key, given in person.said.ratings.items() if key != item}
-    service.people.advance(person, version, ratings=ratings)
-    return {"version": version}
+    return shapes.Version(version=service.store.unrate(person.submitted.visitor.id, item))
 
 
-@router.post("/learn", response_model=shapes.Learned, responses=_WRITES | _TOO_FEW)
-def learn(body: shapes.Learn, request: Request) -> Any:
-    """Learn your taste by a method. From then on every rating is learned from at once."""
-    start, service = perf_counter(), _service(request)
-    now = _person(request).said
+@router.post("/learn", responses=_WRITES | _TOO_FEW)
+def learn(service: Here, person: Visitor, body: shapes.Learn | None = None) -> shapes.Learned:
+    """Learn your taste by a method, the taste kernel if none is given.
+
+    From then on every rating is learned from at once.
+    """
+    start, now = perf_counter(), person.submitted
     if not now.ratings and not now.comparisons:
         raise CannotLearnError("rate something first")
-    chosen = replace(now.visitor, method=body.method, learned=True)
-    person = service.people.make(replace(now, visitor=chosen))
-    person.line()
-    version = service.store.learn(now.visitor.id, body.method)
-    service.people.keep_learned(person, version)
+    method = body.method if body else "taste"
+    service.people.make(replace(now, visitor=replace(now.visitor, method=method))).line()
+    version = service.store.learn(now.visitor.id, method)
     seconds = perf_counter() - start
-    return {"method": body.method, "learned": True, "version": version, "seconds": seconds}
+    return shapes.Learned(method=method, learned=True, version=version, seconds=seconds)
 
 
-@router.get("/ranking", response_model=shapes.RankingPage, responses=_TOO_FEW)
+@router.get("/ranking", responses=_TOO_FEW)
 def ranking(
-    request: Request,
+    person: Visitor,
     which: Annotated[Literal["rated", "unseen"], Query(alias="set")] = "unseen",
     flip: bool = False,
     k: Annotated[int, Query(ge=1, le=1_000)] = 50,
-) -> Any:
+) -> shapes.RankingPage:
     """Your own items re-ranked, or all others ranked; flipped, the worst come first."""
-    person = _person(request)
-    found = person.ranking(rated=which == "rated", flip=flip, k=k)
-    line, places = person.line(), found.places.tolist()
-    scores, grades = line.scores[found.places].tolist(), line.grades(found.places).tolist()
-    sd = [None] * len(places) if found.deviations is None else found.deviations.tolist()
-    return {
-        "set": which,
-        "flip": flip,
-        "method": person.method,
-        "version": person.version,
-        "entries": [
-            {"position": i + 1, "item": person.shown(p), "score": s, "rank": g, "sd": d}
-            for i, (p, s, g, d) in enumerate(zip(places, scores, grades, sd, strict=True))
-        ],
-        "cut": found.cut,
-        "thresholds": line.thresholds.tolist(),
-        "levels": line.levels.tolist(),
-        "direction": sorted(line.direction.tolist(), reverse=True),
-        "total": found.total,
-    }
+    return person.ranking(which, flip=flip, k=k)
 
 
-@router.get(
-    "/explain/{item:path}", response_model=shapes.Explanation, responses=_TOO_FEW | _NOT_FOUND
-)
-def explain(item: str, request: Request) -> Any:
+@router.get("/explain/{item:path}", responses=_TOO_FEW | _NOT_FOUND)
+def explain(item: str, service: Here, person: Visitor) -> shapes.Explanation:
     """Why an item has its score, in parts that add up to it."""
-    return _person(request).explain(_place(request, item))
+    return person.explain(_place(service, item))
 
 
-@router.get("/suggest", response_model=shapes.Suggestions, responses=_NOT_FOUND)
+@router.get("/suggest", responses=_NOT_FOUND)
 def suggest(
-    request: Request,
+    service: Here,
+    person: Visitor,
     n: Annotated[int, Query(ge=1, le=20)] = 1,
     skip: Annotated[list[str] | None, Query(max_length=200)] = None,
-) -> Any:
-    """What to rate next, because it tells most; ``skip`` are items that you don't know."""
-    person = _person(request)
-    left_out = [_place(request, item) for item in skip or []]
-    return {"items": [person.shown(place) for place in person.suggest(n, left_out)]}
+) -> shapes.Suggestions:
+    """What to rate next, the most informative first; ``skip`` are items that you don't know."""
+    unknown = [_place(service, item) for item in skip or []]
+    return shapes.Suggestions(items=person.suggest(n, unknown))
 
 
-@router.get("/progress", response_model=shapes.Progress)
-def progress(request: Request) -> Any:
+@router.get("/progress")
+def progress(service: Here, person: Visitor) -> shapes.Progress:
     """Whether each of your ratings was predicted before you gave it."""
-    person = _person(request)
     rounds, loss, total, count = [], [], 0.0, 0
-    for key, (rating, predicted) in person.said.ratings.items():
-        place = person.items.place_of.get(key)
-        if place is None:
+    for key, (rating, predicted) in person.submitted.ratings.items():
+        if key not in service.items.place_of:
             continue
         error = None if predicted is None else abs(rating - predicted)
         if error is not None:
             total, count = total + error, count + 1
-        shown = person.shown(place)
-        rounds.append({"item": shown, "rating": rating, "predicted": predicted, "error": error})
+        item = person.shown(service.items.place_of[key])
+        rounds.append(shapes.Round(item=item, rating=rating, predicted=predicted, error=error))
         loss.append(total / count if count else None)
-    return {"rounds": rounds, "loss": loss}
+    return shapes.Progress(rounds=rounds, loss=loss)
 
 
-@router.post("/compare", response_model=shapes.Version, responses=_WRITES | _NOT_FOUND)
-def compare(body: shapes.Compare, request: Request, response: Response) -> Any:
+@router.post("/compare", responses=_WRITES | _NOT_FOUND)
+def compare(
+    body: shapes.Compare, service: Here, request: Request, response: Response
+) -> shapes.Version:
     """Say that one item is better than another."""
-    for item in (body.better, body.worse):
-        _place(request, item)
+    _place(service, body.better)
+    _place(service, body.worse)
     if body.better == body.worse:
         raise HTTPException(422, "worse: name another item than better")
-    service = _service(request)
-    person = service.people.get(_known_or_new(request, response))
-    said, pair = person.said, (body.better, body.worse)
-    version = service.store.compare(said.visitor.id, *pair)
-    others = [old for old in said.comparisons if {*old} != {*pair}]
-    service.people.advance(person, version, comparisons=[*others, pair])
-    return {"version": version}
+    visitor, new = _writer(service, request, response)
+    version = service.store.compare(visitor, body.better, body.worse, new=new)
+    return shapes.Version(version=version)
 
 
-@router.get("/export", response_model=shapes.Export)
-def export(request: Request, response: Response) -> Any:
+@router.get("/export")
+def export(service: Here, person: Visitor, response: Response) -> shapes.Export:
     """All that is stored of you."""
-    service, person = _service(request), _person(request)
-    said, titles, place_of = person.said, person.items.titles, person.items.place_of
+    submitted, place_of = person.submitted, service.items.place_of
     response.headers["content-disposition"] = 'attachment; filename="rankwise.json"'
-    visitor = said.visitor.id
-    return {
-        "created": service.store.created(visitor).isoformat() if visitor else None,
-        "method": person.method,
-        "learned": said.visitor.learned,
-        "version": said.visitor.version,
-        "ratings": [
-            {
-                "item": key,
-                "title": titles[place_of[key]] if key in place_of else None,
-                "rating": rating,
-                "predicted": predicted,
-            }
-            for key, (rating, predicted) in said.ratings.items()
+    row = submitted.visitor
+    return shapes.Export(
+        created=row.created and row.created.replace(tzinfo=row.created.tzinfo or UTC),
+        method=person.method,
+        learned=row.learned,
+        version=row.version,
+        ratings=[
+            shapes.ExportedRating(
+                item=key,
+                title=service.items.all[place_of[key]].title if key in place_of else None,
+                rating=rating,
+                predicted=predicted,
+            )
+            for key, (rating, predicted) in submitted.ratings.items()
         ],
-        "comparisons": [{"better": b, "worse": w} for b, w in said.comparisons],
-    }
-
-
-@router.delete("/me", response_model=shapes.Forgotten, responses=_WRITES)
-def forget(request: Request, response: Response) -> Any:
-    """Forget me: all that is stored of you is removed, and your cookie is void."""
-    visitor, service = _visitor(request), _service(request)
-    if visitor is not None:
-        service.store.forget(visitor)
-        service.people.drop(visitor)
-    response.delete_cookie(
-        NAME, path=request.scope.get("root_path") or "/", httponly=True, samesite="lax"
+        comparisons=[shapes.Compare(better=b, worse=w) for b, w in submitted.comparisons],
     )
-    return {"forgotten": visitor is not None}
+
+
+@router.delete("/me", responses=_WRITES)
+def forget(service: Here, request: Request, response: Response) -> shapes.Forgotten:
+    """Forget me: all that is stored of you is removed, and your cookie is void.
+
+    ``erased`` says whether the bytes are gone from the files of the database, too.
+    """
+    visitor, erased = request.scope["visitor"], True
+    if visitor is not None:
+        erased = service.store.forget(visitor)
+        service.people.forget()
+    response.delete_cookie(
+        service.visitors.cookie,
+        path=request.scope.get("root_path") or "/",
+        httponly=True,
+        samesite="lax",
+    )
+    return shapes.Forgotten(forgotten=visitor is not None, erased=erased)

@@ -1,35 +1,34 @@
 """The ASGI app: start and stop, errors, static pages and the page of the API."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import escape
 from pathlib import Path
+from string import Template
 from time import monotonic
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from threadpoolctl import threadpool_limits
 
 from rankwise import __version__
-from rankwise.web._api import add_api
-from rankwise.web._guard import Guard, removed_cookie
-from rankwise.web._methods import CannotLearnError
-from rankwise.web._metrics import Metrics
-from rankwise.web._schemas import Status
+from rankwise.web._api import router
+from rankwise.web._guard import POLICY, Guard, Metrics
 from rankwise.web._service import Service
 from rankwise.web._settings import Settings
-from rankwise.web._store import ForgottenError, NotRatedError, TooManyError
 
 STATIC = Path(__file__).parent / "static"
 
 _SECONDS = 10.0
+_AWAY = (DBAPIError, DisconnectionError, PoolTimeoutError)
 _log = logging.getLogger("rankwise.web")
 
 
@@ -39,15 +38,14 @@ def build_app(settings: Settings, service: Service | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        opened = Service.open(settings) if service is None else service
-        app.state.service = opened
+        app.state.service = Service.open(settings) if service is None else service
         try:
             # requests run on threads; more of them inside each product would only get in the way
             with threadpool_limits(1, "blas"):
                 yield
         finally:
             if service is None:
-                opened.close()
+                app.state.service.store.close()
 
     app = FastAPI(
         title="rankwise taste service",
@@ -57,100 +55,73 @@ def build_app(settings: Settings, service: Service | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=life,
     )
-    app.add_middleware(Guard, settings=settings, key=lambda: app.state.service.key, metrics=metrics)
-    _add_errors(app)
-    add_api(app)
+    app.state.settings = settings
+    app.add_middleware(Guard, settings=settings, metrics=metrics)
+    answer = _Errors().answer
+    for kind in (*_AWAY, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answer)
+    app.include_router(router)
     _add_pages(app, metrics)
     return app
 
 
-def _problem(status: int, detail: str, **headers: str) -> JSONResponse:
-    text = detail.encode("utf-8", "replace").decode("utf-8")
-    return JSONResponse({"detail": text}, status_code=status, headers=headers or None)
+class _Errors:
+    """Answers to errors: a sentence each. Nothing of a visitor is logged."""
+
+    def __init__(self) -> None:
+        self._log_again = 0.0
+
+    async def answer(self, request: Request, error: Exception) -> Response:
+        """Return the answer to an error."""
+        headers: dict[str, str] = {}
+        if isinstance(error, RequestValidationError):
+            found = error.errors()[0]
+            places = [str(p) for p in found["loc"] if p not in {"body", "query", "path"}]
+            status, detail = 422, f"{(places or ['body'])[-1][:50]}: {found['msg'][:200]}"
+        elif isinstance(error, HTTPException):
+            status, detail, headers = error.status_code, error.detail, dict(error.headers or {})
+            if status == 405:
+                headers["allow"] = ", ".join(_methods(request))
+        elif isinstance(error, _AWAY):
+            status, detail = 503, "the database can't be reached: try again soon"
+            headers["retry-after"] = "2"
+            if monotonic() > self._log_again:  # once in ten seconds, however many ask
+                self._log_again = monotonic() + _SECONDS
+                cause = getattr(error, "orig", None) or error
+                _log.error("the database is away: %s", type(cause).__name__)
+        else:
+            status, detail = 500, "the service failed: this was logged"
+            _log.error("a request failed", exc_info=error)
+        text = str(detail).encode("utf-8", "replace").decode("utf-8")
+        return JSONResponse({"detail": text}, status, headers)
 
 
-def _add_errors(app: FastAPI) -> None:
-    """Answer what goes wrong with a sentence. Nothing of a visitor is logged."""
-
-    async def invalid(_: Request, error: Exception) -> Response:
-        found = error.errors()[0] if isinstance(error, RequestValidationError) else {}
-        where = [
-            str(part) for part in found.get("loc", ()) if part not in {"body", "query", "path"}
-        ]
-        name = where[-1][:50] if where else "body"
-        return _problem(422, f"{name}: {str(found.get('msg', 'not valid'))[:200]}")
-
-    async def refused(_: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        headers = getattr(error, "headers", None) or {}
-        return _problem(status, str(getattr(error, "detail", "not found")), **headers)
-
-    said = [0.0]
-
-    async def away(_: Request, error: Exception) -> Response:
-        if monotonic() > said[0]:  # once in ten seconds, however many ask
-            said[0] = monotonic() + _SECONDS
-            cause = getattr(error, "orig", None)
-            _log.error("the database is away: %s", type(cause or error).__name__)
-        return _problem(
-            503, "the database can't be reached: try again soon", **{"retry-after": "2"}
-        )
-
-    async def forgotten(request: Request, _: Exception) -> Response:
-        cookie = removed_cookie(request.scope.get("root_path", ""))
-        return _problem(401, "you were forgotten: begin anew", **{"set-cookie": cookie})
-
-    async def cannot_learn(_: Request, error: Exception) -> Response:
-        return _problem(409, str(error))
-
-    async def not_rated(_: Request, __: Exception) -> Response:
-        return _problem(404, "you have not rated this")
-
-    async def too_many(_: Request, error: Exception) -> Response:
-        return _problem(409, f"one visitor may keep {error}")
-
-    async def broken(_: Request, error: Exception) -> Response:
-        _log.error("a request failed", exc_info=error)
-        return _problem(500, "the service failed: this was logged")
-
-    handlers: dict[Any, Any] = {
-        RequestValidationError: invalid,
-        HTTPException: refused,
-        DBAPIError: away,
-        DisconnectionError: away,
-        PoolTimeoutError: away,
-        ForgottenError: forgotten,
-        CannotLearnError: cannot_learn,
-        NotRatedError: not_rated,
-        TooManyError: too_many,
-        Exception: broken,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+def _methods(request: Request) -> list[str]:
+    """Return the methods that the path of a request has."""
+    routes = [*request.app.routes, *router.routes]
+    matching = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
+    return sorted({name for route in matching for name in getattr(route, "methods", None) or ()})
 
 
 def _add_pages(app: FastAPI, metrics: Metrics) -> None:
-    """Add the page, its files, the documentation and what watches the service."""
+    """Add the page, its files, the documentation, and the pages for monitoring."""
+    settings: Settings = app.state.settings
 
-    @app.get("/healthz", tags=["watching"], summary="Whether the process answers")
-    async def healthz() -> Status:
-        return Status(status="ok")
+    @app.get("/healthz", tags=["monitoring"], summary="Whether the process answers")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
 
-    @app.get(
-        "/readyz",
-        tags=["watching"],
-        summary="Whether the database answers",
-        responses={503: {"model": Status}},
-    )
-    def readyz(request: Request) -> Status:
+    @app.get("/readyz", tags=["monitoring"], summary="Whether the database answers")
+    def readyz(request: Request) -> dict[str, str]:
         request.app.state.service.store.ping()
-        return Status(status="ready")
+        return {"status": "ready"}
 
-    @app.get("/metrics", tags=["watching"], response_class=PlainTextResponse)
+    @app.get("/metrics", tags=["monitoring"], response_class=PlainTextResponse)
     def numbers(request: Request) -> PlainTextResponse:
         """Numbers for Prometheus."""
         people = request.app.state.service.people
-        metrics.people(people.hits, people.misses)
+        metrics.people.labels("memory").set(people.hits)
+        metrics.people.labels("database").set(people.misses)
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
 
     @app.get("/docs", include_in_schema=False)
@@ -158,89 +129,37 @@ def _add_pages(app: FastAPI, metrics: Metrics) -> None:
         return HTMLResponse(docs_page(app.openapi()))
 
     @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        index = STATIC / "index.html"
-        if not index.is_file():
-            raise HTTPException(404, "the page is not installed; the API is listed at docs")
-        return FileResponse(index)
+    def page(request: Request) -> HTMLResponse:
+        noun, nouns = settings.nouns
+        words = {"noun": noun, "nouns": nouns, "Nouns": nouns[:1].upper() + nouns[1:]}
+        words |= {"title": settings.heading}
+        text = Template((STATIC / "index.html").read_text("utf-8"))
+        hosts = " ".join(["img-src 'self' data:", *request.app.state.service.items.image_hosts])
+        policy = POLICY.replace("img-src 'self' data:", hosts)
+        html = text.substitute({name: escape(word) for name, word in words.items()})
+        return HTMLResponse(html, headers={"content-security-policy": policy})
 
-    if STATIC.is_dir():
-        app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
 def docs_page(schema: dict[str, Any]) -> str:
-    """Return the page of an OpenAPI schema."""
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        "<meta name='color-scheme' content='light dark'>",
-        f"<title>{_text(schema['info']['title'])}: API</title></head><body><main>",
-        f"<h1>{_text(schema['info']['title'])} {_text(schema['info']['version'])}</h1>",
-        "<p>The schema: <a href='openapi.json'>openapi.json</a>. Bodies and answers are JSON.</p>",
-    ]
+    """Return a page that lists the requests of an OpenAPI schema."""
+    rows = []
     for path, methods in schema["paths"].items():
-        for method, told in methods.items():
-            parts.append(_operation(path, method, told))
-    parts.append("<h2>Shapes</h2>")
-    for name, shape in sorted(schema.get("components", {}).get("schemas", {}).items()):
-        parts.append(f"<h3 id='{_text(name)}'>{_text(name)}</h3>")
-        parts.append(f"<p>{_text(shape.get('description', ''))}</p>{_fields(shape)}")
-    parts.append("</main></body></html>")
-    return "".join(parts)
-
-
-def _operation(path: str, method: str, told: dict[str, Any]) -> str:
-    parts = [f"<h2><code>{_text(method.upper())} {_text(path)}</code></h2>"]
-    parts.append(f"<p>{_text(told.get('description') or told.get('summary', ''))}</p>")
-    given = told.get("parameters", [])
-    body = told.get("requestBody", {}).get("content", {}).get("application/json", {})
-    rows = [
-        (p["name"], p["in"], _kind(p.get("schema", {})), p.get("description", "")) for p in given
-    ]
-    if body:
-        rows.append(("body", "JSON", _kind(body.get("schema", {})), ""))
-    if rows:
-        parts.append(_table(("name", "in", "kind", ""), rows))
-    answers = []
-    for status, answer in told.get("responses", {}).items():
-        content: dict[str, Any] = next(iter(answer.get("content", {}).values()), {})
-        answers.append((status, _kind(content.get("schema", {})), answer.get("description", "")))
-    parts.append(_table(("status", "answer", ""), answers))
-    return "".join(parts)
-
-
-def _fields(shape: dict[str, Any]) -> str:
-    rows = [(name, _kind(kind)) for name, kind in shape.get("properties", {}).items()]
-    return _table(("field", "kind"), rows) if rows else ""
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    """Return what a value is, as text with links, escaped."""
-    if "$ref" in schema:
-        name = _text(schema["$ref"].rsplit("/", 1)[-1])
-        return f"<a href='#{name}'>{name}</a>"
-    for several in ("anyOf", "oneOf", "allOf"):
-        if several in schema:
-            return " or ".join(_kind(one) for one in schema[several])
-    if "enum" in schema:
-        return " | ".join(_text(value) for value in schema["enum"])
-    if schema.get("type") == "array":
-        return f"list of {_kind(schema.get('items', {}))}"
-    return _text(schema.get("type", "any"))
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> str:
-    """Return a table; cells that are links are escaped already."""
-    top = "".join(f"<th scope='col'>{_text(name)}</th>" for name in head)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        for method, operation in methods.items():
+            given = [parameter["name"] for parameter in operation.get("parameters", [])]
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            shape = str(body.get("schema", "")).partition("schemas/")[2].partition("'")[0]
+            what = operation.get("description") or operation.get("summary", "")
+            cells = (f"{method.upper()} {path}", what, ", ".join(given), shape)
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+    title = escape(f"{schema['info']['title']} {schema['info']['version']}")
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("request", "", "parameters", "body"))
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<meta name='color-scheme' content='light dark'><title>{title}: API</title></head>"
+        f"<body><main><h1>{title}</h1><p>Bodies and answers are JSON; their fields are in "
+        f"<a href='openapi.json'>openapi.json</a>.</p><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table></main></body></html>"
     )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _cell(text: str) -> str:
-    return text if "<a href='#" in text else _text(text)
-
-
-def _text(value: Any) -> str:
-    return escape(str(value), quote=True)

@@ -1,49 +1,54 @@
-"""Checks of every request: rate limits, origin, visitor; headers of the answer."""
+"""Checks of every request: limits, origin, visitor; headers of every answer."""
 
 import asyncio
-import json
+import hashlib
+import hmac
+import os
+import secrets
+import tempfile
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from ipaddress import IPv6Address
+from itertools import chain
+from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Any
-from urllib.parse import urlsplit
 
-from rankwise.web._cookies import NAME, visitor_of
-from rankwise.web._metrics import Metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from rankwise.web._settings import Settings
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
-_SECONDS = 20
-_SAFE = {"GET", "HEAD", "OPTIONS"}
-_METHODS = _SAFE | {"PUT", "POST", "DELETE", "PATCH"}
-_BODILESS = _SAFE | {"DELETE"}
-_POLICY = (
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+
+_BODY_SECONDS = 20
+_BURST = 3.0
+_NAMES = 20_000
+_SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
+_METHODS = _SAFE | {"PUT", "POST", "DELETE", "PATCH"}
+_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _HEADERS = {
-    b"content-security-policy": _POLICY.encode(),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"x-frame-options": b"DENY",
-    b"cross-origin-opener-policy": b"same-origin",
-    b"cross-origin-resource-policy": b"same-origin",
-    b"permissions-policy": b"camera=(), geolocation=(), microphone=(), interest-cohort=()",
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
 }
-
-
-class RefusedError(Exception):
-    """A request that is not let in: its status and why."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status, self.detail = status, detail
+# Cookies of earlier versions have no id of the key in their name.
+_OLD_NAME = "rankwise"
+_KEY_VARIABLE = "RANKWISE_SECRET"
 
 
 class Guard:
@@ -52,19 +57,15 @@ class Guard:
     Parameters
     ----------
     app : ASGI app
-        What is guarded.
+        The app behind it.
     settings : Settings
         The limits.
-    key : callable
-        Returns the key that signs cookies, once the app has started.
     metrics : Metrics
-        Where requests are counted.
+        The counts of requests.
     """
 
-    def __init__(
-        self, app: Any, settings: Settings, key: Callable[[], bytes], metrics: Metrics
-    ) -> None:
-        self._app, self._settings, self._key, self._metrics = app, settings, key, metrics
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: "Metrics") -> None:
+        self._app, self._most, self._metrics = app, settings.max_body, metrics
         self._visitors = Limiter(settings.rate_visitor)
         self._addresses = Limiter(settings.rate_address)
 
@@ -73,151 +74,94 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start, status = perf_counter(), 500
-        secure, path = scope.get("scheme") == "https", scope["path"]
+        request, start, status = Request(scope), perf_counter(), 500
+        size, more, end = 0, True, asyncio.get_running_loop().time() + _BODY_SECONDS
+
+        async def next_part() -> Message:
+            """Receive a part of the body; raise once it is too large or too slow."""
+            nonlocal size, more
+            try:
+                async with asyncio.timeout_at(end if more else None):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(
+                    408, "the request came too slowly", {"connection": "close"}
+                ) from None
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            if size > self._most:
+                raise _too_large(self._most)
+            return message
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
-                message = {**message, "headers": _with_headers(message, path, secure)}
+                status, headers = message["status"], MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault(
+                    "cache-control", "no-store" if "/api/" in scope["path"] else "no-cache"
+                )
+                if scope["scheme"] == "https":
+                    headers["strict-transport-security"] = "max-age=31536000"
+                if status == 401:
+                    name = scope["app"].state.service.visitors.cookie
+                    path = scope.get("root_path") or "/"
+                    headers.append(
+                        "set-cookie", f"{name}=; Max-Age=0; Path={path}; HttpOnly; SameSite=Lax"
+                    )
             await send(message)
 
         try:
-            try:
-                body = await self._let_in(scope, receive)
-            except RefusedError as error:
-                await _refuse(error, scope, answer)
-            else:
-                await self._app(scope, body, answer)
+            self._check(request)
+            await self._app(scope, next_part, answer)
+        except HTTPException as error:  # of the check: those of the app are answered by it
+            problem = JSONResponse({"detail": error.detail}, error.status_code, error.headers)
+            await problem(scope, receive, answer)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.request(route, method, status, perf_counter() - start)
+            self._metrics.requests.labels(route, method, str(status)).inc()
+            self._metrics.seconds.labels(route).observe(perf_counter() - start)
 
-    async def _let_in(self, scope: Scope, receive: Receive) -> Receive:
-        """Check a request, and return what its body can be read from."""
-        headers = dict(scope["headers"])
-        host = network_of(scope["client"][0]) if scope.get("client") else ""
-        if not self._addresses.allows(host):
-            raise RefusedError(429, "too many requests from your address: wait a second")
-        scope["visitor"] = self._visitor(scope, headers)
-        visitor = scope["visitor"]
+    def _check(self, request: Request) -> None:
+        """Raise if a request may not come in, before its body is read."""
+        scope, headers, method = request.scope, request.headers, request.method
+        if not self._addresses.allows(network_of(request.client.host if request.client else "")):
+            raise _too_many()
+        sizes = map(len, chain.from_iterable(scope["headers"]))
+        if sum(sizes) + len(str(request.url)) > self._most:
+            raise HTTPException(431, f"address and headers have at most {self._most:,} bytes")
+        visitors = scope["app"].state.service.visitors
+        visitor = visitors.find(request.cookies) if "/api/" in scope["path"] else None
+        scope["visitor"] = visitor
         if visitor is not None and not self._visitors.allows(visitor):
-            raise RefusedError(429, "too many requests: wait a second")
-        method = scope["method"]
+            raise _too_many()
         if method not in _SAFE:
-            _check_origin(headers)
-        if method not in _BODILESS:
-            kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
-            if kind != b"application/json":
-                raise RefusedError(415, "send the body as application/json")
-        return await self._body(headers, receive)
-
-    def _visitor(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
-        """Return the visitor whom the cookie names; a forged one is refused by the API."""
-        value = _cookie(headers.get(b"cookie", b"").decode("latin-1")) if _is_api(scope) else None
-        if value is None:
-            return None
-        visitor = visitor_of(value, self._key())
-        if visitor is None:
-            raise RefusedError(401, "this cookie is not ours: it is removed, try again")
-        return visitor
-
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
-        """Read the whole body, which is short, and return what gives it once more."""
-        most = self._settings.max_body
-        length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > most:
-            raise RefusedError(413, f"a request has at most {most:,} bytes")
-        if length == b"0" and b"transfer-encoding" not in headers:
-            return receive
-        parts, size, more = [], 0, True
-        try:
-            async with asyncio.timeout(_SECONDS):
-                while more:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise RefusedError(400, "the request ended too early")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise RefusedError(413, f"a request has at most {most:,} bytes")
-                    more = message.get("more_body", False)
-        except TimeoutError:
-            raise RefusedError(408, "the request came too slowly") from None
-        whole: list[Message] = [{"type": "http.request", "body": b"".join(parts)}]
-
-        async def again() -> Message:
-            return whole.pop() if whole else await receive()
-
-        return again
+            site, host = headers.get("sec-fetch-site", "same-origin"), headers.get("host", "")
+            origin = headers.get("origin", f"//{host}").partition("//")[2]
+            if site != "same-origin" or not host or origin != host:
+                raise HTTPException(403, "this request comes from another site")
+        length = headers.get("content-length", "0")
+        has_body = length != "0" or "transfer-encoding" in headers
+        kind = headers.get("content-type", "" if has_body else "application/json")
+        if method in {"PUT", "POST"} and kind.partition(";")[0].strip().lower() != (
+            "application/json"
+        ):
+            raise HTTPException(415, "send the body as application/json")
+        if length.isdecimal() and int(length) > self._most:
+            raise _too_large(self._most)
 
 
-def _is_api(scope: Scope) -> bool:
-    path = scope["path"].removeprefix(scope.get("root_path", ""))
-    return bool(path.startswith("/api/"))
+def _too_large(most: int) -> HTTPException:
+    return HTTPException(413, f"a request has at most {most:,} bytes", {"connection": "close"})
 
 
-def _cookie(header: str) -> str | None:
-    """Return the value of our cookie, whatever the others look like."""
-    for pair in header.split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == NAME:
-            return value
-    return None
-
-
-def _check_origin(headers: dict[bytes, bytes]) -> None:
-    """Refuse what a page of another site sends."""
-    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
-    if site is not None and site != b"same-origin":
-        raise RefusedError(403, "this request comes from another site")
-    if origin is not None:
-        try:
-            found = urlsplit(origin.decode("latin-1")).netloc
-        except ValueError:
-            found = ""
-        if not found or found != headers.get(b"host", b"").decode("latin-1"):
-            raise RefusedError(403, "this request comes from another site")
-
-
-def _with_headers(message: Message, path: str, secure: bool) -> list[tuple[bytes, bytes]]:
-    headers = list(message.get("headers", []))
-    present = {name.lower() for name, _ in headers}
-    added = dict(_HEADERS)
-    added[b"cache-control"] = b"no-store" if "/api/" in path else b"no-cache"
-    if secure:
-        added[b"strict-transport-security"] = b"max-age=31536000"
-    headers += [(name, value) for name, value in added.items() if name not in present]
-    return headers
-
-
-async def _refuse(error: RefusedError, scope: Scope, send: Send) -> None:
-    headers = [(b"content-type", b"application/json")]
-    if error.status == 429:
-        headers.append((b"retry-after", b"1"))
-    if error.status == 401:
-        headers.append((b"set-cookie", removed_cookie(scope.get("root_path", "")).encode()))
-    if error.status in {408, 413}:
-        headers.append((b"connection", b"close"))
-    body = json.dumps({"detail": error.detail}).encode()
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def removed_cookie(root_path: str) -> str:
-    """Return the header that removes the cookie."""
-    return f"{NAME}=; Max-Age=0; Path={root_path or '/'}; HttpOnly; SameSite=Lax"
-
-
-_BURST = 3.0
-_NAMES = 20_000
+def _too_many() -> HTTPException:
+    return HTTPException(429, "too many requests: wait a second", {"retry-after": "1"})
 
 
 class Limiter:
-    """Tokens that come back at a rate; those of three seconds can be spent at once.
+    """Token buckets: tokens come back at a rate; those of three seconds can be spent at once.
 
     It is used from one thread only. Of many names the ones last seen are remembered.
 
@@ -235,26 +179,150 @@ class Limiter:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def allows(self, name: str) -> bool:
-        """Take a token, and say whether there was one."""
-        if not self._rate:
-            return True
+        """Take a token, and return whether there was one."""
         now = self._clock()
         left, then = self._left.pop(name, (self._full, now))
         left = min(self._full, left + self._rate * (now - then))
-        allowed = left >= 1.0
+        allowed = left >= 1.0 or not self._rate
         self._left[name] = (left - allowed, now)
         if len(self._left) > _NAMES:
             self._left.popitem(last=False)
         return allowed
 
 
+@lru_cache(_NAMES)
 def network_of(address: str) -> str:
     """Return what an address is counted by: itself, or the first half of one of IPv6."""
-    if ":" not in address:
-        return address
     try:
         found = IPv6Address(address)
     except ValueError:
         return address
-    mapped = found.ipv4_mapped
-    return f"{int(found) >> 64:x}" if mapped is None else str(mapped)
+    return str(found.ipv4_mapped or f"{int(found) >> 64:x}")
+
+
+class Metrics:
+    """Numbers for Prometheus; no label holds anything about a visitor.
+
+    With several workers they are added up over files that all write to.
+    """
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.requests = Counter(
+            "rankwise_requests_total",
+            "Requests by route, method and status",
+            ["route", "method", "status"],
+            registry=self._registry,
+        )
+        self.seconds = Histogram(
+            "rankwise_request_seconds",
+            "Seconds until a request was answered",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self.people = Gauge(
+            "rankwise_people_total",
+            "How often a visitor was found in memory, or read from the database",
+            ["found"],
+            multiprocess_mode="sum",
+            registry=self._registry,
+        )
+
+    def text(self) -> bytes:
+        """Return all numbers in the format of Prometheus."""
+        registry = self._registry
+        if os.environ.get(METRICS_FOLDER):
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return bytes(generate_latest(registry))
+
+
+class Visitors:
+    """Cookies that one key signs. Services with other keys on the same host don't disturb them.
+
+    Parameters
+    ----------
+    key : bytes
+        The key of the signatures.
+
+    Attributes
+    ----------
+    cookie : str
+        The name of the cookie, which has an id of the key.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._signature = partial(hmac.new, key, digestmod=hashlib.sha256)
+        self.cookie = f"{_OLD_NAME}-{self._signature(b'name of the cookie').hexdigest()[:8]}"
+
+    def new(self) -> tuple[str, str]:
+        """Return the name of a new visitor, which nobody can guess, and the value of its cookie."""
+        visitor = secrets.token_hex(16)
+        signature = self._signature(f"rankwise visitor {visitor}".encode())
+        return visitor, f"{visitor}.{signature.hexdigest()}"
+
+    def find(self, cookies: Mapping[str, str]) -> str | None:
+        """Return the visitor of a request, None if there is no cookie of this service.
+
+        Raises
+        ------
+        HTTPException
+            If the cookie of this service has a wrong signature.
+        """
+        value = cookies.get(self.cookie, cookies.get(_OLD_NAME))
+        if value is None:
+            return None
+        visitor, _, signature = value.partition(".")
+        expected = self._signature(f"rankwise visitor {visitor}".encode()).hexdigest()
+        if hmac.compare_digest(signature.encode(), expected.encode()):
+            return visitor
+        if self.cookie in cookies:
+            raise HTTPException(401, "this cookie has a wrong signature: it is removed, try again")
+        return None
+
+
+def load_key(path: Path) -> bytes:
+    """Return the key from the environment, or from a file that is made if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the key is short, or others may read the file.
+    """
+    given = os.environ.get(_KEY_VARIABLE)
+    if given is not None:
+        if len(given) < 32:
+            raise ValueError(
+                f"{_KEY_VARIABLE} has {len(given)} characters: expected 32 random ones or more"
+            )
+        return given.encode()
+    if not path.exists():
+        _write(path)
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise ValueError(f"{path} can be read by others: chmod 600 it, or remove it for a new key")
+    try:
+        key = bytes.fromhex(path.read_text("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) < 16:
+        raise ValueError(
+            f"{path} holds no hexadecimal key of 32 digits or more: remove it for a new key"
+        )
+    return key
+
+
+def _write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # mkstemp gives mode 600; a link fails if another process was quicker, and its key counts
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(name, path)
+    except FileExistsError:
+        return
+    finally:
+        Path(name).unlink()

@@ -1,14 +1,18 @@
-"""The items that are served: their table of ratings, titles, years and genres, and a search."""
+"""The items that are served: ratings, scale, what is shown of each item, and a search."""
 
 import csv
+import importlib
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
+from sklearn.feature_extraction.text import CountVectorizer
 
 from rankwise.datasets import load_movies, read_ratings
 from rankwise.recommend import RatingTable
@@ -18,20 +22,27 @@ if TYPE_CHECKING:
 
 PAGE = 24
 
-# Names that columns of ratings have in the world.
+# Usual names of columns.
 _NAMES = {
-    "user": {"user", "userid", "user_id"},
-    "item": {"item", "itemid", "item_id", "movieid", "movie_id"},
+    "user": {"user", "userid", "user_id", "user-id", "reader", "viewer", "person"},
+    "item": {"item", "itemid", "item_id", "movieid", "movie_id", "isbn", "book_id"},
     "rating": {"rating", "score", "stars"},
     "title": {"title", "name"},
     "year": {"year"},
     "genres": {"genres", "genre"},
+    "description": {"description", "summary"},
+    "image": {"image", "cover", "image_url"},
+    "url": {"url", "link"},
 }
 _SEPARATORS = ("\t", ";", ",", "|")
 _ARTICLES = "The|A|An|La|Le|Les|L'|Il|El|Los|Las|Lo|Un|Une|Der|Die|Das|Ein|Eine|Det|Den"
 _ARTICLE = re.compile(rf"(.+), ({_ARTICLES})((?: \(.*\))?)")
+# A host of an address, which also stands in the Content-Security-Policy.
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]+)?")
 _MOST_LEVELS = 21
 _USUAL_LEVELS = 11
+# Words are alike from this coefficient of Dice on, and if they are nearly as alike as the best.
+_ALIKE, _NEARLY = 0.45, 0.2
 
 
 @dataclass(frozen=True)
@@ -48,18 +59,19 @@ class Scale:
         n = round((self.high - self.low) / self.step)
         return np.linspace(self.low, self.high, n + 1)
 
-    def holds(self, rating: float) -> bool:
-        """Say whether a rating is one of them."""
-        place = (rating - self.low) / self.step
-        return self.low <= rating <= self.high and abs(place - round(place)) < 1e-9
+    def snap(self, rating: float) -> float | None:
+        """Return the level that a rating is up to rounding, None if there is none."""
+        place = (min(max(rating, self.low - 1.0), self.high + 1.0) - self.low) / self.step
+        level = float(f"{self.low + round(place) * self.step:.12g}")
+        if abs(rating - level) > 1e-9 * self.step or not self.low <= level <= self.high:
+            return None
+        return level
 
     @classmethod
     def of(cls, ratings: NDArray[np.float64], scale: tuple[float, float]) -> "Scale":
         """Return the scale of given ratings; ten steps if these follow none."""
         low, high = scale
         distinct = np.unique(ratings)
-        if high <= low:
-            return cls(low - 1.0, high + 1.0, 1.0)
         if len(distinct) <= _MOST_LEVELS:
             step = float(np.diff(np.union1d(distinct, scale)).min())
             places = (distinct - low) / step
@@ -69,107 +81,164 @@ class Scale:
         return cls(low, high, (high - low) / (_USUAL_LEVELS - 1))
 
 
-@dataclass(frozen=True)
-class Items:
-    """What is served.
+class Item(BaseModel):
+    """An item, with the visitor's rating."""
 
-    Attributes
+    id: str
+    title: str
+    year: int | None
+    genres: list[str]
+    description: str | None
+    image: str | None
+    url: str | None
+    rating: float | None = None
+
+
+class Items:
+    """The items that are served.
+
+    Parameters
     ----------
     table : RatingTable
         Everyone's ratings.
-    keys, titles : list of str
-        The ids as texts, and the titles, in the order of ``table.items``.
-    years : list of int or None
-        When they came out.
-    genres : list of list of str
-        Of each item.
+    shown : list of Item
+        What is shown, in the order of ``table.items``.
     scale : Scale
         The ratings that one may give.
     """
 
-    table: RatingTable
-    keys: list[str]
-    titles: list[str]
-    years: list[int | None]
-    genres: list[list[str]]
-    scale: Scale
-    place_of: dict[str, int] = field(init=False)
-    all_genres: list[str] = field(init=False)
-    _ordered: list[tuple[int, str, list[str]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "place_of", {key: place for place, key in enumerate(self.keys)})
-        put(self, "all_genres", sorted({genre for genres in self.genres for genre in genres}))
-        counts = np.bincount(self.table.matrix.indices, minlength=len(self.keys))
-        order = np.argsort(-counts, kind="stable").tolist()
-        texts = [_plain(f"{self.titles[i]} {self.years[i] or ''}") for i in order]
-        genres = [self.genres[i] for i in order]
-        put(self, "_ordered", list(zip(order, texts, genres, strict=True)))
+    def __init__(self, table: RatingTable, shown: list[Item], scale: Scale) -> None:
+        self.table, self.all, self.scale = table, shown, scale
+        counts = np.bincount(table.matrix.indices, minlength=len(shown))
+        images = [urlsplit(item.image) for item in shown if item.image]
+        self.place_of = {item.id: place for place, item in enumerate(shown)}
+        self.genres = sorted({genre for item in shown for genre in item.genres})
+        self.image_hosts = sorted({f"{url.scheme}://{url.netloc}" for url in images})
+        self._by_count = np.argsort(-counts, kind="stable").tolist()
+        self._texts = [_plain(f"{item.title} {item.year or ''}") for item in shown]
+        self._words = Words(self._texts)
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.all)
 
-    def search(self, words: str, genre: str) -> list[int]:
-        """Return the places of items that hold all words and have a genre, most rated first."""
-        wanted = _plain(words).split()
+    def shown(self, place: int, rating: float | None) -> Item:
+        """Return an item with the visitor's rating."""
+        return self.all[place].model_copy(update={"rating": rating})
+
+    def search(self, text: str, genre: str) -> list[int]:
+        """Return the places of items that hold all words and have a genre, most rated first.
+
+        If there are none, a word stands for all words that are spelled nearly so.
+        """
+        words = _plain(text).split()
+        return self._holding([[word] for word in words], genre) or (
+            self._holding([self._words.like(word) for word in words], genre) if words else []
+        )
+
+    def _holding(self, asked: list[list[str]], genre: str) -> list[int]:
+        """Return the places of items that hold a word of each list."""
         return [
             place
-            for place, text, genres in self._ordered
-            if (not genre or genre in genres) and all(word in text for word in wanted)
+            for place in self._by_count
+            if (not genre or genre in self.all[place].genres)
+            and all(any(word in self._texts[place] for word in words) for words in asked)
         ]
 
-    def shown(self, place: int, rating: float | None) -> dict[str, Any]:
-        """Return an item as the API shows it, with the visitor's rating."""
-        return {
-            "id": self.keys[place],
-            "title": self.titles[place],
-            "year": self.years[place],
-            "genres": self.genres[place],
-            "rating": rating,
-        }
+
+class Words:
+    """The words of all titles, by the pairs and triples of their letters.
+
+    Parameters
+    ----------
+    texts : list of str
+        The titles, in small letters.
+    """
+
+    def __init__(self, texts: list[str]) -> None:
+        words = {word for text in texts for word in re.findall(r"\w+", text)}
+        self._words = sorted(words) or ["-"]
+        self._letters = CountVectorizer(analyzer="char_wb", ngram_range=(2, 3), binary=True)
+        self._grams = self._letters.fit_transform(self._words)
+        self._counts = self._grams.sum(axis=1).A1
+
+    def like(self, word: str) -> list[str]:
+        """Return the words that are most like a word, if any are."""
+        count = len({*self._letters.build_analyzer()(word)})
+        common = (self._grams @ self._letters.transform([word]).T).toarray()[:, 0]
+        alike = 2.0 * common / (self._counts + count)
+        least = max(_ALIKE, float(alike.max()) - _NEARLY)
+        return [self._words[place] for place in np.flatnonzero(alike >= least)]
 
 
-def load_items(data: str) -> Items:
-    """Read the embedded films, or a file of ratings.
+def load_items(data: str, items: str | None = None) -> Items:
+    """Read the embedded films, or a file of ratings, with what another file says of the items.
 
     Raises
     ------
     ValueError
-        If the file can't be read, or has no two different ratings.
+        If a file can't be read, or there are no two different ratings.
     """
-    frame = load_movies() if data == "movies" else _read(Path(data))
+    frame = load_movies() if data == "movies" else _read(data)
     table = RatingTable.from_frame(frame, duplicates="last")
     if table.scale[0] == table.scale[1]:
         raise ValueError(f"data={data!r} has one rating only, {table.scale[0]:g}: nothing to learn")
-    first = frame.drop_duplicates("item").set_index("item").loc[table.items.tolist()]
-    keys = [str(key) for key in table.items.tolist()]
-    titles = _texts(first, "title")
-    return Items(
-        table,
-        keys,
-        [_readable(title) if title else key for title, key in zip(titles, keys, strict=True)],
-        [
-            int(text) if text.isascii() and text.isdigit() else None
-            for text in _texts(first, "year")
-        ],
-        [_genres(text) for text in _texts(first, "genres")],
-        Scale.of(table.matrix.data, table.scale),
-    )
+    named = frame if items is None else _read_items(items)
+    ids = [str(item) for item in table.items.tolist()]
+    # in the path of an address a dot alone would be a folder
+    keys = [f"'{name}'" if name in {".", ".."} else name for name in ids]
+    if len({*keys}) < len(keys):
+        raise ValueError(
+            f"data={data!r} has item ids that can't be told apart in an address: rename them"
+        )
+    shown = named.set_index(named["item"].astype(str))
+    shown = shown[~shown.index.duplicated()].reindex(ids)
+    column = {name: _texts(shown, name) for name in _NAMES}
+    found = [
+        Item(
+            id=key,
+            title=_readable(column["title"][i] or ids[i]),
+            year=int(column["year"][i]) if re.fullmatch("[0-9]+", column["year"][i]) else None,
+            genres=_genres(column["genres"][i]),
+            description=column["description"][i] or None,
+            image=_address(column["image"][i]),
+            url=_address(column["url"][i]),
+        )
+        for i, key in enumerate(keys)
+    ]
+    return Items(table, found, Scale.of(table.matrix.data, table.scale))
 
 
-def _read(path: Path) -> "DataFrame":
-    """Read a file of ratings, with its titles if its header names them."""
-    if not path.is_file():
-        raise ValueError(f"data={str(path)!r} is no file: name a file of ratings, or movies")
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        line = file.readline(10_000)
-    for separator in _SEPARATORS:
-        fields = [name.strip().lower() for name in next(csv.reader([line], delimiter=separator))]
-        names = [next((n for n, known in _NAMES.items() if f in known), f) for f in fields]
-        if {"user", "item", "rating"} <= {*names} and len({*names}) == len(names):
-            return read_ratings(path, columns=names, header=True, separator=separator)
+def _read(data: str) -> "DataFrame":
+    """Read a file of ratings, and the other columns that its header names."""
+    path, separator, names = _header(data, "data", "a file of ratings, or movies")
+    if {"user", "item", "rating"} <= {*names}:
+        return read_ratings(path, columns=names, header=True, separator=separator)
     return read_ratings(path)
+
+
+def _read_items(items: str) -> "DataFrame":
+    """Read a file of items, one a row."""
+    path, separator, names = _header(items, "items", "a file with a row for each item")
+    if "item" not in names:
+        raise ValueError(f"items={items!r} has no column item: its header has {names}")
+    pandas = importlib.import_module("pandas")
+    frame: DataFrame = pandas.read_csv(
+        path, sep=separator, names=names, header=0, dtype=str, encoding="utf-8-sig"
+    )
+    return frame
+
+
+def _header(file: str, argument: str, expected: str) -> tuple[Path, str, list[str]]:
+    """Return the path of a file, its separator, and its columns, by our names where known."""
+    path = Path(file)
+    if not path.is_file():
+        raise ValueError(f"{argument}={file!r} is no file: expected {expected}")
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
+        line = opened.readline(10_000)
+    separator = max(_SEPARATORS, key=line.count)
+    fields = [name.strip().lower() for name in next(csv.reader([line], delimiter=separator), [])]
+    names = [next((n for n, known in _NAMES.items() if f in known), f) for f in fields]
+    return path, separator, names if len({*names}) == len(names) else fields
 
 
 def _texts(frame: "DataFrame", name: str) -> list[str]:
@@ -177,9 +246,13 @@ def _texts(frame: "DataFrame", name: str) -> list[str]:
     if name not in frame:
         return [""] * len(frame)
     column = frame[name]
-    missing = column.isna().tolist()
-    values = column.tolist()
-    return ["" if m else str(v).strip() for v, m in zip(values, missing, strict=True)]
+    return ["" if m else str(v).strip() for v, m in zip(column, column.isna(), strict=True)]
+
+
+def _address(text: str) -> str | None:
+    """Return the address of a picture or a page; other kinds, such as scripts, are left out."""
+    url = urlsplit(text)
+    return text if url.scheme in {"http", "https"} and _HOST.fullmatch(url.netloc) else None
 
 
 def _genres(text: str) -> list[str]:

@@ -6,11 +6,12 @@ the scale, 0 where there is none: those 300 people who rated most of the same it
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from starlette.exceptions import HTTPException
 
 from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
@@ -23,11 +24,15 @@ from rankwise.web._items import Scale
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+MethodName = Literal["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
 _RATERS = 300
 
 
-class CannotLearnError(Exception):
+class CannotLearnError(HTTPException):
     """There is too little to learn from; the message says what is missing."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(409, detail)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,6 @@ class Method:
     title: str
     sentence: str
     source: str
-    make: Callable[[], Any] | None = None
 
 
 METHODS = {
@@ -47,9 +51,9 @@ METHODS = {
         Method(
             "taste",
             "Taste kernel",
-            "Films are alike if the same people like both; yours are weighed by how alike they "
-            "are.",
-            "in no paper",
+            "Two {nouns} are alike if the same people like both. Each of your ratings counts for "
+            "all that is like it.",
+            "in none of the papers",
         ),
         Method(
             "prank",
@@ -57,7 +61,6 @@ METHODS = {
             "Goes through your ratings one by one, and moves a line and its thresholds after each "
             "mistake; many rounds, averaged.",
             "Crammer and Singer, Pranking with ranking, NIPS 2001",
-            lambda: PRank(epochs=20, vote="averaged", shuffle=True, random_state=0),
         ),
         Method(
             "prank_paper",
@@ -65,30 +68,33 @@ METHODS = {
             "One round through your ratings, a step after each mistake; the last line and its "
             "thresholds are kept.",
             "Crammer and Singer, Pranking with ranking, NIPS 2001, figure 2",
-            prank,
         ),
         Method(
             "oap",
             "OAP-BPM",
             "Many PRanks, each of which sees a random part of your ratings, averaged.",
             "Harrington, Online ranking by the perceptron, ICML 2003, algorithm 2",
-            lambda: OAPRank(epochs=5, shuffle=False, random_state=0),
         ),
         Method(
             "mprank",
             "MPRank",
             "Keeps the distances between your ratings, not only their order.",
             "Cortes, Mohri and Rastogi, Magnitude-preserving ranking, 2007, equation 8",
-            lambda: MPRank(C=10.0),
         ),
         Method(
             "rankboost",
             "RankBoost",
-            "Adds up simple rules, such as whether a certain person liked the film.",
+            "Adds up simple rules, such as whether a certain person liked the {noun}.",
             "Freund et al. 2003; Mohri, lecture on ranking",
-            lambda: RankBoost(n_estimators=50),
         ),
     )
+}
+_MODELS: dict[str, Callable[[], Any]] = {
+    "prank": lambda: PRank(epochs=20, vote="averaged", shuffle=True, random_state=0),
+    "prank_paper": prank,
+    "oap": lambda: OAPRank(epochs=5, shuffle=False, random_state=0),
+    "mprank": lambda: MPRank(C=10.0),
+    "rankboost": lambda: RankBoost(n_estimators=50),
 }
 
 
@@ -121,11 +127,11 @@ class Line:
         above = np.searchsorted(self.thresholds, self.scores[places], side="right")
         return self.levels[above]
 
-    def prediction(self, place: int, scale: Scale) -> float:
-        """Return the rating to expect for an item."""
+    def expected(self, places: Places, scale: Scale) -> Vector:
+        """Return the ratings to expect for some items."""
         if self.rated:
-            return float(np.clip(self.scores[place], scale.low, scale.high))
-        return float(self.grades(np.array([place]))[0])
+            return np.clip(self.scores[places], scale.low, scale.high)
+        return self.grades(places)
 
 
 def line_of_ratings(scores: Vector, places: Places, ratings: Vector, scale: Scale) -> Line:
@@ -140,7 +146,7 @@ def line_of_ratings(scores: Vector, places: Places, ratings: Vector, scale: Scal
 
 
 def learn_line(
-    method: Method, table: RatingTable, places: Places, ratings: Vector, scale: Scale
+    method: str, table: RatingTable, places: Places, ratings: Vector, scale: Scale
 ) -> Line:
     """Fit a ranker of the papers to one person's ratings.
 
@@ -151,11 +157,11 @@ def learn_line(
     """
     levels = np.unique(ratings)
     if len(levels) < 2:
-        raise CannotLearnError(f"{method.title} needs two different ratings to learn from")
+        raise CannotLearnError(f"{METHODS[method].title} needs two different ratings to learn from")
     X = _features(table, places)
     if not X.shape[1]:
         raise CannotLearnError("nobody else has rated any of these: rate others")
-    model = method.make()  # type: ignore[misc]
+    model = _MODELS[method]()
     if isinstance(model, PRank | OAPRank):
         model.fit(X[places], np.searchsorted(levels, ratings))
         scores = np.asarray(model.project(X), np.float64)

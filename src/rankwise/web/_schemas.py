@@ -1,10 +1,12 @@
-"""What goes over the wire."""
+"""Bodies of requests and answers of the API."""
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat
 
-MethodName = Literal["taste", "prank", "prank_paper", "oap", "mprank", "rankboost"]
+from rankwise.web._items import Item, Scale
+from rankwise.web._methods import Method, MethodName
+
 ItemId = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -14,18 +16,8 @@ class Problem(BaseModel):
     detail: str
 
 
-class Item(BaseModel):
-    """An item, with the visitor's rating."""
-
-    id: str
-    title: str
-    year: int | None
-    genres: list[str]
-    rating: float | None
-
-
 class ItemPage(BaseModel):
-    """A page of items, most rated first."""
+    """A page of items; without a search the most rated come first."""
 
     items: list[Item]
     page: int
@@ -41,33 +33,22 @@ class Rated(BaseModel):
     rating: float
 
 
-class ScaleOfRatings(BaseModel):
-    """The ratings that one may give."""
-
-    low: float
-    high: float
-    step: float
-
-
-class MethodInfo(BaseModel):
-    """A way to learn."""
-
-    name: MethodName
-    title: str
-    sentence: str
-    source: str
-
-
 class Me(BaseModel):
     """The visitor."""
 
     ratings: list[Rated]
-    scale: ScaleOfRatings
+    scale: Scale
     method: MethodName
-    methods: list[MethodInfo]
+    methods: list[Method]
     learned: bool
     version: int
     preferences: int
+
+
+class Version(BaseModel):
+    """The visitor's new version."""
+
+    version: int
 
 
 class NewRating(BaseModel):
@@ -77,19 +58,12 @@ class NewRating(BaseModel):
     rating: FiniteFloat
 
 
-class RatingGiven(BaseModel):
+class RatingGiven(Version):
     """A rating that was given, and what was predicted before the item was first rated."""
 
     item: str
     rating: float
     predicted: float | None
-    version: int
-
-
-class Version(BaseModel):
-    """The visitor's new version."""
-
-    version: int
 
 
 class Learn(BaseModel):
@@ -99,32 +73,31 @@ class Learn(BaseModel):
     method: MethodName
 
 
-class Learned(BaseModel):
-    """What was learned by, and how long it took."""
+class Learned(Version):
+    """The method that was learned by, and the seconds that it took."""
 
     method: MethodName
     learned: bool
-    version: int
     seconds: float
 
 
 class Entry(BaseModel):
-    """An entry of a ranking."""
+    """An entry of a ranking. ``expected`` is the score on the scale of ratings."""
 
     position: int
     item: Item
     score: float
     rank: float
+    expected: float
     sd: float | None
 
 
-class RankingPage(BaseModel):
+class RankingPage(Version):
     """A ranking: scores, grades, how sure they are, and where the list could end."""
 
     set: Literal["rated", "unseen"]
     flip: bool
     method: MethodName
-    version: int
     entries: list[Entry]
     cut: int | None
     thresholds: list[float]
@@ -133,11 +106,9 @@ class RankingPage(BaseModel):
     total: int
 
 
-class Part(BaseModel):
+class Part(Rated):
     """What one rating adds to a score."""
 
-    item: Item
-    rating: float
     contribution: float
 
 
@@ -146,6 +117,7 @@ class Explanation(BaseModel):
 
     item: Item
     score: float
+    expected: float
     mean: float
     parts: list[Part]
     rest: float
@@ -153,16 +125,14 @@ class Explanation(BaseModel):
 
 
 class Suggestions(BaseModel):
-    """Items to rate next, those that tell most first."""
+    """Items to rate next, the most informative first."""
 
     items: list[Item]
 
 
-class Round(BaseModel):
+class Round(Rated):
     """A rating, and what was predicted before it was given."""
 
-    item: Item
-    rating: float
     predicted: float | None
     error: float | None
 
@@ -191,31 +161,18 @@ class ExportedRating(BaseModel):
     predicted: float | None
 
 
-class ExportedComparison(BaseModel):
-    """A stored comparison."""
-
-    better: str
-    worse: str
-
-
-class Export(BaseModel):
+class Export(Version):
     """All that is stored of the visitor."""
 
-    created: str | None
+    created: AwareDatetime | None
     method: MethodName
     learned: bool
-    version: int
     ratings: list[ExportedRating]
-    comparisons: list[ExportedComparison]
+    comparisons: list[Compare]
 
 
 class Forgotten(BaseModel):
-    """That the visitor was forgotten."""
+    """Whether the visitor was forgotten, and whether the bytes are gone from the files, too."""
 
     forgotten: bool
-
-
-class Status(BaseModel):
-    """The state of the service."""
-
-    status: str
+    erased: bool

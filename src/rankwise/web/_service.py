@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
 
@@ -13,13 +13,8 @@ import numpy as np
 from rankwise import __version__
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.catalogue import Catalogue
-from rankwise.recommend.taste import (
-    DenseKernel,
-    FactorKernel,
-    Matrix,
-    Taste,
-)
-from rankwise.web._cookies import load_key
+from rankwise.recommend.taste import DenseKernel, FactorKernel, Taste
+from rankwise.web._guard import Visitors, load_key
 from rankwise.web._items import Items, load_items
 from rankwise.web._people import People
 from rankwise.web._settings import Settings
@@ -28,12 +23,12 @@ from rankwise.web._store import Store
 
 @dataclass(frozen=True)
 class Service:
-    """Items, visitors, the database and the key that signs cookies."""
+    """Items, people, the database and the cookies."""
 
     items: Items
     people: People
     store: Store
-    key: bytes
+    visitors: Visitors
 
     @classmethod
     def open(cls, settings: Settings, *, verbose: bool = False) -> Self:
@@ -46,41 +41,20 @@ class Service:
         """
         store = Store(settings)
         try:
-            items = load_items(settings.data)
+            items = load_items(settings.data, settings.items)
             store.migrate()
             store.tidy()
-            key = load_key(_key_path(store, settings))
+            beside = store.path and store.path.with_name(f"{store.path.name}.key")
+            visitors = Visitors(load_key(beside or settings.home / "secret.key"))
             taste = learned_taste(items.table, settings.home / "models", verbose=verbose)
         except BaseException:
             store.close()
             raise
         catalogue = Catalogue.of(items.table, taste, None)
-        people = People(store, items, catalogue, settings.cached_people)
-        return cls(items, people, store, key)
-
-    def close(self) -> None:
-        """Close the database."""
-        self.store.close()
+        return cls(items, People(store, items, catalogue, settings.cached_people), store, visitors)
 
 
-def _key_path(store: Store, settings: Settings) -> Path:
-    if store.path is None:
-        return settings.home / "secret.key"
-    return store.path.with_name(store.path.name + ".key")
-
-
-_NUMBERS = (
-    "noise",
-    "prior",
-    "low",
-    "high",
-    "sigma",
-    "spread",
-    "bias_variance",
-    "calibration",
-    "center",
-    "unit",
-)
+_ARRAYS = {"means", "kernel", "places"}
 
 
 def learned_taste(table: RatingTable, folder: Path, *, verbose: bool = False) -> Taste:
@@ -130,7 +104,8 @@ def _write(taste: Taste, place: Path) -> None:
     try:
         for name, array in arrays.items():
             np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-        numbers = {name: getattr(taste, name) for name in _NUMBERS}
+        names = {field.name for field in fields(Taste)} - _ARRAYS
+        numbers = {name: getattr(taste, name) for name in sorted(names)}
         (temporary / "taste.json").write_text(json.dumps(numbers), "utf-8")
         try:
             temporary.rename(place)
@@ -142,13 +117,13 @@ def _write(taste: Taste, place: Path) -> None:
 
 
 def _read(place: Path) -> Taste:
-    def array(name: str) -> Matrix:
-        return np.asarray(np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-
-    numbers = json.loads((place / "taste.json").read_text("utf-8"))
-    dense = (place / "matrix.npy").is_file()
+    array = {path.stem: np.load(path, "r", allow_pickle=False) for path in place.glob("*.npy")}
     kernel = (
-        DenseKernel(array("matrix")) if dense else FactorKernel(array("factors"), array("extra"))
+        DenseKernel(np.asarray(array["matrix"]))
+        if "matrix" in array
+        else FactorKernel(np.asarray(array["factors"]), np.asarray(array["extra"]))
     )
-    taste = Taste(means=array("means"), kernel=kernel, places=array("places"), **numbers)
-    return replace(taste, means=taste.means.copy(), places=taste.places.copy())
+    numbers = json.loads((place / "taste.json").read_text("utf-8"))
+    return Taste(
+        means=np.array(array["means"]), kernel=kernel, places=np.array(array["places"]), **numbers
+    )

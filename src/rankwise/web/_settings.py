@@ -1,4 +1,4 @@
-"""What is served, where it is kept, and how much of it anybody may have."""
+"""Settings of the service: data, database and limits."""
 
 import json
 import os
@@ -7,6 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 _VARIABLE = "RANKWISE_WEB"
+_LEAST = {
+    "rate_visitor": 0,
+    "rate_address": 0,
+    "max_body": 1,
+    "max_ratings": 1,
+    "max_comparisons": 1,
+    "cached_people": 1,
+}
 
 
 def data_folder() -> Path:
@@ -29,6 +37,14 @@ class Settings:
     ----------
     data : str, default="movies"
         A file of ratings, or ``"movies"`` for the films that the extra ``data`` carries.
+    items : str, default=None
+        A file with a row for each item: its id and what is shown of it, such as ``title``,
+        ``image``, ``url``, ``description``, ``year`` and ``genre``. None: the columns of ``data``.
+    title : str, default=None
+        The heading of the page. None: a question that has the noun.
+    noun : str, default=None
+        What one item and several are called, such as ``"book,books"``. None: film for the films,
+        else item.
     database : str, default=None
         A URL of SQLAlchemy for SQLite or PostgreSQL, or the path of an SQLite file. None: a file in
         the user's data folder.
@@ -36,10 +52,10 @@ class Settings:
         Where learned models are kept, and the key if the database is no file. None: the user's data
         folder.
     rate_visitor, rate_address : float, default=20, 200
-        Requests a second of one visitor and of one address; three seconds' worth may come at once.
-        0: any number.
+        Requests a second of one visitor and of one address, counted by each worker; three seconds'
+        worth may come at once. 0: any number.
     max_body : int, default=65536
-        Bytes of a request.
+        Bytes of a request's body, and of its headers.
     max_ratings, max_comparisons : int, default=1000, 500
         Rows of one visitor.
     cached_people : int, default=500
@@ -53,6 +69,9 @@ class Settings:
     """
 
     data: str = "movies"
+    items: str | None = None
+    title: str | None = None
+    noun: str | None = None
     database: str | None = None
     folder: str | None = None
     rate_visitor: float = 20.0
@@ -63,12 +82,27 @@ class Settings:
     cached_people: int = 500
 
     def __post_init__(self) -> None:
-        for name in ("rate_visitor", "rate_address"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be 0 or more")
-        for name in ("max_body", "max_ratings", "max_comparisons", "cached_people"):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be 1 or more")
+        for name, least in _LEAST.items():
+            if not getattr(self, name) >= least:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is invalid: expected {least} or more"
+                )
+        if len(self.nouns) != 2 or not all(self.nouns):
+            raise ValueError(
+                f"noun={self.noun!r} is invalid: expected a word for one and a word for several, "
+                "such as 'book,books'"
+            )
+
+    @property
+    def nouns(self) -> tuple[str, ...]:
+        """What one item is called, and several."""
+        usual = "film,films" if self.data == "movies" else "item,items"
+        return tuple(word.strip() for word in (self.noun or usual).split(","))
+
+    @property
+    def heading(self) -> str:
+        """The title of the page."""
+        return self.title or f"Which {self.nouns[1]} do you like?"
 
     @property
     def home(self) -> Path:

@@ -1,22 +1,58 @@
 """Run the service on a port."""
 
 import os
-import shutil
 import tempfile
 import webbrowser
+from asyncio import TimerHandle, Transport
 from collections.abc import Callable
 from threading import Timer
 from typing import Any
 
+import h11
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rankwise.web._app import build_app
-from rankwise.web._metrics import FOLDER
+from rankwise.web._guard import METRICS_FOLDER
 from rankwise.web._service import Service
 from rankwise.web._settings import Settings, hand_over
 
-_SECONDS = 10
+HEADER_SECONDS = 10.0
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP/1.1 that ends a connection whose next headers take too long."""
+
+    _timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first headers."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(HEADER_SECONDS, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait on while headers are incomplete. Between two requests a connection may rest."""
+        super().data_received(data)
+        incomplete = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+        if self._timer is not None and not incomplete:
+            self._timer.cancel()
+            self._timer = None
+        elif self._timer is None and incomplete:
+            self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+
+OPTIONS: dict[str, Any] = {
+    "http": TimedProtocol,
+    "h11_max_incomplete_event_size": 65_536,
+    "ws": "none",
+    "access_log": False,  # it would name addresses and items
+    "log_level": "warning",
+    "proxy_headers": True,
+    "server_header": False,
+    "timeout_graceful_shutdown": 10,
+    "timeout_keep_alive": 75,  # longer than proxies keep a connection
+}
 
 
 def serve(
@@ -50,10 +86,10 @@ def serve(
     show : bool, default=False
         Whether to open the page in a browser.
     say : callable, default=print
-        Is told what happens.
+        Receives messages about the progress.
     """
     if root_path and (root_path[0] != "/" or root_path[-1] == "/"):
-        raise ValueError(f"{root_path=} must begin with / and not end with it")
+        raise ValueError(f"{root_path=} is invalid: it must begin with / and not end with it")
     say(f"Reading {settings.data} and what it teaches; the first time this takes a minute ...")
     try:
         service = Service.open(settings, verbose=True)
@@ -61,33 +97,24 @@ def serve(
         cause = getattr(error, "orig", None) or error
         raise ValueError(f"the database can't be opened: {cause}") from error
     where = f"http://{f'[{host}]' if ':' in host else host}:{port}{root_path}/"
-    say(f"{len(service.items):,} items at {where}  (Ctrl+C ends it)")
+    say(f"{len(service.items):,} {settings.nouns[1]} at {where}  (Ctrl+C ends it)")
     if show:
         Timer(1.0, webbrowser.open, [where]).start()
-    options: dict[str, Any] = {
+    options = {
+        **OPTIONS,
         "host": host,
         "port": port,
         "root_path": root_path,
-        "access_log": False,  # it would name addresses and items
-        "log_level": "warning",
-        "proxy_headers": True,
         "forwarded_allow_ips": proxies,
-        "server_header": False,
-        "timeout_graceful_shutdown": _SECONDS,
-        "timeout_keep_alive": 75,  # longer than proxies keep a connection
     }
     if workers == 1:
         try:
             uvicorn.run(build_app(settings, service), **options)
         finally:
-            service.close()
+            service.store.close()
         return
-    service.close()
+    service.store.close()
     hand_over(settings)
-    folder = tempfile.mkdtemp(prefix="rankwise-metrics-")
-    os.environ[FOLDER] = folder
-    try:
+    with tempfile.TemporaryDirectory(prefix="rankwise-metrics-") as folder:
+        os.environ[METRICS_FOLDER] = folder
         uvicorn.run("rankwise.web:create_app", factory=True, workers=workers, **options)
-    finally:
-        del os.environ[FOLDER]
-        shutil.rmtree(folder, ignore_errors=True)

@@ -68,6 +68,7 @@ def service_settings(films, folder, place):
     """Return the settings of a service whose database is in a folder."""
     return Settings(
         data=str(films),
+        noun="film,films",
         database=str(place / "taste.sqlite"),
         folder=str(folder),
         rate_visitor=0,
@@ -118,6 +119,7 @@ class Watch:
     def __init__(self):
         self.faults = []
         self.allowed = ()
+        self.hosts = ()
 
     def follow(self, context, url):
         """Watch all pages of a context."""
@@ -132,7 +134,7 @@ class Watch:
             self.faults.append(f"console: {message.text}")
 
     def _request(self, asked, url):
-        if not asked.startswith((url, "data:")):
+        if not asked.startswith((url, "data:", *self.hosts)):
             self.faults.append(f"request to {asked}")
 
 

@@ -69,7 +69,7 @@ def test_nothing_moves_for_those_who_want_it_so(visit):
     click_star(page.locator("#unseen-list [role=slider]").first, 0.1)
     expect(page.locator("#rated-list li")).to_have_count(6)
     page.get_by_role("button", name="Flip").click()
-    expect(page.get_by_role("heading", name="Films not to watch")).to_be_visible()
+    expect(page.get_by_role("heading", name="Films not for you")).to_be_visible()
     assert page.evaluate("moved + document.getAnimations().length") == 0
 
 

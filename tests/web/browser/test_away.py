@@ -192,7 +192,7 @@ def test_two_tabs(page):
     assert (given[sixth], given[seventh], given[chosen[2]]) == (2.5, 3.5, 5)
     page.get_by_role("button", name="Forget me").click()
     page.get_by_role("dialog").get_by_role("button", name="Forget me").click()
-    expect(other.locator("#count")).to_have_text("Rate a film to begin")
+    expect(other.locator("#count")).to_have_text("Rate some films to begin")
 
 
 def test_two_tabs_without_a_network(page, watch):
@@ -245,3 +245,21 @@ def test_a_cookie_that_was_voided_is_replaced(page, watch):
     expect(page.locator("#status")).to_contain_text("no longer knows your earlier ratings")
     expect(page.locator("#count")).to_have_text("1 film rated")
     assert settled(page) == {title: 4.5}
+
+
+def test_a_cookie_that_is_voided_again_and_again_is_not_asked_for_in_a_loop(page, watch):
+    """Two services that fight over a cookie must not make a browser ask without end."""
+    watch.allowed = FAILED
+    asked = []
+
+    def refuse(route):
+        asked.append(route.request.url)
+        route.fulfill(status=401, json={"detail": "you were forgotten"})
+
+    page.route("**/api/**", refuse)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(4_000)
+    assert 2 <= len(asked) <= 40
+    expect(page.locator("#status")).to_contain_text("Trying again")
+    page.unroute("**/api/**")
+    no_status_after_a_while(page)

@@ -66,7 +66,7 @@ def test_the_whole_walk(page):
 
     tab_to(page, "Flip", "Shift+Tab")
     page.keyboard.press("Space")
-    expect(page.get_by_role("heading", name="Films not to watch")).to_be_visible()
+    expect(page.get_by_role("heading", name="Films not for you")).to_be_visible()
     assert focused(page) == "Flip"
     assert not set(titles(page, "#unseen-list")) & set(best)
 
@@ -76,7 +76,7 @@ def test_the_whole_walk(page):
     assert focused(page) == "Keep them"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("#count")).to_have_text("Rate a film to begin")
+    expect(page.locator("#count")).to_have_text("Rate some films to begin")
 
 
 def test_choose_a_method_by_arrow_keys(page):

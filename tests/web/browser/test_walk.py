@@ -39,10 +39,10 @@ def test_choose_rate_learn_rerank_and_flip(page):
     assert set(titles(page, "#rated-list")) == set(chosen)
     best = titles(page, "#unseen-list")
     assert not set(best) & set(chosen)
-    expect(page.get_by_role("heading", name="Films to watch")).to_be_visible()
+    expect(page.get_by_role("heading", name="Films for you")).to_be_visible()
 
     page.get_by_role("button", name="Flip").click()
-    expect(page.get_by_role("heading", name="Films not to watch")).to_be_visible()
+    expect(page.get_by_role("heading", name="Films not for you")).to_be_visible()
     expect(page.get_by_role("button", name="Flip")).to_have_attribute("aria-pressed", "true")
     worst = titles(page, "#unseen-list")
     assert not set(worst) & set(best)
@@ -52,7 +52,7 @@ def test_choose_rate_learn_rerank_and_flip(page):
     assert worst == ranked[::-1][:10]
 
     page.get_by_role("button", name="Flip").click()
-    expect(page.get_by_role("heading", name="Films to watch")).to_be_visible()
+    expect(page.get_by_role("heading", name="Films for you")).to_be_visible()
     assert titles(page, "#unseen-list") == best
     no_status(page)
 
@@ -119,7 +119,7 @@ def test_choose_a_method(page, name):
 def test_learn_as_in_the_paper(page):
     page.get_by_role("link", name="Learn as in the paper").click()
     expect(page.get_by_role("radio", name="PRank, as in the paper")).to_be_checked()
-    expect(page.locator("#status")).to_contain_text("rate some films, then press Learn")
+    expect(page.locator("#status")).to_contain_text("rate something, then press Learn")
     rate_some(page)
     learn(page)
     assert told(page)["method"] == "prank_paper"
@@ -185,7 +185,7 @@ def test_export_and_forget(page):
     assert len(ratings(page)) == 5
     page.get_by_role("button", name="Forget me").click()
     page.get_by_role("dialog").get_by_role("button", name="Forget me").click()
-    expect(page.locator("#count")).to_have_text("Rate a film to begin")
+    expect(page.locator("#count")).to_have_text("Rate some films to begin")
     expect(page.locator("#unseen")).to_be_hidden()
     expect(page.locator("#picture")).to_be_hidden()
     assert told(page)["ratings"] == []
@@ -232,7 +232,7 @@ def test_on_a_phone_by_touch(visit, width):
     expect(page.get_by_role("heading", name="Your ranking")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") == width
     page.get_by_role("button", name="Flip").tap()
-    expect(page.get_by_role("heading", name="Films not to watch")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Films not for you")).to_be_in_viewport()
     page.locator("#unseen-list button.quiet").first.tap()
     expect(page.get_by_role("dialog")).to_be_in_viewport()
     wait_for_ratings(page, dict(zip(chosen, (5, 1.5, 3.5), strict=True)))

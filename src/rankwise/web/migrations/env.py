@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from rankwise.web._tables import metadata
+from rankwise.web._store import metadata
 
 
 def run() -> None:

@@ -1,8 +1,9 @@
 /**
  * The server, by relative addresses, so that the page works below any root path.
  *
- * @typedef {{id: string, title: string, year: number|null, genres: string[], rating: number|null}} Item
- * @typedef {{position: number, item: Item, score: number, rank: number, sd: number|null}} Entry
+ * @typedef {{id: string, title: string, year: number|null, genres: string[], rating: number|null,
+ *   description: string|null, image: string|null, url: string|null}} Item
+ * @typedef {{position: number, item: Item, score: number, rank: number, expected: number, sd: number|null}} Entry
  * @typedef {{low: number, high: number, step: number}} Scale
  * @typedef {{name: string, title: string, sentence: string, source: string}} Method
  * @typedef {{set: string, flip: boolean, method: string, version: number, entries: Entry[],
@@ -19,25 +20,17 @@ export class ApiError extends Error {
   constructor(message, status, wait = 0) {
     super(message);
     this.status = status;
-    this.away = status === 0 || status === 408 || status === 429 || status >= 500;
+    // 401 comes here only if it came twice: another service may void the cookie each time
+    this.away = [0, 401, 408, 429].includes(status) || status >= 500;
     this.wait = wait;
   }
 }
 
-/** @type {Promise<any>|null} the one request that fetches a new cookie */
-let renewal = null;
-
-/** Tells (event "renewed") that the server did not know the visitor and began anew. */
+/** Tells (event "renewed") that the server did not know the visitor and began again. */
 export const renewed = new EventTarget();
 
-/** Get a new cookie. Requests that need one at once share it: else each would be another visitor. */
-function renew() {
-  renewal ??= askOnce("GET", "me").finally(() => {
-    renewal = null;
-    renewed.dispatchEvent(new Event("renewed"));
-  });
-  return renewal;
-}
+const APART = 10_000; // milliseconds between two such events, since several requests may tell so
+let last = -APART;
 
 /**
  * Ask once more if the cookie was refused: the answer removed it.
@@ -51,8 +44,12 @@ export async function ask(method, path, body) {
     return await askOnce(method, path, body);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    await renew();
-    return askOnce(method, path, body);
+    const answer = await askOnce(method, path, body);
+    if (performance.now() - last > APART) {
+      last = performance.now();
+      renewed.dispatchEvent(new Event("renewed"));
+    }
+    return answer;
   }
 }
 

@@ -3,7 +3,7 @@
 import { startCompare } from "./compare.js";
 import { startCurve } from "./curve.js";
 import { byId, h, write } from "./dom.js";
-import { startFilms } from "./films.js";
+import { startItems } from "./items.js";
 import { startPicture } from "./picture.js";
 import { isKept } from "./queue.js";
 import { startRanking } from "./ranking.js";
@@ -42,7 +42,7 @@ async function onForget() {
   if (dialog.returnValue === "yes") await forget();
 }
 
-for (const part of [startFilms, startRanking, startPicture, startCurve, startCompare])
+for (const part of [startItems, startRanking, startPicture, startCurve, startCompare])
   subscribe(part());
 subscribe(drawStatus);
 byId("forget").addEventListener("click", () => void onForget());

@@ -1,7 +1,7 @@
-/** Two films, which is better? The taste learns from the answer too. */
+/** Two items, which is better? The taste learns from the answer too. */
 
-import { byId, h, write } from "./dom.js";
-import { named } from "./films.js";
+import { byId, h, noun, nouns, write } from "./dom.js";
+import { named } from "./items.js";
 import { compare, ratingOf, state } from "./store.js";
 
 /** @typedef {import("./api.js").Item} Item */
@@ -11,14 +11,14 @@ let drawn = "";
 /** @type {Set<string>} */
 const asked = new Set();
 
-/** @returns {Item[]} films that may be compared: those rated, and the first of the others */
+/** @returns {Item[]} items that may be compared: those rated, and the first of the others */
 function candidates() {
   const rated = [...state.ratings.values()].map(({ item }) => item);
   const unseen = state.lists.unseen?.entries.slice(0, 10).map(({ item }) => item) ?? [];
   return [...rated, ...unseen.filter((item) => ratingOf(item.id) === null)];
 }
 
-/** Pairs of rated films, those of equal rating first: there an answer tells most. */
+/** Pairs of rated items, those of equal rating first: there an answer tells most. */
 function pairs() {
   const rated = [...state.ratings.values()];
   const all = rated.flatMap((a, i) =>
@@ -33,24 +33,24 @@ function pairs() {
 const keyOf = (a, b) => [a, b].sort().join(" ");
 
 function draw() {
-  const films = candidates();
+  const items = candidates();
   const all = pairs();
   const box = byId("pair");
   const pair = all.length ? all[turn % all.length] : null;
-  box.hidden = films.length < 2;
+  box.hidden = items.length < 2;
   write(
     byId("compare-text"),
-    films.length < 2
-      ? "Rate two films, and you can say which of them is better."
+    items.length < 2
+      ? `Rate two ${nouns}, and you can say which of them is better.`
       : "An answer sharpens the order where your ratings are equal.",
   );
-  const key = [pair?.a.item.id, pair?.b.item.id, ...films.map(({ id }) => id)].join(" ");
-  if (films.length < 2 || key === drawn || box.contains(document.activeElement)) return;
+  const key = [pair?.a.item.id, pair?.b.item.id, ...items.map(({ id }) => id)].join(" ");
+  if (items.length < 2 || key === drawn || box.contains(document.activeElement)) return;
   drawn = key;
-  const first = pair?.a.item ?? films[0];
-  const second = pair?.b.item ?? films[1];
-  const left = choice("First film", films, first);
-  const right = choice("Second film", films, second);
+  const first = pair?.a.item ?? items[0];
+  const second = pair?.b.item ?? items[1];
+  const left = choice(`First ${noun}`, items, first);
+  const right = choice(`Second ${noun}`, items, second);
   box.replaceChildren(
     left.node,
     right.node,
@@ -68,12 +68,12 @@ function draw() {
   );
 }
 
-/** @param {string} label @param {Item[]} films @param {Item} chosen */
-function choice(label, films, chosen) {
+/** @param {string} label @param {Item[]} items @param {Item} chosen */
+function choice(label, items, chosen) {
   const select = h(
     "select",
     {},
-    ...films.map((item) =>
+    ...items.map((item) =>
       h("option", { value: item.id, selected: item.id === chosen.id }, named(item)),
     ),
   );
@@ -83,7 +83,7 @@ function choice(label, films, chosen) {
 /** @param {HTMLSelectElement} better @param {HTMLSelectElement} worse */
 function answer(better, worse) {
   if (better.value === worse.value)
-    return write(byId("compare-text"), "Choose two different films.");
+    return write(byId("compare-text"), `Choose two different ${nouns}.`);
   asked.add(keyOf(better.value, worse.value));
   compare(better.value, worse.value);
   return redraw();

@@ -42,6 +42,14 @@ export function s(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** What one item of the page is called, and several. */
+export const noun = document.documentElement.dataset.noun ?? "item";
+export const nouns = document.documentElement.dataset.nouns ?? "items";
+export const Nouns = nouns.charAt(0).toUpperCase() + nouns.slice(1);
+
+/** @param {number} count */
+export const counted = (count) => `${count.toLocaleString("en")} ${count === 1 ? noun : nouns}`;
+
 /** @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 

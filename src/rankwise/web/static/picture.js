@@ -1,7 +1,7 @@
 /** The projection: films on a line by their score, and the thresholds that cut it into ratings. */
 
-import { byId, s, set, write } from "./dom.js";
-import { named } from "./films.js";
+import { byId, counted, noun, nouns, s, set, write } from "./dom.js";
+import { named } from "./items.js";
 import { number } from "./stars.js";
 import { state } from "./store.js";
 
@@ -21,7 +21,7 @@ let svg = null;
 /** @type {any} */
 let bands;
 /** @type {any} */
-let films;
+let items;
 
 /** @param {number[]} xs ascending @param {number} apart @param {number} most @returns {number[]} a row for each */
 function rowsOf(xs, apart, most) {
@@ -69,7 +69,7 @@ function draw() {
   const box = byId("line");
   const width = Math.max(280, box.clientWidth);
   if (!svg) {
-    svg = s("svg", { role: "img" }, (bands = s("g", {})), (films = s("g", {})));
+    svg = s("svg", { role: "img" }, (bands = s("g", {})), (items = s("g", {})));
     box.replaceChildren(svg);
   }
   const own = rated.entries
@@ -150,7 +150,7 @@ function put({ item, score }, x, y, text, shift, rise, drawn) {
   const given = state.ratings.get(item.id);
   drawn.add(item.id);
   const node = dots.get(item.id) ?? newDot();
-  if (!node.isConnected) films.append(node);
+  if (!node.isConnected) items.append(node);
   dots.set(item.id, node);
   const [path, circle, label, title] = node.children;
   node.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
@@ -256,17 +256,17 @@ function learned(weights, cuts) {
   const ends = cuts.map((cut) => cut.toFixed(2).replace("-", "−")).join(", ");
   const thresholds = `${cuts.length === 1 ? "1 threshold" : `${cuts.length} thresholds`}: ${ends}.`;
   return weights.length
-    ? `Learned by ${title}: a direction, a weight for each of ${weights.length} other people (bars: up, their likes count for a film; down, against it); ${thresholds}`
-    : `Learned by ${title}: a score for each film; ${thresholds}`;
+    ? `Learned by ${title}: a direction, a weight for each of ${weights.length} other people (bars: up, their likes count for a ${noun}; down, against it); ${thresholds}`
+    : `Learned by ${title}: a score for each ${noun}; ${thresholds}`;
 }
 
 /** @param {Entry[]} own @param {Entry[]} others */
 function inWords(own, others) {
   const best = own.at(-1)?.item.title;
   const said = best
-    ? ` Of your films ${best} is furthest to the better side, ${own[0].item.title} to the other.`
+    ? ` Of your ${nouns} ${best} is furthest to the better side, ${own[0].item.title} to the other.`
     : "";
-  return `A line with ${own.length} films that you rated above it and ${others.length} others below it, by score.${said}`;
+  return `A line with ${counted(own.length)} that you rated above it and ${others.length} others below it, by score.${said}`;
 }
 
 export function startPicture() {

@@ -1,8 +1,7 @@
 /** Learn, flip, the choice of method, and the two ranked lists. */
 
-import { byId, h, keyed, set, write } from "./dom.js";
-import { genresOf, named, ratingOfFilm } from "./films.js";
-import { number } from "./stars.js";
+import { Nouns, byId, counted, h, keyed, nouns, set, write } from "./dom.js";
+import { cover, genresOf, named, ratingOfItem, titled } from "./items.js";
 import { chooseMethod, flip, learn, learnAsInThePaper, showMore, state } from "./store.js";
 import { explain } from "./why.js";
 
@@ -10,13 +9,10 @@ import { explain } from "./why.js";
 
 let isWanted = false; // Learn was pressed, and its lists are to be shown when they come
 
-/** @param {number} count */
-const films = (count) => (count === 1 ? "1 film" : `${count} films`);
-
 /** @param {Entry} entry */
 function row(entry) {
   const { item } = entry;
-  const control = ratingOfFilm(item);
+  const control = ratingOfItem(item);
   const place = h("span", { class: "place", "aria-hidden": "true" });
   const guess = h("span", { class: "guess" });
   const gap = h("p", { class: "gap", hidden: true });
@@ -29,8 +25,9 @@ function row(entry) {
       place,
       h(
         "div",
-        { class: "film" },
-        h("p", { class: "name" }, named(item)),
+        { class: "item" },
+        ...cover(item),
+        h("p", { class: "name" }, titled(item, named(item))),
         h("p", { class: "genres" }, genresOf(item)),
       ),
       h("div", { class: "verdict" }, control.node, guess),
@@ -60,12 +57,11 @@ function row(entry) {
   };
 }
 
-/** @param {Entry} entry what the method expects, and how sure it is */
-function inWords({ rank, sd }) {
-  if (rank === null || rank === undefined) return "";
-  return sd === null || sd === undefined
-    ? `about ${number(rank)}`
-    : `about ${number(rank)} ± ${sd.toFixed(1)}`;
+/** @param {Entry} entry the rating to expect, and how sure it is; Why? has the same number */
+function inWords({ expected, sd }) {
+  if (expected === null || expected === undefined) return "";
+  const most = `${expected.toFixed(1)} expected`;
+  return sd === null || sd === undefined ? most : `${most}, ± ${sd.toFixed(1)}`;
 }
 
 /**
@@ -76,7 +72,7 @@ function withGap(ranking) {
   const { entries, cut } = ranking;
   return entries.map((entry, at) => ({
     ...entry,
-    gap: cut && at + 1 === cut && cut < entries.length ? `A clear gap: ${films(cut)} above it` : "",
+    gap: cut && at + 1 === cut && cut < entries.length ? `A clear gap: ${counted(cut)} above it` : "",
   }));
 }
 
@@ -84,25 +80,25 @@ function drawLists() {
   const { rated, unseen } = state.lists;
   byId("unseen").hidden = !unseen;
   if (unseen) {
-    write(byId("unseen-title"), unseen.flip ? "Films not to watch" : "Films to watch");
+    write(byId("unseen-title"), unseen.flip ? `${Nouns} not for you` : `${Nouns} for you`);
     const left = withGap(unseen).filter(({ item }) => !state.ratings.has(item.id));
     keyed(byId("unseen-list"), left.slice(0, state.shown), (entry) => entry.item.id, row);
     byId("more").hidden = unseen.entries.length <= state.shown;
   }
   const given = [...state.ratings.values()].sort((a, b) => b.rating - a.rating);
   byId("rated").hidden = !given.length;
-  const list = rated ? withGap(rated) : given.map(({ item }) => ({ item, rank: null, gap: "" }));
+  const list = rated ? withGap(rated) : given.map(({ item }) => ({ item, expected: null, gap: "" }));
   const known = new Set(list.map(({ item }) => item.id));
   const fresh = given
     .filter(({ item }) => !known.has(item.id))
-    .map(({ item }) => ({ item, rank: null, gap: "" }));
+    .map(({ item }) => ({ item, expected: null, gap: "" }));
   const all = [...list.filter(({ item }) => state.ratings.has(item.id)), ...fresh];
   keyed(byId("rated-list"), /** @type {any[]} */ (all), (entry) => entry.item.id, row);
   write(
     byId("rated-title"),
     rated
-      ? `Your films, ranked by your taste${state.isFlipped ? ", worst first" : ""}`
-      : "Films you rated",
+      ? `Your ${nouns}, ranked by your taste${state.isFlipped ? ", worst first" : ""}`
+      : `${Nouns} you rated`,
   );
 }
 
@@ -140,10 +136,10 @@ function hint() {
     return state.isAway
       ? "The order is that of the last answer of the server."
       : "The lists follow each of your ratings.";
-  if (!count) return "Rate a film, and it appears here.";
+  if (!count) return `Rate some ${nouns}, and they appear here.`;
   return count < 5
-    ? `${films(count)} rated. Five are a good start; then press Learn.`
-    : `${films(count)} rated. Press Learn to see all others ranked.`;
+    ? `${counted(count)} rated. Five are a good start; then press Learn.`
+    : `${counted(count)} rated. Press Learn to see all others ranked.`;
 }
 
 function draw() {
@@ -153,7 +149,7 @@ function draw() {
   button.disabled = count === 0;
   set(button, { "aria-busy": String(isLearning) });
   write(button, isLearning ? "Learning …" : "Learn");
-  write(byId("count"), count ? `${films(count)} rated` : "Rate a film to begin");
+  write(byId("count"), count ? `${counted(count)} rated` : `Rate some ${nouns} to begin`);
   byId("flip").hidden = !state.isLearned;
   set(byId("flip"), { "aria-pressed": String(state.isFlipped) });
   write(byId("hint"), hint());

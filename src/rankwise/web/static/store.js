@@ -30,7 +30,7 @@ export const state = {
   waiting: [],
   query: { search: "", genre: "", page: 1 },
   /** @type {{items: Item[], page: number, pages: number, total: number, genres: string[]}|null} */
-  films: null,
+  page: null,
   isFlipped: false,
   shown: 10,
   /** @type {Record<"rated"|"unseen", import("./api.js").Ranking|null>} */
@@ -47,6 +47,8 @@ export const state = {
   message: "",
   /** What a screen reader should say. */
   said: "",
+  /** Whether forgotten rows are gone from the database's files, too. */
+  erased: true,
 };
 
 /** @type {(() => void)[]} */
@@ -135,7 +137,7 @@ export function chooseMethod(name) {
 export function learnAsInThePaper() {
   state.method = "prank_paper";
   if (state.ratings.size) learn();
-  else tell("PRank, as in the paper, is chosen: rate some films, then press Learn.");
+  else tell("PRank, as in the paper, is chosen: rate something, then press Learn.");
 }
 
 export function flip() {
@@ -147,7 +149,7 @@ export function flip() {
   void refresh();
 }
 
-/** @param {import("./api.js").Ranking|null} list all rated films are here, so it is turned at once */
+/** @param {import("./api.js").Ranking|null} list all rated items are here, so it is turned at once */
 const turned = (list) =>
   list && { ...list, entries: list.entries.toReversed(), flip: state.isFlipped, cut: null };
 
@@ -156,15 +158,15 @@ export function look(query) {
   state.query = { ...state.query, page: 1, ...query };
   changed();
   return attempt(
-    "films",
+    "items",
     () => get("items", state.query),
-    (films) => {
-      state.films = films;
+    (items) => {
+      state.page = items;
     },
   );
 }
 
-/** @param {string} id a film that the visitor cannot rate */
+/** @param {string} id a item that the visitor cannot rate */
 export function skip(id) {
   state.skipped.add(id);
   changed();
@@ -179,7 +181,8 @@ export function showMore() {
 /** Delete everything, here and there. Not queued: it is done now, or the visitor is told. */
 export async function forget() {
   try {
-    await ask("DELETE", "me");
+    const answer = await ask("DELETE", "me");
+    state.erased = answer.erased;
   } catch (error) {
     tell(`You were not forgotten: ${/** @type {Error} */ (error).message} Please try again.`);
     return;
@@ -191,6 +194,7 @@ export async function forget() {
   state.skipped.clear();
   state.message = "";
   state.said = "All your ratings are deleted.";
+  if (!state.erased) tell("You are forgotten. Old bytes may stay in the files of the database for some time.");
   await reload();
 }
 

@@ -1,8 +1,8 @@
-/** Why a film stands where it does: what each rating adds to its score, as bars. */
+/** Why an item stands where it does: what each rating adds to its score, as bars. */
 
 import { get } from "./api.js";
 import { byId, h } from "./dom.js";
-import { named } from "./films.js";
+import { named } from "./items.js";
 import { number } from "./stars.js";
 
 /** @typedef {import("./api.js").Item} Item */
@@ -27,8 +27,8 @@ export async function explain(item) {
   }
 }
 
-/** @param {{score: number, mean: number, parts: {item: Item, rating: number, contribution: number}[], rest: number}} answer */
-function bars({ score, mean, parts, rest }) {
+/** @param {{score: number, expected: number, mean: number, parts: {item: Item, rating: number, contribution: number}[], rest: number}} answer */
+function bars({ score, expected, mean, parts, rest }) {
   const shown = parts.slice(0, SHOWN);
   const other = parts.slice(SHOWN).reduce((sum, part) => sum + part.contribution, rest ?? 0);
   const rows = shown.map(({ item, rating, contribution }) => ({
@@ -48,7 +48,8 @@ function bars({ score, mean, parts, rest }) {
       h("td", { class: "bars" }, bar),
     );
   });
-  const caption = `People give it ${mean.toFixed(2)}; what you said makes it ${score.toFixed(2)}.`;
+  const cut = Math.abs(score - expected) < 0.05 ? "" : ` (${score.toFixed(1)}, but the scale ends there)`;
+  const caption = `We expect ${expected.toFixed(1)} from you${cut}. People give it ${mean.toFixed(1)} on average, and your ratings change that:`;
   return h("table", { class: "parts" }, h("caption", {}, caption), h("tbody", {}, ...list));
 }
 
