@@ -255,7 +255,7 @@ class TestNamed:
     def test_other_classes(self, tmp_path, name):
         facts, arrays = parts(PRank())
         facts["model"]["class"] = name
-        with pytest.raises(ValueError, match=r"no class|no estimator|no name|no parameter|should"):
+        with pytest.raises(ValueError, match=r"no class|not an estimator|no parameter|should"):
             load(forged(tmp_path, facts, arrays))
 
     def test_no_module_is_imported_for_a_name(self, tmp_path):
@@ -372,11 +372,45 @@ class TestNamed:
         with pytest.raises(ValueError, match="PolynomialFeatures"):
             load(forged(tmp_path, facts, arrays))
 
-    def test_more_workers_than_any_machine_has(self, tmp_path):
+    @pytest.mark.parametrize("jobs", [512, 10**6, 1e9, {"scalar": ["<i8", "0002000000000000"]}])
+    def test_a_file_starts_no_processes(self, tmp_path, jobs):
         facts, arrays = parts(OAPRank(2, random_state=0))
-        facts["model"]["params"]["n_jobs"] = 10**6
-        with pytest.raises(ValueError, match="n_jobs=1000000"):
-            load(forged(tmp_path, facts, arrays))
+        facts["model"]["params"]["n_jobs"] = jobs
+        assert load(forged(tmp_path, facts, arrays)).n_jobs is None
+        step = make_pipeline(make_column_transformer((StandardScaler(), [0, 1])), PRank())
+        facts, arrays = parts(step)
+        columns = facts["model"]["params"]["steps"][0]["tuple"][1]["estimator"]
+        columns["params"]["n_jobs"] = jobs
+        assert load(forged(tmp_path, facts, arrays))[0].n_jobs is None
+
+    @pytest.mark.parametrize("jobs", [None, 1, 2, 8, -1])
+    def test_few_workers_are_kept(self, tmp_path, jobs):
+        save(OAPRank(2, n_jobs=jobs), tmp_path / "m")
+        assert load(tmp_path / "m").n_jobs == jobs
+
+    @pytest.mark.parametrize("kind", ["set", "frozenset", "items"])
+    def test_values_of_one_hash(self, tmp_path, kind):
+        """A set of 20,000 of them took 13 s: n values take O(n^2)."""
+        multiples = [k * (2**61 - 1) for k in range(1, 20_001)]
+        pairs = [{"tuple": [k, "a"]} for k in multiples]
+        facts, arrays = parts(PRank())
+        for values in (multiples, pairs):
+            content = {"keys": values, "values": values} if kind == "items" else values
+            facts["model"]["learned"]["more_"] = {kind: content}
+            with pytest.raises(ValueError, match="have one hash"):
+                load(forged(tmp_path, facts, arrays))
+
+    def test_many_values_of_many_hashes(self, tmp_path):
+        facts, arrays = parts(PRank())
+        facts["model"]["learned"]["more_"] = {"set": list(range(-20_000, 20_000))}
+        assert len(load(forged(tmp_path, facts, arrays)).more_) == 40_000
+
+    def test_an_array_that_is_used_many_times(self, tmp_path):
+        """Each use takes time: a class that checks its arrays would check them again."""
+        facts, arrays = parts(PRank())
+        facts["model"]["learned"]["more_"] = [{"array": "x"}] * 200_000
+        with pytest.raises(ValueError, match="max_bytes"):
+            load(forged(tmp_path, facts, {**arrays, "x": np.zeros(10**5)}))
 
     @pytest.mark.parametrize(
         ("part", "value"),
