@@ -29,6 +29,8 @@ from rankwise.persistence._registry import (
 # The memory of objects that are much larger than their JSON, in bytes.
 _VALUE, _REQUEST = 250, 100_000
 _MEMORY = {"RandomState": 10_000, "Generator": 10_000, **dict.fromkeys(SPARSE, 10_000)}
+# To check these takes as long as to read this many bytes.
+_CHECKS = {"sklearn.preprocessing.PolynomialFeatures": 100_000}
 # More values of one hash in a set or dict are no accident: inserting n of them takes O(n^2).
 _EQUAL_HASHES = 10
 # A file does not decide how many processes start: more than this, and more than cores, is None.
@@ -123,8 +125,8 @@ class Decoder:
 
     def _hashable(self, given: Any) -> list[Any]:
         values = self._sequence(given)
-        hashes = np.array([hash(value) for value in values], dtype=np.int64)
-        if np.unique(hashes, return_counts=True)[1].max(initial=0) > _EQUAL_HASHES:
+        hashes = [hash(value) for value in values]
+        if len(values) > _EQUAL_HASHES < np.unique(hashes, return_counts=True)[1].max():
             raise ValueError(f"more than {_EQUAL_HASHES} values of a set or dict have one hash")
         if len(set(values)) < len(values):
             raise ValueError(f"{_short(given)} has a value twice")
@@ -224,6 +226,7 @@ class Decoder:
         if both := attributes.keys() & {*known, "_metadata_request"}:
             raise ValueError(f"a {cls.__name__} can't have learned {_short(min(both))}")
         check_attributes(cls, set(attributes))
+        self._archive.spend(_CHECKS.get(name, 0))
         if (settings.get("n_jobs") or 0) > max(_HARMLESS_JOBS, os.cpu_count() or 1):
             settings["n_jobs"] = None
         model = cls(**settings)

@@ -28,6 +28,7 @@ from inspect import getattr_static, isclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 # Packages whose exported estimators can be saved.
@@ -295,7 +296,7 @@ def _check_monomials(step: Any) -> None:
             f"PolynomialFeatures of degree {str(step.degree)[:80]} on {str(n)[:80]} columns can't "
             f"be in a file: {_MOST_DEGREE} and {_MOST_COLUMNS:,} are the most"
         )
-    again = clone(step).fit(np.zeros((1, n)))
+    again = clone(step).fit(sparse.csr_array((1, n)))
     if any(getattr(step, name) != getattr(again, name) for name in learned):
         raise ValueError("PolynomialFeatures has other numbers of columns than its degree gives")
 
