@@ -24,7 +24,7 @@ strings as UTF-8 one after the other, and where each of them ends.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from inspect import getattr_static
@@ -87,6 +87,18 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._known: dict[int, tuple[Any, Any]] = {}
+        self._kinds: dict[type, Callable[[Any, Path], Any]] = {
+            float: lambda value, _: repr(value),
+            bytes: lambda value, _: value.hex(),
+            tuple: self._tuple,
+            set: self._set,
+            frozenset: self._set,
+            slice: self._limits,
+            range: self._limits,
+            np.random.RandomState: self._random_state,
+            np.random.Generator: self._generator,
+            **dict.fromkeys(SPARSE.values(), self._matrix),
+        }
 
     def encode(self, value: Any, path: Path = ()) -> Any:
         """Return a value as JSON; ``path`` says where it is.
@@ -123,31 +135,30 @@ class Encoder:
             return "dtype", value.str
         if isinstance(value, type) and TYPES.get(value.__name__, kind) is value:
             return "type", value.__name__
-        if kind in (float, bytes):
-            return name, repr(value) if kind is float else value.hex()
-        if kind is tuple:
-            # ("scaler", StandardScaler()) is called by its name, and not by a number
-            named = len(value) > 1 and isinstance(value[0], str) and path[-1:] == (value[0],)
-            return name, self._sequence(value, path, numbered=not named)
         if kind is dict:
             return self._dict(value, path)
-        if kind in (set, frozenset):
-            ordered = sorted(value, key=lambda v: (type(v).__name__, repr(v)))
-            return name, self._sequence(ordered, path)
-        if kind in (slice, range):
-            limits = (value.start, value.stop, value.step)
-            return name, [self.encode(number, (*path, "slice")) for number in limits]
-        if SPARSE.get(name) is kind:
-            parts = ("data", "indices", "indptr")
-            held = {part: self._array(getattr(value, part), (*path, part)) for part in parts}
-            return name, {**held, "shape": [int(n) for n in value.shape]}
-        if kind is np.random.RandomState:
-            return name, self._random_state(value, path)
-        if kind is np.random.Generator:
-            return name, _generator_state(value, path)
+        if kind in self._kinds:
+            return name, self._kinds[kind](value, path)
         if (known := name_of(kind)) is not None:
             return "record", {"class": known, "fields": self._fields(value, path)}
         raise ValueError(_refusal(value, path))
+
+    def _tuple(self, value: tuple[Any, ...], path: Path) -> Any:
+        # ("scaler", StandardScaler()) is called by its name, and not by a number
+        named = len(value) > 1 and isinstance(value[0], str) and path[-1:] == (value[0],)
+        return self._sequence(value, path, numbered=not named)
+
+    def _set(self, value: Any, path: Path) -> Any:
+        return self._sequence(sorted(value, key=lambda v: (type(v).__name__, repr(v))), path)
+
+    def _limits(self, value: Any, path: Path) -> list[Any]:
+        limits = (value.start, value.stop, value.step)
+        return [self.encode(number, (*path, "slice")) for number in limits]
+
+    def _matrix(self, value: Any, path: Path) -> dict[str, Any]:
+        parts = ("data", "indices", "indptr")
+        held = {part: self._array(getattr(value, part), (*path, part)) for part in parts}
+        return {**held, "shape": [int(n) for n in value.shape]}
 
     def _sequence(
         self, values: Sequence[Any], path: Path, *, numbered: bool = True
@@ -205,6 +216,15 @@ class Encoder:
         numbers = {"pos": int(state["state"]["pos"]), "has_gauss": int(state["has_gauss"])}
         return {"key": key, **numbers, "gauss": float(state["gauss"]).hex()}
 
+    def _generator(self, value: np.random.Generator, path: Path) -> dict[str, Any]:
+        state: Any = value.bit_generator.state
+        if state["bit_generator"] != "PCG64":
+            raise ValueError(
+                f"{_where(path)} draws by {state['bit_generator']}: only generators of "
+                "numpy.random.default_rng can be saved; or give an integer as the seed"
+            )
+        return {**state["state"], **{name: state[name] for name in ("has_uint32", "uinteger")}}
+
     def _fields(self, value: Any, path: Path) -> dict[str, Any]:
         cls = type(value)
         if isinstance(value, tuple):
@@ -249,16 +269,6 @@ def _attributes(value: Any) -> dict[str, Any]:
         if not isinstance(getattr_static(cls, name, None), cached_property)
         and name not in getattr(cls, "_not_saved", ())
     }
-
-
-def _generator_state(value: np.random.Generator, path: Path) -> dict[str, Any]:
-    state: Any = value.bit_generator.state
-    if state["bit_generator"] != "PCG64":
-        raise ValueError(
-            f"{_where(path)} draws by {state['bit_generator']}: only generators of "
-            "numpy.random.default_rng can be saved; or give an integer as the seed"
-        )
-    return {**state["state"], **{name: state[name] for name in ("has_uint32", "uinteger")}}
 
 
 def _requests(model: Any) -> dict[str, dict[str, Any]]:
