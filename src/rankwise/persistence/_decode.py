@@ -5,6 +5,7 @@ imported but those of the registry, and none is called but them, with parameters
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
@@ -125,8 +126,8 @@ class Decoder:
 
     def _hashable(self, given: Any) -> list[Any]:
         values = self._sequence(given)
-        hashes = [hash(value) for value in values]
-        if len(values) > _EQUAL_HASHES < np.unique(hashes, return_counts=True)[1].max():
+        equal = Counter(map(hash, values)).values()
+        if max(equal, default=0) > _EQUAL_HASHES:
             raise ValueError(f"more than {_EQUAL_HASHES} values of a set or dict have one hash")
         if len(set(values)) < len(values):
             raise ValueError(f"{_short(given)} has a value twice")
@@ -227,7 +228,8 @@ class Decoder:
             raise ValueError(f"a {cls.__name__} can't have learned {_short(min(both))}")
         check_attributes(cls, set(attributes))
         self._archive.spend(_CHECKS.get(name, 0))
-        if (settings.get("n_jobs") or 0) > max(_HARMLESS_JOBS, os.cpu_count() or 1):
+        most_jobs = max(_HARMLESS_JOBS, os.cpu_count() or 1)
+        if settings.get("n_jobs") is not None and settings["n_jobs"] > most_jobs:
             settings["n_jobs"] = None
         model = cls(**settings)
         if hasattr(model, "_parameter_constraints"):
