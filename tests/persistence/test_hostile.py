@@ -443,6 +443,29 @@ class TestNamed:
         with pytest.raises(ValueError, match="sparse matrix is not valid"):
             load(forged(tmp_path, facts, arrays))
 
+    @pytest.mark.parametrize("dtype", [np.int32, np.int64])
+    def test_rows_whose_lengths_overflow(self, tmp_path, dtype):
+        """Each difference of neighbours is at least 0, in the integers of the machine."""
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        rows = sparse.csr_array(np.eye(4))
+        facts, arrays = parts(make_pipeline(PRank()))
+        held = {"data": np.ones(4), "indices": np.arange(4, dtype=dtype)}
+        held["indptr"] = np.array([0, most, least, -1, 4], dtype=dtype)
+        assert (np.diff(held["indptr"]) >= 0).all()
+        names = {part: {"array": part} for part in held}
+        content = {**names, "shape": list(rows.shape)}
+        facts["model"]["params"]["steps"].append({"csr_array": content})
+        with pytest.raises(ValueError, match="sparse matrix is not valid"):
+            load(forged(tmp_path, facts, {**arrays, **held}))
+
+    def test_strings_whose_lengths_overflow(self, tmp_path):
+        facts, arrays = parts(PRank())
+        ends = np.array([2**63 - 1, -(2**63), -1, 4])
+        facts["model"]["learned"]["more_"] = {"list": {"texts": ["u", "e"]}}
+        held = {"u": np.full(4, 97, dtype=np.uint8), "e": ends}
+        with pytest.raises(ValueError, match="do not end where they should"):
+            load(forged(tmp_path, facts, {**arrays, **held}))
+
     @pytest.mark.parametrize("model", [PRank(kernel="rbf"), WidrowHoff(kernel="rbf", budget=5)])
     @pytest.mark.parametrize("place", [0, 2, -1])
     def test_kept_rows_that_lead_elsewhere(self, tmp_path, model, place):
@@ -455,6 +478,16 @@ class TestNamed:
             path = forged(tmp_path, facts, {**arrays, f"_state.supports_{name}": changed})
             with pytest.raises(ValueError, match=r"indptr|ind[ei][xc]"):
                 load(path)
+
+    def test_kept_rows_whose_lengths_overflow(self, tmp_path):
+        facts, arrays = parts(PRank(kernel="rbf"), sparse_rows=True)
+        ends = arrays["_state.supports_indptr"]
+        limits = np.iinfo(ends.dtype)
+        arrays["_state.supports_indptr"] = changed = np.full_like(ends, ends[-1])
+        changed[:4] = 0, limits.max, limits.min, -1
+        assert (np.diff(changed) >= 0).all()
+        with pytest.raises(ValueError, match="supports_indptr falls"):
+            load(forged(tmp_path, facts, arrays))
 
     @pytest.mark.parametrize("name", ["norms", "supports"])
     def test_kept_rows_of_another_type(self, tmp_path, name):

@@ -119,7 +119,7 @@ class Decoder:
             raise ValueError(f"{_short(names)} is not a sequence of strings")
         self._archive.spend(_VALUE * len(ends) + 8 * len(utf8))
         limits = np.concatenate([[0], ends])
-        if (np.diff(limits) < 0).any() or limits[-1] != len(utf8):
+        if (limits[1:] < limits[:-1]).any() or limits[-1] != len(utf8):
             raise ValueError(f"the strings of {_short(names)} do not end where they should")
         raw, places = utf8.tobytes(), limits.tolist()
         return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(places)]
@@ -177,7 +177,8 @@ class Decoder:
         good = good and {indices.dtype.str, indptr.dtype.str} <= {"<i4", "<i8"} and len(shape) == 2
         # SciPy does not look at these if the last one is 0
         ends = [indptr[0], indptr[-1], len(indices)]
-        if not good or ends != [0, len(data), len(data)] or (np.diff(indptr) < 0).any():
+        rising = not (indptr[1:] < indptr[:-1]).any()  # differences could overflow
+        if not (good and rising) or ends != [0, len(data), len(data)]:
             raise ValueError("a sparse matrix is not valid: its arrays contradict each other")
         self._archive.spend(4 * (indices.nbytes + indptr.nbytes))
         try:
