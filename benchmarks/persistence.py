@@ -1,4 +1,4 @@
-"""A model of 10 MB written to a file and read again, beside numpy.savez and numpy.load."""
+"""A model of 10 MB written to a file and read again, beside numpy.savez, pickle and skops."""
 
 from __future__ import annotations
 
@@ -125,6 +125,20 @@ def pickle_loads(X: Array) -> Callable[[], Array]:
     return run
 
 
+def skops_saves(X: Array) -> Callable[[], None]:
+    """``skops.io.dump``."""
+    dump, model, path = load("skops.io.dump"), model_of(X), path_of("skops")
+    return lambda: dump(model, path)
+
+
+def skops_loads(X: Array) -> Callable[[], Array]:
+    """``skops.io.load`` of our own file, all of whose types are trusted."""
+    skops_saves(X)()
+    path = path_of("skops")
+    read, trusted = load("skops.io.load"), load("skops.io.get_untrusted_types")(file=path)
+    return lambda: read(path, trusted=trusted).X_fit_
+
+
 RACES = {
     "save": Race(
         data=rows,
@@ -132,7 +146,11 @@ RACES = {
         judge=largest_error,
         limit=Entrant("bytes only", bytes_written),
         ours=(Entrant("rankwise.save", rankwise_saves),),
-        peers=(Entrant("numpy.savez", numpy_saves), Entrant("pickle", pickle_saves)),
+        peers=(
+            Entrant("numpy.savez", numpy_saves),
+            Entrant("pickle", pickle_saves),
+            Entrant("skops", skops_saves),
+        ),
         targets=(Target("rankwise.save", over="numpy.savez", at_most=3),),
     ),
     "load": Race(
@@ -141,7 +159,11 @@ RACES = {
         judge=largest_error,
         limit=Entrant("bytes only", bytes_read),
         ours=(Entrant("rankwise.load", rankwise_loads),),
-        peers=(Entrant("numpy.load", numpy_loads), Entrant("pickle", pickle_loads)),
+        peers=(
+            Entrant("numpy.load", numpy_loads),
+            Entrant("pickle", pickle_loads),
+            Entrant("skops", skops_loads),
+        ),
         targets=(Target("rankwise.load", over="numpy.load", at_most=3),),
     ),
 }

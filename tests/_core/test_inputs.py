@@ -150,6 +150,18 @@ def test_broken_sparse_rows_are_refused_by_name(form, part, value):
         rows_of(rows)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_sparse_rows_whose_lengths_overflow(form, dtype):
+    """Each difference of neighbours is at least 0, in the integers of the machine."""
+    rows = sparse.csr_array(np.eye(4)).asformat(form)
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    rows.indices = rows.indices.astype(dtype)
+    rows.indptr = np.array([0, most, least, -1, 4], dtype=dtype)
+    with pytest.raises(ValueError, match="X is a sparse matrix whose arrays contradict each other"):
+        rows_of(rows)
+
+
 def test_weights():
     given = np.array([0.0, 2.0, 0.5])
     for values in (given, given.tolist(), given[:, None], np.float32(given), given.astype(object)):

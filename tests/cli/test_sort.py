@@ -417,10 +417,56 @@ def test_a_command_answers(fruit, judge, more):
     assert result.stdout.split() == sorted(FRUIT)
     kept = answers(fruit.with_name("fruit.txt.answers.json"))
     if "--both-ways" in more:
-        assert {(u, v) for u, v, _ in kept} == {(v, u) for u, v, _ in kept}
+        assert {(u, v) for u, v, *_ in kept} == {(v, u) for u, v, *_ in kept}
     told = json.loads(sort(fruit, "--with", judge, *more, "--json", "--top", 2).stdout)
     assert told["order"] == ["apple", "fig"]
     assert told["settled"] == [True, True]
+
+
+def test_answers_belong_to_the_command_that_gave_them(fruit, tmp_path, judge, monkeypatch):
+    log = fruit.with_name("fruit.txt.answers.json")
+    assert sort(fruit, "--with", judge).stdout.split() == sorted(FRUIT)
+    first = answers(log)
+    assert {command for *_, command in first} == {judge}
+    (tmp_path / "other.py").write_text(JUDGE.replace("1 if u < v else 2", "2 if u < v else 1"))
+    other = judge.replace("judge.py", "other.py")
+    assert sort(fruit, "--with", other).stdout.split() == sorted(FRUIT)[::-1]
+    person = Person(monkeypatch)
+    assert run(fruit).stdout.split() == sorted(FRUIT)
+    assert person.asked
+    kept = answers(log)
+    assert kept[: len(first)] == first
+    # a command that gave its answers before is not called again
+    (tmp_path / "judge.py").write_text("print('tired')")
+    assert sort(fruit, "--with", judge).stdout.split() == sorted(FRUIT)
+    assert run(fruit).stdout.split() == sorted(FRUIT)
+    assert answers(log) == kept
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sh is that of POSIX")
+@pytest.mark.parametrize(
+    "script",
+    [
+        # lines as arguments of the script: data, whatever they hold
+        """sh -c 'test "$1" \\< "$2" && echo 1 || echo 2' sh {1} {2}""",
+        """sh -c 'if test "{1}" \\< "{2}"; then echo 1; else echo 2; fi'""",
+    ],
+)
+def test_a_script_of_the_shell(fruit, script):
+    result = sort(fruit, "--with", script)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.split() == sorted(FRUIT)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sh is that of POSIX")
+def test_lines_are_data_as_arguments_of_a_script(tmp_path):
+    path = tmp_path / "lines"
+    path.write_text("$(touch bad)\n; touch bad\n'a\" {2} {1}\n`touch bad`\n-n\n")
+    result = sort(path, "--with", """sh -c 'test "x$1" \\< "x$2" && echo 1 || echo 2' sh {1} {2}""")
+    assert result.exit_code == 0, result.output
+    assert sorted(result.stdout.splitlines()) == result.stdout.splitlines()
+    assert not list(tmp_path.glob("bad"))
+    assert not os.path.exists("bad")  # noqa: PTH110
 
 
 def test_lines_are_arguments_and_never_read_by_a_shell(tmp_path, judge):

@@ -255,7 +255,7 @@ class TestNamed:
     def test_other_classes(self, tmp_path, name):
         facts, arrays = parts(PRank())
         facts["model"]["class"] = name
-        with pytest.raises(ValueError, match=r"no class|no estimator|no name|no parameter|should"):
+        with pytest.raises(ValueError, match=r"no class|not an estimator|no parameter|should"):
             load(forged(tmp_path, facts, arrays))
 
     def test_no_module_is_imported_for_a_name(self, tmp_path):
@@ -372,11 +372,57 @@ class TestNamed:
         with pytest.raises(ValueError, match="PolynomialFeatures"):
             load(forged(tmp_path, facts, arrays))
 
-    def test_more_workers_than_any_machine_has(self, tmp_path):
+    @pytest.mark.parametrize("jobs", [512, 10**6, 1e9, {"scalar": ["<i8", "0002000000000000"]}])
+    def test_a_file_starts_no_processes(self, tmp_path, jobs):
         facts, arrays = parts(OAPRank(2, random_state=0))
-        facts["model"]["params"]["n_jobs"] = 10**6
-        with pytest.raises(ValueError, match="n_jobs=1000000"):
-            load(forged(tmp_path, facts, arrays))
+        facts["model"]["params"]["n_jobs"] = jobs
+        assert load(forged(tmp_path, facts, arrays)).n_jobs is None
+        step = make_pipeline(make_column_transformer((StandardScaler(), [0, 1])), PRank())
+        facts, arrays = parts(step)
+        columns = facts["model"]["params"]["steps"][0]["tuple"][1]["estimator"]
+        columns["params"]["n_jobs"] = jobs
+        assert load(forged(tmp_path, facts, arrays))[0].n_jobs is None
+
+    @pytest.mark.parametrize("jobs", [None, 1, 2, 8, -1])
+    def test_few_workers_are_kept(self, tmp_path, jobs):
+        save(OAPRank(2, n_jobs=jobs), tmp_path / "m")
+        assert load(tmp_path / "m").n_jobs == jobs
+
+    @pytest.mark.parametrize("kind", ["set", "frozenset", "items"])
+    def test_values_of_one_hash(self, tmp_path, kind):
+        """A set of 20,000 of them took 7 s and more: n values take O(n^2)."""
+        multiples = [k * (2**61 - 1) for k in range(1, 2_001)]
+        pairs = [{"tuple": [k, "a"]} for k in multiples]
+        facts, arrays = parts(PRank())
+        for values in (multiples, pairs):
+            content = {"keys": values, "values": values} if kind == "items" else values
+            facts["model"]["learned"]["more_"] = {kind: content}
+            with pytest.raises(ValueError, match="have one hash"):
+                load(forged(tmp_path, facts, arrays))
+
+    def test_many_values_of_many_hashes(self, tmp_path):
+        facts, arrays = parts(PRank())
+        facts["model"]["learned"]["more_"] = {"set": list(range(-20_000, 20_000))}
+        assert len(load(forged(tmp_path, facts, arrays)).more_) == 40_000
+
+    def test_an_array_that_is_used_many_times(self, tmp_path):
+        """Each use takes time: a class that checks its arrays would check them again."""
+        facts, arrays = parts(PRank())
+        facts["model"]["learned"]["more_"] = [{"array": "x"}] * 20_000
+        with pytest.raises(ValueError, match="max_bytes"):
+            load(forged(tmp_path, facts, {**arrays, "x": np.zeros(10**6)}))
+
+    def test_many_steps_that_take_long_to_check(self, tmp_path):
+        """Each counts its monomials again: 27,000 of 10^6 columns took minutes."""
+        facts, arrays = parts(make_pipeline(PolynomialFeatures(2), PRank()))
+        step = facts["model"]["params"]["steps"][0]["tuple"][1]
+        n = step["estimator"]["learned"]["n_features_in_"] = 10**6
+        step["estimator"]["learned"]["_n_out_full"] = 1 + n + n * (n + 1) // 2
+        step["estimator"]["learned"]["n_output_features_"] = 1 + n + n * (n + 1) // 2
+        assert load(forged(tmp_path, facts, arrays))[0].n_features_in_ == n
+        facts["model"]["params"]["steps"] = [{"tuple": ["a", step]}] * 300
+        with pytest.raises(ValueError, match="max_bytes"):
+            load(forged(tmp_path, facts, arrays), max_bytes=25 * 10**6)
 
     @pytest.mark.parametrize(
         ("part", "value"),
@@ -397,6 +443,29 @@ class TestNamed:
         with pytest.raises(ValueError, match="sparse matrix is not valid"):
             load(forged(tmp_path, facts, arrays))
 
+    @pytest.mark.parametrize("dtype", [np.int32, np.int64])
+    def test_rows_whose_lengths_overflow(self, tmp_path, dtype):
+        """Each difference of neighbours is at least 0, in the integers of the machine."""
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        rows = sparse.csr_array(np.eye(4))
+        facts, arrays = parts(make_pipeline(PRank()))
+        held = {"data": np.ones(4), "indices": np.arange(4, dtype=dtype)}
+        held["indptr"] = np.array([0, most, least, -1, 4], dtype=dtype)
+        assert (np.diff(held["indptr"]) >= 0).all()
+        names = {part: {"array": part} for part in held}
+        content = {**names, "shape": list(rows.shape)}
+        facts["model"]["params"]["steps"].append({"csr_array": content})
+        with pytest.raises(ValueError, match="sparse matrix is not valid"):
+            load(forged(tmp_path, facts, {**arrays, **held}))
+
+    def test_strings_whose_lengths_overflow(self, tmp_path):
+        facts, arrays = parts(PRank())
+        ends = np.array([2**63 - 1, -(2**63), -1, 4])
+        facts["model"]["learned"]["more_"] = {"list": {"texts": ["u", "e"]}}
+        held = {"u": np.full(4, 97, dtype=np.uint8), "e": ends}
+        with pytest.raises(ValueError, match="do not end where they should"):
+            load(forged(tmp_path, facts, {**arrays, **held}))
+
     @pytest.mark.parametrize("model", [PRank(kernel="rbf"), WidrowHoff(kernel="rbf", budget=5)])
     @pytest.mark.parametrize("place", [0, 2, -1])
     def test_kept_rows_that_lead_elsewhere(self, tmp_path, model, place):
@@ -409,6 +478,16 @@ class TestNamed:
             path = forged(tmp_path, facts, {**arrays, f"_state.supports_{name}": changed})
             with pytest.raises(ValueError, match=r"indptr|ind[ei][xc]"):
                 load(path)
+
+    def test_kept_rows_whose_lengths_overflow(self, tmp_path):
+        facts, arrays = parts(PRank(kernel="rbf"), sparse_rows=True)
+        ends = arrays["_state.supports_indptr"]
+        limits = np.iinfo(ends.dtype)
+        arrays["_state.supports_indptr"] = changed = np.full_like(ends, ends[-1])
+        changed[:4] = 0, limits.max, limits.min, -1
+        assert (np.diff(changed) >= 0).all()
+        with pytest.raises(ValueError, match="supports_indptr falls"):
+            load(forged(tmp_path, facts, arrays))
 
     @pytest.mark.parametrize("name", ["norms", "supports"])
     def test_kept_rows_of_another_type(self, tmp_path, name):

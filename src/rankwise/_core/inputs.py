@@ -241,8 +241,8 @@ def _checked(X: Any) -> Any:
     if X.format not in kinds:
         return X
     same = kinds[X.format]((X.data, X.indices, X.indptr), shape=X.shape)
-    # SciPy looks no further if the last number is negative.
-    if (np.diff(same.indptr) < 0).any():
+    # SciPy looks no further if the last number is negative, and its differences overflow.
+    if (same.indptr[1:] < same.indptr[:-1]).any():
         raise ValueError("indptr must not fall")
     same.check_format(full_check=True)
     return same

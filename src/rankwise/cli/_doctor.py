@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info
 from rankwise import __version__
 from rankwise._core.compilation import cache_folder, is_current, remove_old
 from rankwise._core.terminal import sentence
-from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, FirstCall, make_data
+from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, make_data
 from rankwise.cli._shared import examples
 from rankwise.datasets import dataset_info, list_datasets
 from rankwise.datasets.download import local_copy
@@ -65,7 +65,22 @@ def doctor(no_test: bool) -> None:
     The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
     one of them fails.
     """
-    if not examine(Console(markup=False, emoji=False), test=not no_test):
+    console = Console(markup=False, emoji=False)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in _facts():
+        table.add_row(name, value)
+    console.print(table)
+    if no_test:
+        return
+    failures, done = _self_test()
+    for failure in failures:
+        console.print(failure, soft_wrap=True)
+    rest = len(FIRST_CALLS) - done
+    unseen = f"; {rest} were not tried in {_SECONDS:.0f} s, run `rankwise warmup`" if rest else ""
+    console.print(
+        f"self-test: {done - len(failures)} of {done} entry points work{unseen}", soft_wrap=True
+    )
+    if failures:
         raise click.exceptions.Exit(1)
 
 
@@ -77,26 +92,35 @@ def warmup(only: str) -> None:
     They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
     whichever can be written to first. What older versions of rankwise have left there is removed.
     """
-    warm_up(only, Console(markup=False, emoji=False))
-
-
-def examine(console: Console, *, test: bool) -> bool:
-    """Print what is known of this installation; return whether the self-test found no failure."""
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in _facts():
-        table.add_row(name, value)
-    console.print(table)
-    if not test:
-        return True
-    failures, done = _self_test()
-    for failure in failures:
-        console.print(failure, soft_wrap=True)
-    rest = len(FIRST_CALLS) - done
-    unseen = f"; {rest} were not tried in {_SECONDS:.0f} s, run `rankwise warmup`" if rest else ""
+    console = Console(markup=False, emoji=False)
+    work = [
+        (kind, name, first)
+        for kind in INPUTS
+        for name, first in FIRST_CALLS.items()
+        if only in name and (kind == INPUTS[0] or first.reads_rows)
+    ]
+    if not work:
+        raise click.ClickException(f"--only {only}: no entry point has that in its name")
+    folder = cache_folder()
+    if folder is None:
+        raise click.ClickException(
+            "compiled loops can't be kept: set NUMBA_CACHE_DIR to a folder that can be written to"
+        )
+    start = monotonic()
+    data = {kind: make_data(kind) for kind in INPUTS}
+    for kind, name, first in track(work, description="compiling", console=console):
+        try:
+            first.call(data[kind])
+        except ImportError as error:
+            console.print(f"{name} is left out: {error}", soft_wrap=True)
+    old = remove_old(folder)
+    files = _compiled_files()
+    size = sum(path.stat().st_size for path in files) / 1e6
     console.print(
-        f"self-test: {done - len(failures)} of {done} entry points work{unseen}", soft_wrap=True
+        f"{len(work)} calls took {monotonic() - start:.0f} s. {len(files)} compiled functions "
+        f"({size:.0f} MB) are kept in {folder}; {old} old folders were removed.",
+        soft_wrap=True,
     )
-    return not failures
 
 
 def _facts() -> Iterator[tuple[str, str]]:
@@ -118,7 +142,7 @@ def _facts() -> Iterator[tuple[str, str]]:
         yield "compiled loops", f"are written to {folder}"
     else:
         yield "compiled loops", "can't be kept: set NUMBA_CACHE_DIR to a folder that can be written"
-    files = compiled_files()
+    files = _compiled_files()
     size = sum(path.stat().st_size for path in files) / 1e6
     yield "", f"{len(files)} functions are compiled, {size:.0f} MB"
     for extra, modules in _EXTRAS.items():
@@ -152,44 +176,9 @@ def _data_sets() -> str:
     return ", ".join(found) or "none is downloaded; `rankwise data list` lists all"
 
 
-def compiled_files() -> list[Path]:
+def _compiled_files() -> list[Path]:
     """Return the files of compiled loops that today's sources can use."""
     folder = cache_folder()
     if folder is None:
         return []
     return [path for each in filter(is_current, folder.iterdir()) for path in each.rglob("*.nbc")]
-
-
-def chosen(word: str) -> Iterator[tuple[str, str, FirstCall]]:
-    """Yield the kind of input, the name and the call of the entry points that hold a word."""
-    for kind in INPUTS:
-        for name, first in FIRST_CALLS.items():
-            if word in name and (kind == INPUTS[0] or first.reads_rows):
-                yield kind, name, first
-
-
-def warm_up(only: str, console: Console) -> None:
-    """Call the entry points whose names hold a word, for all kinds of input, and tell of it."""
-    work = list(chosen(only))
-    if not work:
-        raise click.ClickException(f"--only {only}: no entry point has that in its name")
-    folder = cache_folder()
-    if folder is None:
-        raise click.ClickException(
-            "compiled loops can't be kept: set NUMBA_CACHE_DIR to a folder that can be written to"
-        )
-    start = monotonic()
-    data = {kind: make_data(kind) for kind in INPUTS}
-    for kind, name, first in track(work, description="compiling", console=console):
-        try:
-            first.call(data[kind])
-        except ImportError as error:
-            console.print(f"{name} is left out: {error}", soft_wrap=True)
-    old = remove_old(folder)
-    files = compiled_files()
-    size = sum(path.stat().st_size for path in files) / 1e6
-    console.print(
-        f"{len(work)} calls took {monotonic() - start:.0f} s. {len(files)} compiled functions "
-        f"({size:.0f} MB) are kept in {folder}; {old} old folders were removed.",
-        soft_wrap=True,
-    )

@@ -81,19 +81,20 @@ def sort_with(comparator: Comparator, items: list[str], jobs: int, **options: An
 class Answers(list[Any]):
     """A log of answers about lines, in a file that holds all of them at any time.
 
-    The file is JSON: rows of two lines and the probability that the first goes before the second.
-    Rows about lines that are not in the list are kept and not used. ``kept`` of those that are
-    have been written.
+    The file is JSON: rows of two lines and the probability that the first goes before the second,
+    and of a command's answers the command. Rows of other commands, or about lines that are not in
+    the list, are kept and not used. ``kept`` of those that are used have been written.
     """
 
-    def __init__(self, path: Path, lines: list[str]) -> None:
+    def __init__(self, path: Path, lines: list[str], command: str | None) -> None:
         super().__init__()
         self.path, self.lines = path, lines
+        self._source = [] if command is None else [command]
         place = {line: i for i, line in enumerate(lines)}
         others: list[Any] = []
         for row in _read(path):
-            first, second, probability = row
-            if first in place and second in place:
+            first, second, probability, *source = row
+            if first in place and second in place and source == self._source:
                 super().append((place[first], place[second], probability))
             else:
                 others.append(row)
@@ -125,7 +126,7 @@ class Answers(list[Any]):
 
     def _text(self, entry: Any) -> str:
         i, j, probability = entry
-        return _as_text((self.lines[i], self.lines[j], probability))
+        return _as_text((self.lines[i], self.lines[j], probability, *self._source))
 
     def _write(self) -> None:
         """Replace the file."""
@@ -145,6 +146,10 @@ class Answers(list[Any]):
         self.kept = len(self)
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _as_text(row: Any) -> str:
     return json.dumps(row, ensure_ascii=False)
 
@@ -156,13 +161,15 @@ def _read(path: Path) -> list[Any]:
             return []
         rows = json.loads(path.read_text(encoding="utf-8-sig"))
         good = isinstance(rows, list) and all(
-            isinstance(a, str) and isinstance(b, str) and a != b and 0 <= p <= 1 for a, b, p in rows
+            a != b and 0 <= p <= 1 and len(source) <= 1 and all(map(_is_text, (a, b, *source)))
+            for a, b, p, *source in rows
         )
     except (ValueError, TypeError, OSError, RecursionError) as error:
         raise click.ClickException(f"--log {path}: not a list of answers ({error})") from error
     if not good:
         raise click.ClickException(
-            f"--log {path}: it must be a list, and a row of it two lines and a number in [0, 1]"
+            f"--log {path}: it must be a list, and a row of it two lines, a number in [0, 1] and, "
+            "if a command answered, the command"
         )
     return list(rows)
 
@@ -250,13 +257,15 @@ def sort(
     answer is written at once, so nothing is lost by Ctrl-C: the same command goes on where it
     was, also after lines were added.
 
-    A command is run as it is, without a shell, once for each question.
+    A command is run as it is, without a shell, once for each question. Its answers are not used
+    for another command. For a script of the shell give the lines as its arguments:
+    --with "sh -c '...' sh {1} {2}", where they are $1 and $2.
     """
     comparator = None if command is None else Comparator(command)
     if comparator is None and jobs > 1:
         raise click.UsageError("--jobs is for --with: you answer one question at a time")
     lines = _lines(file)
-    answers = Answers(log_path or file.with_name(f"{file.name}.answers.json"), lines)
+    answers = Answers(log_path or file.with_name(f"{file.name}.answers.json"), lines, command)
     options = {"k": top, "random_state": seed, "symmetrise": both_ways, "log": answers}
     try:
         if comparator is None:

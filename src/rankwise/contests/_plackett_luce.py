@@ -225,15 +225,15 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
                 raise ValueError("a PlackettLuce without rankings has no sandwich covariance")
             return
         votes, n = self._votes, len(self.items_)
-        total, sizes = len(votes.items), np.diff(votes.starts)
+        total, starts = len(votes.items), votes.starts
         shapes = votes.levels.shape, votes.weight.shape, self._inverse.shape
         if (
-            shapes != ((total,), (len(sizes),), (n, n))
+            shapes != ((total,), (len(starts) - 1,), (n, n))
             or {column.dtype for column in votes[1:4]} != {np.dtype(np.int64)}
             or votes.weight.dtype != np.float64
-            or votes.starts[0] != 0
-            or votes.starts[-1] != total
-            or sizes.min(initial=0) < 0
+            or starts[0] != 0
+            or starts[-1] != total
+            or (starts[1:] < starts[:-1]).any()  # differences could overflow
             or votes.items.min(initial=0) < 0
             or votes.items.max(initial=0) >= n
         ):

@@ -223,8 +223,8 @@ class SparseSupports(Supports):
             arrays = tuple(state[f"supports{part}"] for part in ("", "_indices", "_indptr"))
             self.rows = sparse.csr_array(arrays, shape=(len(self.norms), self.n_features))
             self.rows.check_format(full_check=True)
-            # which SciPy does not look at if the last one is 0
-            if (np.diff(self.rows.indptr) < 0).any():
+            # which SciPy does not look at if the last one is 0, and by differences that overflow
+            if (self.rows.indptr[1:] < self.rows.indptr[:-1]).any():
                 raise ValueError(f"supports_indptr falls: {FIT_AGAIN}")
 
     def _kept(self) -> dict[str, NDArray[Any]]:

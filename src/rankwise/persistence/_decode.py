@@ -4,9 +4,11 @@ Whatever is not of the form that `rankwise.persistence._encode` gives is a Value
 imported but those of the registry, and none is called but them, with parameters that they accept.
 """
 
-import re
-from collections.abc import Callable
-from math import prod
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,19 +16,26 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 
-from rankwise.persistence._archive import Archive, is_portable
-from rankwise.persistence._kinds import BITS, ROUTED, SPARSE, TYPES
+from rankwise.persistence._archive import Archive, check_values, is_portable
+from rankwise.persistence._encode import BITS, ROUTED, SPARSE, TYPES
 from rankwise.persistence._registry import (
+    STUMBLES,
     check_attributes,
     check_loaded,
     class_of,
+    has_own_state,
     is_sklearn,
-    set_state,
 )
 
-# What objects take that are much larger than their JSON, in bytes.
-_VALUE, _RANDOM, _MATRIX, _REQUESTS = 250, 10_000, 10_000, 100_000
-_HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
+# The memory of objects that are much larger than their JSON, in bytes.
+_VALUE, _REQUEST = 250, 100_000
+_MEMORY = {"RandomState": 10_000, "Generator": 10_000, **dict.fromkeys(SPARSE, 10_000)}
+# To check these takes as long as to read this many bytes.
+_CHECKS = {"sklearn.preprocessing.PolynomialFeatures": 100_000}
+# More values of one hash in a set or dict are no accident: inserting n of them takes O(n^2).
+_EQUAL_HASHES = 10
+# A file does not decide how many processes start: more than this, and more than cores, is None.
+_HARMLESS_JOBS = 8
 
 
 class Decoder:
@@ -48,26 +57,26 @@ class Decoder:
         self._arrays: dict[str, NDArray[Any]] = {}
         self.of_sklearn = False
         self._kinds: dict[str, Callable[[Any], Any]] = {
-            "float": self._float,
-            "bytes": self._bytes,
+            "float": float,
+            "bytes": bytes.fromhex,
             "list": self._sequence,
-            "tuple": lambda given: tuple(self._sequence(given)),
-            "set": lambda given: set(self._hashable(given)),
-            "frozenset": lambda given: frozenset(self._hashable(given)),
+            "tuple": lambda content: tuple(self._sequence(content)),
+            "set": lambda content: set(self._hashable(content)),
+            "frozenset": lambda content: frozenset(self._hashable(content)),
             "dict": self._dict,
             "items": self._items,
-            "slice": lambda given: slice(*self._three(given)),
+            "slice": lambda content: slice(*self._sequence(content)),
             "range": self._range,
             "array": self._array,
             "objects": self._objects,
             "scalar": self._scalar,
             "dtype": self._dtype,
-            "type": self._type,
+            "type": TYPES.__getitem__,
             "RandomState": self._random_state,
             "Generator": self._generator,
             "estimator": self._estimator,
             "record": self._record,
-            **{name: self._matrix_of(cls) for name, cls in SPARSE.items()},
+            **{name: partial(self._matrix, cls) for name, cls in SPARSE.items()},
         }
 
     def decode(self, given: Any) -> Any:
@@ -76,183 +85,122 @@ class Decoder:
             return [self.decode(part) for part in given]
         if not isinstance(given, dict):
             if type(given) is int and given.bit_length() > BITS:
-                raise ValueError(f"a number has more than {BITS} bits")
+                raise ValueError(f"an integer has more than {BITS} bits")
             return given
-        if len(given) != 1 or (kind := next(iter(given))) not in self._kinds:
-            raise ValueError(f"{_short(list(given))} is no kind of value")
-        return self._kinds[kind](given[kind])
+        try:
+            ((kind, content),) = given.items()
+            decode = self._kinds[kind]
+            self._archive.spend(_MEMORY.get(kind, 0))
+            return decode(content)
+        except STUMBLES as error:
+            raise ValueError(f"{_short(given)} is not a valid value: {error}") from error
 
     def finish(self) -> None:
-        """Refuse arrays that no value has used."""
+        """Raise if a value has used no array of the file."""
         if unused := self._archive.arrays.keys() - self._arrays.keys():
             raise ValueError(f"the array {min(unused)!r} belongs to nothing in the model")
-
-    def _float(self, given: Any) -> float:
-        if given not in ("nan", "inf", "-inf"):
-            raise ValueError(f"{_short(given)} is no float")
-        return float(given)
-
-    def _bytes(self, given: Any) -> bytes:
-        if not (isinstance(given, str) and _HEX.fullmatch(given)):
-            raise ValueError(f"{_short(given)} are no bytes")
-        return bytes.fromhex(given)
 
     def _sequence(self, given: Any) -> list[Any]:
         if isinstance(given, list):
             return [self.decode(part) for part in given]
-        if isinstance(given, dict) and len(given) == 1:
-            if "numbers" in given:
-                return self._numbers(given["numbers"])
-            if "texts" in given:
-                return self._texts(given["texts"])
-        raise ValueError(f"{_short(given)} is no sequence")
+        ((kind, content),) = given.items()
+        return {"numbers": self._numbers, "texts": self._texts}[kind](content)
 
-    def _numbers(self, given: Any) -> list[Any]:
-        numbers = self._array(given)
+    def _numbers(self, name: str) -> list[Any]:
+        numbers = self._array(name)
         if numbers.ndim != 1 or numbers.dtype not in (np.float64, np.int64):
-            raise ValueError(f"{_short(given)} is no sequence of numbers")
+            raise ValueError(f"{_short(name)} is not a sequence of numbers")
         self._archive.spend(_VALUE * len(numbers))
         return numbers.tolist()
 
-    def _texts(self, given: Any) -> list[str]:
-        if not (isinstance(given, list) and len(given) == 2):
-            raise ValueError(f"{_short(given)} is no sequence of texts")
-        utf8, ends = self._array(given[0]), self._array(given[1])
-        if {utf8.ndim, ends.ndim} != {1} or utf8.dtype != np.uint8 or ends.dtype != np.int64:
-            raise ValueError(f"{_short(given)} is no sequence of texts")
+    def _texts(self, names: Any) -> list[str]:
+        utf8, ends = map(self._array, names)
+        if not (utf8.ndim == ends.ndim == 1 and utf8.dtype == np.uint8 and ends.dtype == np.int64):
+            raise ValueError(f"{_short(names)} is not a sequence of strings")
         self._archive.spend(_VALUE * len(ends) + 8 * len(utf8))
-        starts = np.concatenate([[0], ends[:-1]])
-        if (starts > ends).any() or (ends[-1] if len(ends) else 0) != len(utf8):
-            raise ValueError(f"the texts of {_short(given)} do not end where they should")
-        raw = utf8.tobytes()
-        return [
-            raw[a:b].decode("utf-8", "surrogatepass")
-            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        limits = np.concatenate([[0], ends])
+        if (limits[1:] < limits[:-1]).any() or limits[-1] != len(utf8):
+            raise ValueError(f"the strings of {_short(names)} do not end where they should")
+        raw, places = utf8.tobytes(), limits.tolist()
+        return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(places)]
 
     def _hashable(self, given: Any) -> list[Any]:
         values = self._sequence(given)
-        try:
-            distinct = len(set(values)) == len(values)
-        except TypeError as error:
-            raise ValueError(f"{_short(given)} can't be a set or the names of a dict") from error
-        if not distinct:
+        equal = Counter(map(hash, values)).values()
+        if max(equal, default=0) > _EQUAL_HASHES:
+            raise ValueError(f"more than {_EQUAL_HASHES} values of a set or dict have one hash")
+        if len(set(values)) < len(values):
             raise ValueError(f"{_short(given)} has a value twice")
         return values
 
     def _dict(self, given: Any) -> dict[str, Any]:
-        if not isinstance(given, dict):
-            raise ValueError(f"{_short(given)} is no dict")
         return {name: self.decode(value) for name, value in given.items()}
 
     def _items(self, given: Any) -> dict[Any, Any]:
         keys, values = _parts(given, "keys", "values")
-        names, held = self._hashable(keys), self._sequence(values)
-        if len(names) != len(held):
-            raise ValueError(f"{len(names)} names do not go with {len(held)} values")
-        return dict(zip(names, held, strict=True))
-
-    def _three(self, given: Any) -> list[Any]:
-        if not (isinstance(given, list) and len(given) == 3):
-            raise ValueError(f"{_short(given)} are not start, stop and step")
-        return [self.decode(part) for part in given]
+        return dict(zip(self._hashable(keys), self._sequence(values), strict=True))
 
     def _range(self, given: Any) -> range:
-        numbers = self._three(given)
-        if any(type(number) is not int for number in numbers) or not numbers[2]:
-            raise ValueError(f"{_short(given)} is no range")
+        found = range(*self._sequence(given))
         # whoever uses it makes an array of it
-        start, stop, step = numbers
-        self._archive.spend(8 * max(0, (stop - start) // step))
-        return range(*numbers)
+        self._archive.spend(8 * max(0, (found.stop - found.start) // found.step))
+        return found
 
-    def _array(self, given: Any) -> NDArray[Any]:
-        if not (isinstance(given, str) and given in self._archive.arrays):
-            raise ValueError(f"there is no array {_short(given)}")
-        if given not in self._arrays:
-            self._arrays[given] = self._archive.array(given)
-        return self._arrays[given]
+    def _array(self, name: str) -> NDArray[Any]:
+        if name not in self._arrays:
+            self._arrays[name] = self._archive.array(name)
+        else:  # whoever uses it checks it again, which takes time
+            self._archive.spend(self._arrays[name].nbytes // 16)
+        return self._arrays[name]
 
     def _objects(self, given: Any) -> NDArray[Any]:
-        lengths, values = _parts(given, "shape", "values")
-        shape, held = _shape(lengths), self._sequence(values)
-        if prod(shape) != len(held):
-            raise ValueError(f"{len(held)} objects do not have the shape {shape}")
-        array = np.empty(len(held), dtype=object)
-        for place, value in enumerate(held):
-            array[place] = value
-        return array.reshape(shape)
+        shape, content = _parts(given, "shape", "values")
+        values = self._sequence(content)
+        return np.fromiter(values, dtype=object, count=len(values)).reshape(shape)
 
     def _scalar(self, given: Any) -> Any:
-        good = isinstance(given, list) and len(given) == 2 and isinstance(given[0], str)
-        if not (good and is_portable(given[0])):
-            raise ValueError(f"{_short(given)} is no number of NumPy's")
-        dtype, raw = np.dtype(given[0]), self._bytes(given[1])
-        if len(raw) != dtype.itemsize:
-            raise ValueError(f"{_short(given)} has not the bytes of a {dtype}")
-        if dtype.kind == "b" and raw not in (b"\0", b"\1"):
-            raise ValueError(f"{_short(given)} is neither true nor false")
-        if dtype.kind == "U":
-            return np.str_(raw.decode("utf-32-le", "surrogatepass").rstrip("\0"))
-        return np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))[0]
+        dtype, raw = given
+        array = np.frombuffer(bytes.fromhex(raw), self._dtype(dtype))
+        check_values(array, f"the scalar {_short(given)}")
+        (value,) = array.astype(array.dtype.newbyteorder("="))
+        return value
 
     def _dtype(self, given: Any) -> np.dtype[Any]:
-        if not (isinstance(given, str) and (given == "|O" or is_portable(given))):
-            raise ValueError(f"{_short(given)} is no dtype")
+        if given != "|O" and not is_portable(given):
+            raise ValueError(f"{_short(given)} is not a dtype")
         return np.dtype(given)
 
-    def _type(self, given: Any) -> Any:
-        if not (isinstance(given, str) and given in TYPES):
-            raise ValueError(f"{_short(given)} is no type")
-        return TYPES[given]
-
-    def _matrix_of(self, cls: Any) -> Callable[[Any], Any]:
-        def matrix(given: Any) -> Any:
-            names = ("data", "indices", "indptr")
-            *members, lengths = _parts(given, *names, "shape")
-            data, indices, indptr = (self.decode(member) for member in members)
-            shape = _shape(lengths)
-            good = isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and len(shape) == 2
-            for index in (indices, indptr):
-                whole = isinstance(index, np.ndarray) and index.dtype in (np.int32, np.int64)
-                good = good and whole and index.ndim == 1
-            if not good:
-                raise ValueError(f"{_short(given)} is no sparse matrix")
-            # SciPy does not look at these if the last one is 0
-            ends = [0, len(data), len(data)]
-            rising = len(indptr) and not (np.diff(indptr) < 0).any()
-            if not rising or [indptr[0], indptr[-1], len(indices)] != ends:
-                raise ValueError("a sparse matrix is not valid: its arrays contradict each other")
-            self._archive.spend(_MATRIX + 4 * (indices.nbytes + indptr.nbytes))
-            try:
-                found = cls((data, indices, indptr), shape=shape)
-                found.check_format(full_check=True)
-            except (ValueError, TypeError, OverflowError) as error:
-                raise ValueError(f"a sparse matrix is not valid: {error}") from error
-            found.indices, found.indptr = indices, indptr  # of the type that they had
-            return found
-
-        return matrix
+    def _matrix(self, cls: Any, given: Any) -> Any:
+        *parts, shape = _parts(given, "data", "indices", "indptr", "shape")
+        data, indices, indptr = map(self.decode, parts)
+        good = data.dtype.kind in "biuf" and data.ndim == indices.ndim == indptr.ndim == 1
+        good = good and {indices.dtype.str, indptr.dtype.str} <= {"<i4", "<i8"} and len(shape) == 2
+        # SciPy does not look at these if the last one is 0
+        ends = [indptr[0], indptr[-1], len(indices)]
+        rising = not (indptr[1:] < indptr[:-1]).any()  # differences could overflow
+        if not (good and rising) or ends != [0, len(data), len(data)]:
+            raise ValueError("a sparse matrix is not valid: its arrays contradict each other")
+        self._archive.spend(4 * (indices.nbytes + indptr.nbytes))
+        try:
+            found = cls((data, indices, indptr), shape=tuple(shape))
+            found.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"a sparse matrix is not valid: {error}") from error
+        found.indices, found.indptr = indices, indptr  # of the type that they had
+        return found
 
     def _random_state(self, given: Any) -> np.random.RandomState:
-        self._archive.spend(_RANDOM)
         name, pos, has_gauss, gauss = _parts(given, "key", "pos", "has_gauss", "gauss")
         key = self._array(name)
-        # NumPy would read the key at any place that it is told
-        good = key.shape == (624,) and key.dtype == np.uint32
-        good = good and type(pos) is int and 0 <= pos <= 624
-        if not (good and type(has_gauss) is int and has_gauss in (0, 1)):
+        # NumPy would read the key at any position
+        good = key.shape == (624,) and key.dtype == np.uint32 and type(pos) is int
+        if not (good and 0 <= pos <= 624 and has_gauss in (0, 1)):
             raise ValueError("a RandomState is not valid")
-        try:
-            last = float.fromhex(gauss)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError("a RandomState is not valid") from error
         random = np.random.RandomState(0)
-        random.set_state(("MT19937", key, pos, has_gauss, last))
+        random.set_state(("MT19937", key, pos, has_gauss, float.fromhex(gauss)))
         return random
 
     def _generator(self, given: Any) -> np.random.Generator:
-        self._archive.spend(_RANDOM)
         numbers = _parts(given, "state", "inc", "has_uint32", "uinteger")
         limits = (2**128, 2**128, 2, 2**32)
         if not all(type(n) is int and 0 <= n < m for n, m in zip(numbers, limits, strict=True)):
@@ -269,9 +217,9 @@ class Decoder:
 
     def _estimator(self, given: Any) -> BaseEstimator:
         name, params, learned, requests = _parts(given, "class", "params", "learned", "requests")
-        cls = self._class(name)
+        cls: Any = class_of(name)
         if not issubclass(cls, BaseEstimator):
-            raise ValueError(f"{name} is no estimator")
+            raise ValueError(f"{name} is not an estimator")
         self.of_sklearn |= is_sklearn(name)
         settings, attributes = self._dict(params), self._dict(learned)
         known = set(cls._get_param_names())
@@ -280,64 +228,48 @@ class Decoder:
         if both := attributes.keys() & {*known, "_metadata_request"}:
             raise ValueError(f"a {cls.__name__} can't have learned {_short(min(both))}")
         check_attributes(cls, set(attributes))
-        try:
-            model = cls(**settings)
-        except TypeError as error:
-            raise ValueError(f"a {cls.__name__} can't be made: {error}") from error
+        self._archive.spend(_CHECKS.get(name, 0))
+        most_jobs = max(_HARMLESS_JOBS, os.cpu_count() or 1)
+        if settings.get("n_jobs") is not None and settings["n_jobs"] > most_jobs:
+            settings["n_jobs"] = None
+        model = cls(**settings)
         if hasattr(model, "_parameter_constraints"):
             model._validate_params()
         vars(model).update(attributes)
-        self._request(model, requests)
+        for method, request in requests.items():
+            self._request(model, method, request)
         check_loaded(model)
         return model
 
-    def _request(self, model: Any, given: Any) -> None:
-        if not isinstance(given, dict):
-            raise ValueError(f"{_short(given)} are no requests")
-        for method, wanted in given.items():
-            self._archive.spend(_REQUESTS)
-            ask = getattr(model, f"set_{method}_request", None) if method in ROUTED else None
-            values = wanted.values() if isinstance(wanted, dict) else [None]
-            if ask is None or not all(isinstance(value, bool | str) for value in values):
-                raise ValueError(f"{_short(given)} can't be requested")
-            try:
-                with config_context(enable_metadata_routing=True):
-                    ask(**wanted)
-            except TypeError as error:
-                raise ValueError(f"{_short(given)} can't be requested: {error}") from error
+    def _request(self, model: Any, method: str, request: dict[str, Any]) -> None:
+        self._archive.spend(_REQUEST)
+        if method not in ROUTED or not all(isinstance(v, bool | str) for v in request.values()):
+            raise ValueError(f"{_short(request)} can't be requested of {_short(method)}")
+        with config_context(enable_metadata_routing=True):
+            getattr(model, f"set_{method}_request")(**request)
 
     def _record(self, given: Any) -> Any:
-        name, fields = _parts(given, "class", "fields")
-        cls, values = self._class(name), self._dict(fields)
+        name, content = _parts(given, "class", "fields")
+        cls: Any = class_of(name)
+        values = self._dict(content)
         if issubclass(cls, BaseEstimator):
-            raise ValueError(f"{name} is no record")
+            raise ValueError(f"{name} is not a record")
         check_attributes(cls, set(values))
-        if issubclass(cls, tuple):
-            record = cls(**values)
-        else:
-            record = object.__new__(cls)
-            set_state(record, values)
+        record = cls(**values) if issubclass(cls, tuple) else object.__new__(cls)
+        if has_own_state(cls):
+            record.__setstate__(values)
+        elif not isinstance(record, tuple):
+            for field, value in values.items():
+                object.__setattr__(record, field, value)  # it may be frozen
         check_loaded(record)
         return record
 
-    def _class(self, name: Any) -> Any:
-        if not isinstance(name, str):
-            raise ValueError(f"{_short(name)} is no name of a class")
-        return class_of(name)
 
-
-def _parts(given: Any, *names: str) -> list[Any]:
+def _parts(given: Any, *names: str) -> Iterable[Any]:
     """Return the values of an object that has exactly these names."""
-    if not (isinstance(given, dict) and given.keys() == set(names)):
+    if given.keys() != set(names):
         raise ValueError(f"{_short(given)} should have {', '.join(names)}")
     return [given[name] for name in names]
-
-
-def _shape(given: Any) -> tuple[int, ...]:
-    lengths = isinstance(given, list) and all(type(n) is int and 0 <= n < 2**62 for n in given)
-    if not lengths or len(given) > 8:
-        raise ValueError(f"{_short(given)} is no shape")
-    return tuple(given)
 
 
 def _short(given: Any) -> str:

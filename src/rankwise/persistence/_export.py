@@ -7,6 +7,7 @@ model puts it; weights and leaves are rounded to the nearest.
 import json
 import pprint
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rankwise.persistence._forms import Linear, Node, Trees, plain_form
 
 # Solr adds this to every threshold that it reads.
 _SOLR_SLACK = 1e-6
+_LARGEST, _LARGEST_SINGLE = np.finfo(float).max, np.finfo(np.float32).max
 
 
 def export(model: Any, to: str, *, name: str = "rankwise", shift: float | str = 0.0) -> str:
@@ -100,7 +102,7 @@ def _shift(form: Linear | Trees, shift: float | str) -> float:
     if isinstance(shift, str) and shift == "auto":
         if isinstance(form, Linear):
             raise ValueError("shift='auto' needs a smallest score, which linear models don't have")
-        return max(0.0, -sum(tree.smallest() for tree in form.trees))
+        return max(0.0, -sum(tree.fold(float, lambda _, *sides: min(sides)) for tree in form.trees))
     number = isinstance(shift, int | float) and not isinstance(shift, bool)
     if not (number and np.isfinite(float(shift))):
         raise ValueError(f"shift={shift!r} must be a number or 'auto'")
@@ -112,9 +114,7 @@ def _shifted(form: Linear | Trees, by: float) -> Linear | Trees:
         return form
     if isinstance(form, Trees):
         return Trees(form.names, [*form.trees, Node(by)])
-    return Linear(
-        form.names, form.weights, form.means, form.scales, form.fill, form.constant + by
-    )  # fmt: skip
+    return replace(form, constant=form.constant + by)
 
 
 def _single(value: float) -> float:
@@ -131,8 +131,7 @@ def _below(cut: float) -> np.float32:
 
 def _finite(cut: np.float32) -> float:
     """Return a float32 that JSON can hold, all rows on the same side."""
-    largest = np.finfo(np.float32).max
-    return _single(float(np.clip(cut, -largest, largest)))
+    return _single(float(np.clip(cut, -_LARGEST_SINGLE, _LARGEST_SINGLE)))
 
 
 def _es(kind: str, definition: Any, name: str, **more: Any) -> str:
@@ -183,43 +182,31 @@ def _solr(kind: str, features: list[dict[str, Any]], params: dict[str, Any], nam
 
 
 def _solr_linear(form: Linear, name: str) -> str:
-    used = [number for number, weight in enumerate(form.weights) if weight]
     features: list[dict[str, Any]] = []
-    for number in used:
-        feature: dict[str, Any] = {"name": form.names[number]}
-        mean, scale = float(form.means[number]), float(form.scales[number])
-        if (mean, scale) != (0.0, 1.0):
-            params = {"avg": str(_single(mean)), "std": str(_single(scale))}
-            kind = "org.apache.solr.ltr.norm.StandardNormalizer"
-            feature["norm"] = {"class": kind, "params": params}
-        features.append(feature)
-    weights = {form.names[number]: _single(float(form.weights[number])) for number in used}
+    for n, w, mean, scale in zip(form.names, form.weights, form.means, form.scales, strict=True):
+        if w:
+            norm = {
+                "class": "org.apache.solr.ltr.norm.StandardNormalizer",
+                "params": {"avg": str(_single(mean)), "std": str(_single(scale))},
+            }
+            features.append({"name": n, **({"norm": norm} if (mean, scale) != (0.0, 1.0) else {})})
+    weights = {n: _single(w) for n, w in zip(form.names, form.weights, strict=True) if w}
     return _solr("LinearModel", features, {"weights": weights}, name)
 
 
 def _solr_trees(form: Trees, name: str) -> str:
-    used = sorted({feature for tree in form.trees for feature in _features(tree)})
-    trees = [{"weight": "1", "root": _solr_node(tree, form.names)} for tree in form.trees]
-    features = [{"name": form.names[number]} for number in used]
+    used: set[int] = set()
+
+    def node(node: Node, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+        used.add(node.feature)
+        threshold = str(_finite(np.float32(float(_below(node.cut)) - _SOLR_SLACK)))
+        feature = form.names[node.feature]
+        return {"feature": feature, "threshold": threshold, "left": left, "right": right}
+
+    roots = [tree.fold(lambda value: {"value": str(_single(value))}, node) for tree in form.trees]
+    features = [{"name": form.names[number]} for number in sorted(used)]
+    trees = [{"weight": "1", "root": root} for root in roots]
     return _solr("MultipleAdditiveTreesModel", features, {"trees": trees}, name)
-
-
-def _solr_node(node: Node, names: list[str]) -> dict[str, Any]:
-    if node.left is None or node.right is None:
-        return {"value": str(_single(node.value))}
-    threshold = _finite(np.float32(float(_below(node.cut)) - _SOLR_SLACK))
-    return {
-        "feature": names[node.feature],
-        "threshold": str(threshold),
-        "left": _solr_node(node.left, names),
-        "right": _solr_node(node.right, names),
-    }
-
-
-def _features(node: Node) -> set[int]:
-    if node.left is None or node.right is None:
-        return set()
-    return {node.feature} | _features(node.left) | _features(node.right)
 
 
 def _ranklib(form: Linear | Trees, _: str) -> str:
@@ -229,7 +216,7 @@ def _ranklib(form: Linear | Trees, _: str) -> str:
     entries = []
     for tree in form.trees:
         if tree.left is None or tree.right is None:
-            entries.append((1, -float(np.finfo(np.float32).max), tree.value))
+            entries.append((1, -float(_LARGEST_SINGLE), tree.value))
         elif tree.left == Node(0.0) and tree.right.left is None:
             entries.append((tree.feature + 1, _finite(_below(tree.cut)), tree.right.value))
         else:
@@ -243,25 +230,22 @@ def _json(form: Linear | Trees, name: str) -> str:
         plain: dict[str, Any] = {"constant": constant, "weights": _by_name(form.names, weights)}
         plain["missing"] = _by_name(form.names, form.fill)
     else:
-        plain = {"trees": [_plain_node(tree, form.names) for tree in form.trees]}
+
+        def split(node: Node, left: Any, right: Any) -> Any:
+            return {
+                "column": form.names[node.feature],
+                "at_most": float(np.clip(node.cut, -_LARGEST, _LARGEST)),
+                "missing": "left" if node.missing_left else "right",
+                "left": left,
+                "right": right,
+            }
+
+        plain = {"trees": [tree.fold(float, split) for tree in form.trees]}
     return json.dumps({"model": name, "columns": form.names, **plain}, indent=2, allow_nan=False)
 
 
 def _by_name(names: list[str], values: Any) -> dict[str, float]:
     return {n: float(v) for n, v in zip(names, values, strict=True) if v == v}
-
-
-def _plain_node(node: Node, names: list[str]) -> Any:
-    """Return the score of a leaf, or a question."""
-    if node.left is None or node.right is None:
-        return node.value
-    return {
-        "column": names[node.feature],
-        "at_most": float(np.clip(node.cut, -np.finfo(float).max, np.finfo(float).max)),
-        "missing": "left" if node.missing_left else "right",
-        "left": _plain_node(node.left, names),
-        "right": _plain_node(node.right, names),
-    }
 
 
 _PYTHON_LINEAR = '''\
@@ -309,7 +293,12 @@ def score(row):
 def _python(form: Linear | Trees, name: str) -> str:
     quoted = json.dumps(name)
     if isinstance(form, Trees):
-        trees = [_tuple(tree, form.names) for tree in form.trees]
+
+        def split(node: Node, left: Any, right: Any) -> Any:
+            cut = float(np.clip(node.cut, -_LARGEST, _LARGEST))
+            return (form.names[node.feature], cut, node.missing_left, left, right)
+
+        trees = [tree.fold(float, split) for tree in form.trees]
         return _PYTHON_TREES.format(name=quoted, trees=pprint.pformat(trees, width=100))
     weights, constant = form.folded()
     return _PYTHON_LINEAR.format(
@@ -318,15 +307,6 @@ def _python(form: Linear | Trees, name: str) -> str:
         weights=pprint.pformat(_by_name(form.names, weights), width=100, sort_dicts=False),
         missing=pprint.pformat(_by_name(form.names, form.fill), width=100, sort_dicts=False),
     )
-
-
-def _tuple(node: Node, names: list[str]) -> Any:
-    if node.left is None or node.right is None:
-        return node.value
-    left, right = _tuple(node.left, names), _tuple(node.right, names)
-    largest = np.finfo(float).max
-    return (names[node.feature], float(np.clip(node.cut, -largest, largest)), node.missing_left,
-            left, right)  # fmt: skip
 
 
 # Which form each format takes, and its writer.

@@ -4,9 +4,10 @@ What stands before a model in a pipeline, scaling and filling of missing values,
 these forms, so that they take the columns as they come.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 from sklearn.utils.validation import check_is_fitted
 
 Floats = NDArray[np.float64]
-
-_SCALERS = "StandardScaler, MinMaxScaler and SimpleImputer"
+T = TypeVar("T")
 
 
 class Column(NamedTuple):
@@ -76,14 +76,14 @@ class Linear:
 
 
 class Node(NamedTuple):
-    """A leaf if ``left`` is None, otherwise a question: left if x <= cut.
+    """A leaf if ``left`` is None, otherwise a split: left if x <= cut.
 
     Attributes
     ----------
     value : float
         The score of a leaf.
     feature : int
-        The number of the column that is asked.
+        The number of the column that is compared.
     cut : float
     missing_left : bool
         Where a missing value goes.
@@ -97,11 +97,11 @@ class Node(NamedTuple):
     left: "Node | None" = None
     right: "Node | None" = None
 
-    def smallest(self) -> float:
-        """Return the smallest score of a leaf."""
+    def fold(self, leaf: Callable[[float], T], split: Callable[["Node", T, T], T]) -> T:
+        """Return ``leaf(value)`` of a leaf, or ``split(node, left, right)`` of folded children."""
         if self.left is None or self.right is None:
-            return self.value
-        return min(self.left.smallest(), self.right.smallest())
+            return leaf(self.value)
+        return split(self, self.left.fold(leaf, split), self.right.fold(leaf, split))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,20 +165,11 @@ def _linear(names: list[str], columns: list[Column], coef: Floats, constant: flo
 
 def _trees(model: Any, columns: list[Column]) -> list[Node]:
     """Return what boosting has learned, as questions about the columns that come in."""
-    nodes = list(
-        zip(
-            model.features_.tolist(),
-            model.cutpoints_.tolist(),
-            model.missing_above_.tolist(),
-            strict=True,
-        )
-    )
+    learned = (model.features_, model.cutpoints_, model.missing_above_)
+    nodes = list(zip(*(values.tolist() for values in learned), strict=True))
     if hasattr(model, "alphas_"):
-        steps = model.alphas_.tolist()
-        return [
-            _split(columns, *node, Node(0.0), Node(alpha))
-            for node, alpha in zip(nodes, steps, strict=True)
-        ]
+        steps = zip(nodes, model.alphas_.tolist(), strict=True)
+        return [_split(columns, node, Node(0.0), Node(alpha)) for node, alpha in steps]
     children, values = model.children_.tolist(), model.leaf_values_.tolist()
 
     def grown(node: int, leaf: int, at: int) -> Node:
@@ -186,7 +177,7 @@ def _trees(model: Any, columns: list[Column]) -> list[Node]:
         if at < 0:
             return Node(values[leaf + ~at])
         left, right = (grown(node, leaf, child) for child in children[node + at])
-        return _split(columns, *nodes[node + at], left, right)
+        return _split(columns, nodes[node + at], left, right)
 
     starts = model.tree_starts_.tolist()
     return [
@@ -196,13 +187,13 @@ def _trees(model: Any, columns: list[Column]) -> list[Node]:
 
 
 def _split(
-    columns: list[Column], feature: int, cut: float, above: bool, left: Node, right: Node
+    columns: list[Column], learned: tuple[int, float, bool], left: Node, right: Node
 ) -> Node:
+    feature, cut, above = learned
     column = columns[feature]
     if not np.isnan(column.fill):
         above = (column.fill - column.mean) / column.scale > cut
-    known = column.mean + column.scale * cut
-    return Node(0.0, column.source, known, not above, left, right)
+    return Node(0.0, column.source, column.mean + column.scale * cut, not above, left, right)
 
 
 def _after(step: Any, columns: list[Column], names: list[str]) -> list[Column]:
@@ -237,23 +228,20 @@ def _after(step: Any, columns: list[Column], names: list[str]) -> list[Column]:
         for _, inner, chosen in step.transformers_:
             if isinstance(inner, str) and inner == "drop":
                 continue
-            places = _places(chosen, names, len(columns))
-            if places:
+            if places := _places(chosen, names, len(columns)):
                 made += _after(inner, [columns[place] for place in places], names)
         return made
     raise ValueError(
         f"{type(step).__name__} makes columns that a search engine does not have: export takes "
-        f"{_SCALERS}, and ColumnTransformer of these"
+        "StandardScaler, MinMaxScaler and SimpleImputer, and ColumnTransformer of these"
     )
 
 
 def _places(chosen: Any, names: list[str], n: int) -> list[int]:
     """Return the numbers of columns that are given by number, name, mask or slice."""
-    numbers: Any = np.arange(n)
-    if isinstance(chosen, str):
-        return [names.index(chosen)]
-    listed = chosen if isinstance(chosen, slice) else list(chosen)
-    if isinstance(listed, list) and listed and isinstance(listed[0], str):
-        return [names.index(name) for name in listed]
-    found = numbers[listed if isinstance(listed, slice) else np.asarray(listed)] if listed else []
-    return [int(number) for number in found]
+    if isinstance(chosen, slice):
+        return list(range(n))[chosen]
+    chosen = [chosen] if isinstance(chosen, str) else list(chosen)
+    if chosen and isinstance(chosen[0], str):
+        return [names.index(name) for name in chosen]
+    return np.arange(n)[np.asarray(chosen)].tolist() if chosen else []

@@ -7,7 +7,7 @@ A class is named in a file as ``module.Class``, and only these names are ever im
 - the small records in `_RECORDS` that models keep: NamedTuples, dataclasses and other classes.
 
 **To make a class savable**, export it from its package if it is an estimator, or else add its name
-to the records. What it holds must be of the kinds that `rankwise.persistence._kinds` lists: the
+to the records. What it holds must be of the kinds that `rankwise.persistence._encode` lists: the
 fields of a NamedTuple or dataclass, what ``__getstate__`` returns if the class has that and
 ``__setstate__``, or else all attributes. A ``functools.cached_property`` is left out, and so are
 the names in a class attribute ``_not_saved``: what is made again when it is asked for.
@@ -28,7 +28,7 @@ from inspect import getattr_static, isclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 # Packages whose exported estimators can be saved.
@@ -102,23 +102,18 @@ _RENAMED = {
     "rankwise.recommend._catalogue.Catalogue": "rankwise.recommend.catalogue.Catalogue",
 }
 
-# What our own code raises if it is given something that it never was made for.
-_STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError)
+# What code raises if it gets something that it never was made for.
+STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError)
+# Monomials are counted again when they come out of a file, which takes time and memory.
+_MOST_DEGREE, _MOST_COLUMNS = 255, 10**6
 
 
 def name_of(cls: type) -> str | None:
     """Return the name of a class in files, None if it can't be in one."""
-    parts = cls.__module__.split(".")
-    known = [*_SKLEARN, *_RECORDS]
-    if parts[0] == "rankwise" and len(parts) > 1 and parts[1] in _PACKAGES:
-        known.append(f"rankwise.{parts[1]}.{cls.__name__}")
-    for name in known:
-        if name.rpartition(".")[2] == cls.__name__ and name.startswith(f"{parts[0]}."):
-            try:
-                if class_of(name) is cls:
-                    return name
-            except ValueError:
-                continue
+    package = ".".join(cls.__module__.split(".")[:2])
+    for name in (f"{package}.{cls.__name__}", *_SKLEARN, *_RECORDS):
+        if name.rpartition(".")[2] == cls.__name__ and _find(name) is cls:
+            return name
     return None
 
 
@@ -130,24 +125,29 @@ def class_of(name: str) -> type:
     ValueError
         If the name is not one of those that may be. Nothing is imported then.
     """
-    name = _RENAMED.get(name, name)
-    module, _, short = name.rpartition(".")
-    packages = [f"rankwise.{package}" for package in _PACKAGES]
-    found = None
-    if name in _SKLEARN or name in _RECORDS:
-        found = getattr(_module(module), short, None)
-    elif module in packages and short.isidentifier():
-        found = _exported(module, short)
-    if not isclass(found):
+    found = _find(_RENAMED.get(name, name)) if isinstance(name, str) else None
+    if found is None:
         raise ValueError(
-            f"{name[:120]!r} is no class that rankwise loads from a file, or this version does not "
-            "have it: update rankwise, if you trust who made the file"
+            f"{str(name)[:120]!r} is no class that rankwise loads from a file, or this version "
+            "does not have it: update rankwise, if you trust who made the file"
         )
     return found
 
 
+def _find(name: str) -> type | None:
+    """Return the class of a name, None if it is not one that may be in a file."""
+    module, _, short = name.rpartition(".")
+    if name in _SKLEARN or name in _RECORDS:
+        return getattr(import_module(module), short)
+    if module not in [f"rankwise.{package}" for package in _PACKAGES]:
+        return None
+    package = import_module(module)
+    found = getattr(package, short) if short in package.__all__ else None
+    return found if isclass(found) and issubclass(found, BaseEstimator) else None
+
+
 def is_sklearn(name: str) -> bool:
-    """Whether the class of a name is one of scikit-learn's."""
+    """Return whether the class of a name is one of scikit-learn's."""
     return name in _SKLEARN
 
 
@@ -157,21 +157,19 @@ def savable_steps() -> list[str]:
 
 
 def check_attributes(cls: type, names: set[str]) -> None:
-    """Refuse names that an instance of a class can't have as attributes.
+    """Raise if an instance of a class can't have attributes of these names.
 
     Those of a NamedTuple or dataclass are its fields; a field of a dataclass that has a default may
     be absent, since files of older versions don't have it. No attribute may hide one of the class,
     such as a method.
     """
-    wanted: set[str] | None = None
-    if is_dataclass(cls):
-        wanted = {field.name for field in fields(cls)}
-        needed = {field.name for field in fields(cls) if field.default is MISSING}
-    elif issubclass(cls, tuple):
-        wanted = needed = set(cls._fields)  # type: ignore[attr-defined]
-    if wanted is not None:
-        if not needed <= names <= wanted:
-            raise ValueError(f"a {cls.__name__} has {sorted(wanted)}, not {sorted(names)[:20]}")
+    if is_dataclass(cls) or issubclass(cls, tuple):
+        needed = known = set(getattr(cls, "_fields", ()))
+        if is_dataclass(cls):
+            known = {field.name for field in fields(cls)}
+            needed = {field.name for field in fields(cls) if field.default is MISSING}
+        if not needed <= names <= known:
+            raise ValueError(f"a {cls.__name__} has {sorted(known)}, not {sorted(names)[:20]}")
         return
     for name in sorted(names):
         hidden = getattr_static(cls, name, None) is not None
@@ -180,67 +178,24 @@ def check_attributes(cls: type, names: set[str]) -> None:
 
 
 def has_own_state(cls: type) -> bool:
-    """Whether a record says itself what its state is."""
+    """Return whether a record says itself what its state is."""
     return hasattr(cls, "__setstate__") and not is_dataclass(cls)
 
 
-def set_state(record: Any, values: dict[str, Any]) -> None:
-    """Give a new record its attributes, frozen or not."""
-    if not has_own_state(type(record)):
-        for name, value in values.items():
-            object.__setattr__(record, name, value)
-        return
-    try:
-        record.__setstate__(values)
-    except _STUMBLES as error:
-        raise ValueError(f"a {type(record).__name__} can't be made of this: {error}") from error
-
-
 def check_loaded(value: Any) -> None:
-    """Refuse an object whose attributes do not belong together."""
-    look = _LOOKS.get(type(value).__name__, getattr(type(value), "_check_loaded", None))
+    """Raise if the attributes of an object do not belong together."""
+    check = _CHECKS.get(type(value).__name__, getattr(type(value), "_check_loaded", None))
     try:
-        check_jobs(value)
-        if look is not None:
-            look(value)
-    except _STUMBLES as error:
+        if check is not None:
+            check(value)
+    except STUMBLES as error:
         raise ValueError(
             f"what a {type(value).__name__} has learned does not belong together: {error}"
         ) from error
 
 
-def _exported(module: str, name: str) -> Any:
-    """Return an estimator that a package exports, or None."""
-    package = _module(module)
-    found = getattr(package, name, None) if name in getattr(package, "__all__", ()) else None
-    return found if isclass(found) and issubclass(found, BaseEstimator) else None
-
-
-def _module(name: str) -> Any:
-    """Return a module of the list, None if this version does not have it."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
-        return None
-
-
-# Workers are started by their number, whether there is work for them or not.
-_MOST_JOBS = 512
-# Monomials are counted again when they come out of a file, which takes time and memory.
-_MOST_DEGREE, _MOST_COLUMNS = 255, 10**6
-
-
-def check_jobs(model: Any) -> None:
-    """Refuse more workers than any machine has."""
-    jobs = getattr(model, "n_jobs", None)
-    if isinstance(jobs, int) and jobs > _MOST_JOBS:
-        raise ValueError(f"n_jobs={jobs} can't be in a file: use {_MOST_JOBS} or fewer")
-
-
-def check_pipeline(pipeline: Any) -> None:
-    """Refuse a cache, which holds pickles, and what is no list of steps."""
+def _check_pipeline(pipeline: Any) -> None:
+    """Raise if there is a cache, which holds pickles, or what is not a list of steps."""
     if pipeline.memory is not None:
         raise ValueError(
             f"memory={str(pipeline.memory)[:80]!r} of a Pipeline can't be in a file, since the "
@@ -249,45 +204,87 @@ def check_pipeline(pipeline: Any) -> None:
     _check_steps("steps", pipeline.steps, 2)
 
 
-def check_columns(transformer: Any) -> None:
-    """Refuse what is no list of transformers."""
+def _check_columns(transformer: Any) -> None:
     _check_steps("transformers", transformer.transformers, 3)
     _check_steps("transformers_", getattr(transformer, "transformers_", []), 3)
 
 
-def check_encoder(encoder: Any) -> None:
-    """Refuse a OneHotEncoder whose columns would lie outside of its CSR rows.
+def _check_steps(name: str, steps: Any, width: int) -> None:
+    for step in steps if isinstance(steps, list | tuple) else [steps]:
+        named = isinstance(step, list | tuple) and len(step) == width and isinstance(step[0], str)
+        if not (named and (step[1] is None or isinstance(step[1], str | BaseEstimator))):
+            raise ValueError(f"{name} has {str(step)[:80]}, where a name and a step are expected")
 
-    They are made of the places of values among the categories, groups of rare ones and dropped ones
-    taken into account, and of counts that were kept apart.
+
+def _check_encoder(encoder: Any) -> None:
+    """Raise if the columns of a OneHotEncoder would lie outside of its CSR rows.
+
+    They are made of the positions of values among the categories, groups of rare ones and dropped
+    ones taken into account, and of counts that were kept apart.
     """
     if not hasattr(encoder, "categories_"):
         return
-    categories = encoder.categories_
-    n = encoder.n_features_in_
+    categories, n = encoder.categories_, encoder.n_features_in_
     good = type(n) is int and isinstance(categories, list) and len(categories) == n
-    if not (good and all(map(_are_categories, categories))):
-        raise ValueError("the categories of a OneHotEncoder are not valid, or not sorted")
+    _require_encoder(good and all(map(_are_categories, categories)))
     sizes = [len(values) for values in categories]
     if encoder._infrequent_enabled:
         rare, groups = encoder._infrequent_indices, encoder._default_to_infrequent_mappings
-        if not len(rare) == len(groups) == n:
-            raise ValueError("the rare categories of a OneHotEncoder are not valid")
-        sizes = [_grouped(*one) for one in zip(sizes, rare, groups, strict=True)]
-    dropped = encoder._drop_idx_after_grouping
-    left = [None] * n if dropped is None else dropped.tolist()
-    if len(left) != n or any(
-        place is not None and not (type(place) is int and 0 <= place < size)
-        for place, size in zip(left, sizes, strict=True)
-    ):
-        raise ValueError("what a OneHotEncoder drops is none of its categories")
-    columns = [size - (place is not None) for size, place in zip(sizes, left, strict=True)]
-    if encoder._n_features_outs != columns:
-        raise ValueError("a OneHotEncoder has other numbers of columns than of categories")
+        _require_encoder(len(rare) == len(groups) == n)
+        sizes = [_n_groups(*column) for column in zip(sizes, rare, groups, strict=True)]
+    drop = encoder._drop_idx_after_grouping
+    dropped = [None] * n if drop is None else drop.tolist()
+    _require_encoder(len(dropped) == n)
+    for column, (place, size) in enumerate(zip(dropped, sizes, strict=True)):
+        if place is not None:
+            _require_encoder(type(place) is int and 0 <= place < size)
+            sizes[column] -= 1
+    _require_encoder(encoder._n_features_outs == sizes)
 
 
-def check_monomials(step: Any) -> None:
-    """Refuse PolynomialFeatures whose counts are not those that follow from its parameters."""
+def _require_encoder(condition: bool) -> None:
+    if not condition:
+        raise ValueError("the categories and columns of a OneHotEncoder contradict each other")
+
+
+def _are_categories(values: Any) -> bool:
+    """Return whether values are distinct and, if numbers may be looked for among them, sorted.
+
+    scikit-learn finds numbers by bisection, which leads outside of what is not sorted. Strings are
+    looked up, but for those that numbers could be compared with. What is missing is at the end.
+    """
+    if not (isinstance(values, np.ndarray) and values.ndim == 1 and len(values)):
+        return False
+    present = values.tolist()
+    while present and (present[-1] is None or present[-1] != present[-1]):
+        present.pop()
+    if all(isinstance(value, str | bytes) and not _is_number(value) for value in present):
+        return len(set(present)) == len(present)
+    return all(a < b for a, b in itertools.pairwise(present))
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _n_groups(size: int, rare: Any, groups: Any) -> int:
+    """Return the number of categories after the rare ones became one."""
+    if rare is None and groups is None:
+        return size
+    n_groups = size - len(rare) + 1
+    _require_encoder(1 <= len(rare) == len(set(rare.tolist())) and len(groups) == size)
+    for positions, most in ((rare, size), (groups, n_groups)):
+        _require_encoder(positions.ndim == 1 and positions.dtype.kind in "iu")
+        _require_encoder(bool(((positions >= 0) & (positions < most)).all()))
+    return n_groups
+
+
+def _check_monomials(step: Any) -> None:
+    """Raise if the counts of PolynomialFeatures are not those that follow from its parameters."""
     learned = ("_min_degree", "_max_degree", "_n_out_full", "n_output_features_")
     if not any(hasattr(step, name) for name in learned):
         return
@@ -299,67 +296,14 @@ def check_monomials(step: Any) -> None:
             f"PolynomialFeatures of degree {str(step.degree)[:80]} on {str(n)[:80]} columns can't "
             f"be in a file: {_MOST_DEGREE} and {_MOST_COLUMNS:,} are the most"
         )
-    again = clone(step).fit(np.zeros((1, n)))
+    again = clone(step).fit(sparse.csr_array((1, n)))
     if any(getattr(step, name) != getattr(again, name) for name in learned):
         raise ValueError("PolynomialFeatures has other numbers of columns than its degree gives")
 
 
-def _check_steps(name: str, steps: Any, width: int) -> None:
-    if not isinstance(steps, list | tuple):
-        raise ValueError(f"{name} is {type(steps).__name__}, where a list of steps is wanted")
-    for step in steps:
-        named = isinstance(step, list | tuple) and len(step) == width and isinstance(step[0], str)
-        if not (named and (step[1] is None or isinstance(step[1], str | BaseEstimator))):
-            raise ValueError(f"{name} has {str(step)[:80]}, where a name and a step are wanted")
-
-
-def _are_categories(values: Any) -> bool:
-    """Whether values are distinct and, if numbers may be looked for among them, sorted.
-
-    scikit-learn finds numbers by bisection, which leads outside of what is not sorted. Texts are
-    looked up, but for those that numbers could be compared with. What is missing stands at the end.
-    """
-    if not (isinstance(values, np.ndarray) and values.ndim == 1 and len(values)):
-        return False
-    listed = values.tolist()
-    while listed and _is_missing(listed[-1]):
-        listed.pop()
-    if all(isinstance(value, str | bytes) and not _is_number(value) for value in listed):
-        return len(set(listed)) == len(listed)
-    return all(a < b for a, b in itertools.pairwise(listed))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
-def _is_number(text: str | bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _grouped(size: int, rare: Any, groups: Any) -> int:
-    """Return how many categories are left when the rare ones are one."""
-    if rare is None and groups is None:
-        return size
-    left = size - len(rare) + 1
-    good = _are_places(rare, size) and 1 <= len(rare) == len(set(rare.tolist()))
-    if not (good and _are_places(groups, left) and len(groups) == size):
-        raise ValueError("the rare categories of a OneHotEncoder are not valid")
-    return left
-
-
-def _are_places(places: NDArray[Any] | Any, size: int) -> bool:
-    whole = isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind in "iu"
-    return whole and bool(((places >= 0) & (places < size)).all())
-
-
-_LOOKS = {
-    "ColumnTransformer": check_columns,
-    "OneHotEncoder": check_encoder,
-    "Pipeline": check_pipeline,
-    "PolynomialFeatures": check_monomials,
+_CHECKS = {
+    "ColumnTransformer": _check_columns,
+    "OneHotEncoder": _check_encoder,
+    "Pipeline": _check_pipeline,
+    "PolynomialFeatures": _check_monomials,
 }
