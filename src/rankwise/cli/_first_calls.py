@@ -127,7 +127,7 @@ def _contests(ties: str) -> FirstCall:
 
 def _scale(_: Data) -> Any:
     scaling = import_module("rankwise.cli._loops")
-    return scaling.scale_as_seen(np.eye(2), 0, np.zeros(2), np.zeros(2))
+    return scaling.scale_as_seen(np.eye(2), *np.zeros((3, 2)))
 
 
 def _read(name: str, text: str, ending: str, column: str) -> FirstCall:

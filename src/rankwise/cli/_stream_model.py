@@ -1,127 +1,251 @@
-"""The model of a stream: rows are scaled by what was seen so far, predicted, then learned."""
+"""The model of a stream: predict each row, learn it, and keep the position in the input."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
+from rankwise._core.arguments import shortened
 from rankwise.cli._loops import scale_as_seen
-from rankwise.datasets.rows import Block, cut_block
+from rankwise.comparison import Columns, look_at_columns, make_transformer, prepare
+from rankwise.datasets.files import pandas
 from rankwise.ordinal import OAPRank, PRank
 from rankwise.persistence import load, read_notes, save
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+Rows = NDArray[np.float64]
 METHODS: dict[str, Callable[[], Any]] = {
     "averaged": lambda: PRank(vote="averaged"),
     "prank": lambda: PRank(vote=None),
     "pa": lambda: PRank(vote="averaged", update="pa"),
     "oap": lambda: OAPRank(random_state=0),
 }
-# Where the input was (bytes, their digest, lines, digest of its start), the output, and the losses.
-PLACE = ("size", "digest", "line", "mark", "out", "loss", "wrong")
-_MOST_LABELS = 1000
+_MAX_LABELS = 1000
+# Categories of a column that get a coefficient. A column with more of them in its first rows holds
+# free text, as `look_at_columns` has it for a table of that many rows.
+_MAX_CATEGORIES, _FIRST_ROWS = 100, 300
+# The squares of larger numbers overflow.
+_LARGEST = 1e100
+# Rows at the start of an input by which it is recognised.
+_MARK = 1000
+_NAN = "is not a number: correct it, or leave the column out with --ignore"
+_FREE_TEXT = "holds free text, more than 100 different values in 300 rows: leave it out with"
+START: dict[str, Any] = {"rows": 0, "digest": 0, "mark": [0, 0]}
 
 
 class Learner:
-    """A pipeline of a StandardScaler and an online model, learned in any pieces to the same bits.
+    """Columns prepared as by `compare`, and an online model: the same bits for any blocks of rows.
 
     Attributes
     ----------
-    pipeline : Pipeline
-        What is saved; rows are scaled by all that was seen.
     notes : dict
-        What is saved beside it: the columns, and where the input was.
+        What is saved beside the model: ``columns`` by kind, the ``categories`` seen so far, the
+        position in the input (``rows``), the checksum of the rows before it (``digest``), and the
+        number and the checksum of its first rows (``mark``).
     """
 
-    def __init__(self, pipeline: Pipeline, notes: dict[str, Any]) -> None:
-        self.pipeline, self.notes = pipeline, notes
-        self._scaler, self._model = pipeline[0], pipeline[1]
-        labels = notes["labels"]
-        self.labels = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
-        self._place = {label: i for i, label in enumerate(self.labels.tolist())}
+    def __init__(self, model: Any, notes: dict[str, Any], moments: NDArray[np.float64]) -> None:
+        self.model, self.notes, self._moments = model, notes, moments
+        self.columns, self.target = Columns(*notes["columns"]), notes["target"]
+        self._is_text = isinstance(notes["labels"][0], str)
+        self._labels = pandas().Index(notes["labels"], dtype=object if self._is_text else None)
 
     @classmethod
-    def new(
-        cls, method: str, target: str, features: Sequence[str], labels: Sequence[Any]
-    ) -> "Learner":
+    def new(cls, method: str, target: str, labels: Sequence[Any], columns: Columns) -> "Learner":
         """Return a model that has learned nothing."""
-        if not 2 <= len(labels) <= _MOST_LABELS:
+        if not 2 <= len(labels) <= _MAX_LABELS:
             raise click.ClickException(
-                f"{target} has {len(labels)} different values, wanted 2 to {_MOST_LABELS} grades; "
-                "numbers whose differences matter are for rankwise fit"
+                f"{target} has {len(labels)} different values: expected 2 to {_MAX_LABELS} grades; "
+                "for numbers whose differences matter, use rankwise fit"
             )
-        model = METHODS[method]().set_params(label_order=list(labels))
-        scaler = StandardScaler()
-        scaler.n_samples_seen_ = np.int64(0)
-        scaler.mean_, scaler.var_ = np.zeros(len(features)), np.zeros(len(features))
-        notes: dict[str, Any] = {"method": method, "target": target, "columns": [*features]}
-        notes.update(labels=[*labels], loss=0, wrong=0, out=None)
-        return cls(Pipeline([("scaler", scaler), ("model", model)]), notes)
+        notes: dict[str, Any] = {"method": method, "target": target, "labels": [*labels]}
+        notes |= {"columns": [*columns], "categories": {name: [] for name in columns.categories}}
+        model = METHODS[method]().set_params(label_order=[*labels])
+        moments = np.zeros((3, len(columns.numbers) + len(columns.dates)))
+        return cls(model, {**notes, **START, "loss": 0, "wrong": 0, "out": None}, moments)
 
     @classmethod
-    def loaded(cls, path: Path) -> "Learner":
+    def load(cls, path: Path) -> "Learner":
         """Return the model of a file that a stream has written."""
-        notes = read_notes(path).get("stream", {})
-        pipeline = load(path)
-        good = isinstance(notes, dict) and notes.keys() >= {"labels", "columns", *PLACE}
-        steps = [type(step) for _, step in getattr(pipeline, "steps", [])]
-        good = good and steps in ([StandardScaler, PRank], [StandardScaler, OAPRank])
-        if not good or {np.shape(pipeline[0].mean_), np.shape(pipeline[0].var_)} != {
-            (len(notes["columns"]),)
-        }:
+        notes, pipeline = read_notes(path).get("stream"), load(path)
+        try:
+            if "rows" not in notes:  # saved by rankwise 0.2, whose columns are all numbers
+                notes |= {**START, "columns": [notes["columns"], [], [], []], "categories": {}}
+                rows = pipeline[1].n_rounds_
+                # a row a line and a header, or the input is not recognised
+                mark = [0, 0] if notes["line"] - rows in {0, 1} else [1, None]
+                notes |= {"rows": rows, "digest": None, "mark": mark}
+            learner = cls(pipeline[1], notes, _moments_of(pipeline[0]))
+            width = learner._moments.shape[1] + _MAX_CATEGORIES * len(notes["categories"])
+            known = isinstance(learner.model, PRank | OAPRank)
+            if not known or learner._labels.empty or learner.model.n_features_in_ != width:
+                raise ValueError("other columns than the model's")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise click.ClickException(
-                f"{path} is a model that no stream has written: give --model another file"
-            )
-        return cls(pipeline, notes)
+                f"{path} was not written by rankwise stream: give --model another file"
+            ) from error
+        return learner
 
     @property
     def rounds(self) -> int:
         """How many rows were learned."""
-        return int(self._scaler.n_samples_seen_)
+        return int(getattr(self.model, "n_rounds_", 0))
 
     def losses(self) -> tuple[float, float]:
         """Return the mean rank loss and the share of mistakes over all rows so far."""
         n = max(self.rounds, 1)
         return self.notes["loss"] / n, self.notes["wrong"] / n
 
-    def check_labels(self, block: Block, piece: bytes) -> Block:
-        """Return the rows of a block up to the first whose label is not known."""
-        found = block.target.tolist()
-        if self._place.keys() >= set(found):
-            return block
-        row = next(i for i, label in enumerate(found) if label not in self._place)
-        listed = ", ".join(map(str, self.labels[:12].tolist()))
-        wrong = block.target[row]
-        shown = wrong if isinstance(wrong, str) else f"{wrong:g}"
-        why = f"{self.notes['target']} is {shown}, which is none of the labels {listed}"
-        return cut_block(block, piece, row, f"{why}; name all by --labels in a new model")
+    def encode(self, frame: "DataFrame", start: int) -> tuple[Rows, str]:
+        """Return the rows before the first bad one, and what is wrong with that one, or "".
 
-    def learn(self, block: Block) -> NDArray[Any]:
+        A row holds its numbers, NaN where one is missing; the place of each category among those of
+        its column, -1 if it has none; and the rank of its grade. New categories get a place.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Rows of the input.
+        start : int
+            The position of the first one.
+        """
+        frame = frame.reset_index(drop=True)
+        frame.attrs = {}  # pandas copies them at each step
+        columns, target, notes = self.columns, self.target, self.notes
+        goal = [[target], []] if self._is_text else [[], [target]]
+        problems = [
+            (int(wrong.argmax()), f"column {name!r}: {shortened(frame[name][wrong.argmax()])} {_NAN}")
+            for name in columns.numbers + goal[1]
+            if (wrong := not_numbers(frame[name])).any()
+        ]
+        frame = frame[: min(problems, default=(len(frame), ""))[0]]
+        # a date column without dates is read as numbers
+        empty = [name for name in columns.dates if frame[name].isna().all()]
+        prepared = prepare(
+            frame.astype(dict.fromkeys(empty, "datetime64[ns]")),
+            Columns(columns.numbers + goal[1], columns.categories + goal[0], columns.dates, []),
+        )
+        numbers = prepared.drop(columns=[target, *columns.categories]).to_numpy(np.float64)
+        for row, column in np.argwhere(np.abs(numbers) >= _LARGEST)[:1]:
+            what = f"{numbers[row, column]:.3g} is beyond what can be learned"
+            problems.append((row, f"column {columns.numbers[column]!r}: {what}"))
+        ranks = self._labels.get_indexer(prepared[target])
+        for row in np.flatnonzero(ranks < 0)[:1]:
+            value, listed = frame[target][row], ", ".join(map(str, self._labels[:12]))
+            what = f"{value} is not among the labels {listed}: name all by --labels in a new model"
+            missing = pandas().isna(value)
+            problems.append((row, f"column {target!r}: {'the grade is missing' if missing else what}"))
+        added = {}
+        for name, known in notes["categories"].items():
+            added[name] = prepared[name][~prepared[name].isin(known)].drop_duplicates()
+            late = added[name].index[_MAX_CATEGORIES - len(known) :]
+            if len(late) and self.rounds - notes["rows"] + start + late[0] < _FIRST_ROWS:
+                problems.append((late[0], f"column {name!r} {_FREE_TEXT} --ignore {name}"))
+        n, why = min(problems, default=(len(frame), ""))
+        codes = []
+        for name, known in notes["categories"].items():
+            new = added[name][: _MAX_CATEGORIES - len(known)]
+            known += new[new.index < n].tolist()
+            codes.append(pandas().Index(known, dtype=object).get_indexer(prepared[name][:n]))
+        rows = np.ascontiguousarray(np.column_stack([numbers[:n], *codes, ranks[:n]]))
+        return rows + 0.0, why
+
+    def learn(self, rows: Rows) -> NDArray[Any]:
         """Predict each row by the model that has learned all rows before it, and learn it."""
-        scaler = self._scaler
-        mean, variance = scaler.mean_.copy(), scaler.var_.copy()
-        rows = scale_as_seen(block.columns, self.rounds, mean, variance)
-        labels = block.target.astype(self.labels.dtype)
-        guesses = self._model.partial_fit_predict(rows, labels)
-        apart = np.abs(self._ranks(guesses) - self._ranks(labels))
-        self.notes["loss"] += int(apart.sum())
-        self.notes["wrong"] += int(np.count_nonzero(apart))
-        scaler.mean_, scaler.var_ = mean, variance
-        scaler.scale_ = np.where(variance > 0, np.sqrt(variance), 1.0)
-        scaler.n_features_in_ = len(mean)
-        scaler.n_samples_seen_ = np.int64(self.rounds + len(rows))
+        moments, notes = self._moments.copy(), self.notes
+        width = moments.shape[1]
+        numbers = scale_as_seen(np.ascontiguousarray(rows[:, :width].T), *moments)
+        places = np.arange(_MAX_CATEGORIES)
+        indicators = [codes[:, None] == places for codes in rows[:, width:-1].T]
+        ranks = rows[:, -1].astype(np.int64)
+        labels = self._labels.to_numpy()[ranks]
+        guesses = self.model.partial_fit_predict(np.hstack([numbers, *indicators]), labels)
+        apart = np.abs(self._labels.get_indexer(guesses) - ranks)
+        notes["loss"] += int(apart.sum())
+        notes["wrong"] += int(np.count_nonzero(apart))
+        n_first, digest = notes["mark"]
+        if n_first == notes["rows"] < _MARK:
+            first = rows[: _MARK - n_first]
+            notes["mark"] = [n_first + len(first), crc32(first, digest)]
+        notes["digest"] = crc32(rows, notes["digest"])
+        notes["rows"] += len(rows)
+        self._moments = moments
         return guesses
 
-    def _ranks(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        return np.array([self._place[label] for label in labels.tolist()])
-
     def save(self, path: Path) -> None:
-        """Write the model and its notes, as one file."""
-        save(self.pipeline, path, notes={"stream": self.notes})
+        """Write the model, with the columns as it takes them, and its notes."""
+        columns, categories = self.columns, self.notes["categories"]
+        example: dict[str, Any] = dict.fromkeys(columns.names, "")
+        example |= dict.fromkeys(columns.numbers, 0.0) | dict.fromkeys(columns.dates, "2000-01-01")
+        transformer = make_transformer(columns)
+        if categories:
+            free = [f"(free {place})" for place in range(_MAX_CATEGORIES)]
+            slots = [np.array([*c, *free[len(c) :]], object) for c in categories.values()]
+            transformer.set_params(categories__categories=slots)
+        transformer.fit(prepare(pandas().DataFrame(example, index=[0]), columns))
+        if steps := _steps_of(transformer):
+            counts, mean, variance = self._moments
+            steps[0].statistics_ = mean
+            steps[-1].mean_, steps[-1].var_ = mean, variance
+            steps[-1].scale_ = np.where(variance > 0, np.sqrt(variance), 1.0)
+            steps[-1].n_samples_seen_ = counts.astype(np.int64)
+        pipeline = Pipeline([("columns", transformer), ("model", self.model)])
+        save(pipeline, path, notes={"stream": self.notes})
+
+
+def _steps_of(transformer: Any) -> Any:
+    """Return the steps for columns of numbers; None if there are no such columns."""
+    parts = getattr(transformer, "named_transformers_", {"numbers": transformer})
+    return parts.get("numbers")
+
+
+def _moments_of(transformer: Any) -> NDArray[np.float64]:
+    """Return how many numbers each column has had, their mean and variance."""
+    steps = _steps_of(transformer)
+    scaler = steps[-1] if isinstance(steps, Pipeline) else steps
+    if scaler is None:
+        return np.empty((3, 0))
+    counts = np.broadcast_to(scaler.n_samples_seen_, np.shape(scaler.mean_))
+    return np.array([counts, scaler.mean_, scaler.var_], np.float64)
+
+
+def not_numbers(column: "Series[Any]") -> NDArray[np.bool_]:
+    """Return which cells are neither numbers nor missing."""
+    types = pandas().api.types
+    if types.is_numeric_dtype(column):  # bool is one
+        return np.zeros(len(column), bool)
+    known = column.notna().to_numpy()
+    if types.is_datetime64_any_dtype(column):
+        return known
+    return known & pandas().to_numeric(column.astype(object), errors="coerce").isna().to_numpy()
+
+
+def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Columns:
+    """Return the columns to learn from, by what most of the first rows have."""
+    names = [str(name) for name in first.columns]
+    for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
+        if name not in names:
+            raise ValueError(f"{option} {name}: column not found; the columns are {', '.join(names)}")
+    features = [name for name in names if name != target and name not in ignored]
+    if not features or target in ignored:
+        raise ValueError(f"--ignore leaves no column to learn {target} from: name fewer columns")
+    categorical = pandas().CategoricalDtype
+    numbers = [
+        name
+        for name in features
+        if not isinstance(first[name].dtype, categorical)
+        and 2 * not_numbers(first[name]).sum() <= first[name].notna().sum()
+    ]
+    others = [name for name in features if name not in numbers]
+    kinds = look_at_columns(first, others, text="hash")
+    return Columns(numbers, kinds.categories + kinds.texts, kinds.dates, [])
 
 
 def parse_labels(text: str) -> list[Any]:
@@ -129,19 +253,19 @@ def parse_labels(text: str) -> list[Any]:
     first, dash, last = text.partition("-")
     if dash and first.strip().isdigit() and last.strip().isdigit():
         low, high = int(first), int(last)
-        if not 0 < high - low < _MOST_LABELS:
+        if not 0 < high - low < _MAX_LABELS:
             raise click.ClickException(
-                f"--labels {text}: give 2 to {_MOST_LABELS} grades, from the lowest to the highest"
+                f"--labels {text}: give 2 to {_MAX_LABELS} grades, from the lowest to the highest"
             )
         return list(range(low, high + 1))
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise click.ClickException(f"--labels {text}: it names no grade; 1-5 or poor,fair,good do")
+        raise click.ClickException(f"--labels {text}: name the grades, as in 1-5 or poor,fair,good")
     return as_numbers(parts)
 
 
 def as_numbers(labels: Sequence[Any]) -> list[Any]:
-    """Return labels as whole numbers if all are, as numbers if all are that, else as they are."""
+    """Return labels as integers if all are, as numbers if all are that, else unchanged."""
     try:
         numbers = [float(label) for label in labels]
     except ValueError:
