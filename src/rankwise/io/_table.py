@@ -503,7 +503,7 @@ def _scan_text(
             raise problem
 
 
-def _scan_json(lines: Lines, rows: int, _: Dialect, notes: dict[str, Any]) -> Iterator["DataFrame"]:
+def _scan_json(lines: Lines, rows: int) -> Iterator["DataFrame"]:
     names: list[str] = []
     kinds: dict[str, str] = {}
     for text, line in lines.chunks(rows):
