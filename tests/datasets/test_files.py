@@ -9,7 +9,6 @@ import zipfile
 import pytest
 
 from rankwise.datasets import (
-    files,
     read_book_crossing,
     read_contests,
     read_cystic_fibrosis,
@@ -20,7 +19,8 @@ from rankwise.datasets import (
     read_preflib,
     read_ratings,
 )
-from rankwise.datasets.files import read_source
+from rankwise.io import files
+from rankwise.io.files import read_source
 
 READERS = {
     "movielens": read_movielens,

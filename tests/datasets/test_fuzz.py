@@ -25,7 +25,7 @@ from rankwise.datasets import (
 from rankwise.datasets._loops import BACKSLASH, DOUBLED, ID, NONE, REAL, TEXT, WHOLE
 from rankwise.datasets._readers_letor import literal_letor
 from rankwise.datasets._table import Column, Layout, literal_row, read_table
-from rankwise.datasets.files import BadRows, Source
+from rankwise.io.files import BadRows, Source
 
 INSERTS = [b'"', b"\\", b"\n", b"\r", b"\x00", b"\xff", b"9" * 20, b"-", b"nan", b"{", b"}", b"#"]
 INSERTS += [

@@ -266,7 +266,7 @@ def evaluate_models(
     from rankwise.cli._tables import column_of, list_column, load_model, read_frame  # noqa: PLC0415
     from rankwise.comparison.held_out import measure_held_out  # noqa: PLC0415
     from rankwise.comparison.measures import measures_of  # noqa: PLC0415
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
     read, models = read_frame(table), [load_model(path) for path in paths]
     first = models[0]
@@ -320,7 +320,7 @@ def _labels(models: "Sequence[Kept]", held: "Read", goal: str) -> list[Any]:
 
 def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
     """Return the ranks of grades, from 1; raise if a grade is not among the labels."""
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
     places = pandas().Index(labels).get_indexer(pandas().Index(values))
     if (places < 0).any():
@@ -336,7 +336,7 @@ def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
     """Return the scores of a model, and the ranks of the grades that it predicts."""
     from rankwise.cli._tables import predictions, scores  # noqa: PLC0415
     from rankwise.comparison.measures import Answers  # noqa: PLC0415
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
     from rankwise.magnitude import MPRank, MPRankCV, SVRank  # noqa: PLC0415
 
     found = scores(kept, held)

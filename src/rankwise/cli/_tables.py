@@ -12,7 +12,7 @@ from rankwise._core.labels import to_ranks
 from rankwise.cli._shared import note
 from rankwise.comparison import prepare_like, read_table
 from rankwise.comparison.trials import project
-from rankwise.datasets.files import pandas
+from rankwise.io.files import pandas
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
 

@@ -19,7 +19,7 @@ import numpy as np
 from rankwise.comparison._large import LARGE, free_memory, write_sample
 from rankwise.datasets import read_preflib
 from rankwise.datasets.check import guess_format
-from rankwise.datasets.files import check_regular, need, pandas, read_source, read_start
+from rankwise.io.files import check_regular, need, pandas, read_source, read_start
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,7 +9,7 @@ import numpy as np
 from rankwise._core.arguments import check_word
 from rankwise.datasets._loops import BACKSLASH, TEXT, WHOLE
 from rankwise.datasets._table import Column, Layout, read_table
-from rankwise.datasets.files import BadRows, PathLike, clean, pandas, read_source
+from rankwise.io.files import BadRows, PathLike, clean, pandas, read_source
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sklearn.utils import Bunch
 
-from rankwise.datasets.files import BadRows, PathLike, Source, clean, decode, find_files, pandas
+from rankwise.io.files import BadRows, PathLike, Source, clean, decode, find_files, pandas
 
 JUDGES = ("judge1", "judge2", "judge3", "judge4")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwise.datasets._loops import DOUBLED, REAL
 from rankwise.datasets._table import MAX_COLUMNS, Array, Column, Layout, read_table
-from rankwise.datasets.files import (
+from rankwise.io.files import (
     BadRows,
     PathLike,
     Source,

@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_flag, check_whole
 from rankwise.datasets._loops import WHOLE, scan_letor
 from rankwise.datasets._table import Array, Column, Layout, is_number, read_table
-from rankwise.datasets.files import BadRows, PathLike, Source, clean, read_source
+from rankwise.io.files import BadRows, PathLike, Source, clean, read_source
 
 _DENSE, _SPARSE = 10_000, 2**31 - 1
 # A dense X may take so many bytes, or so many times those of the files if that is more.

@@ -8,7 +8,7 @@ import numpy as np
 from rankwise._core.arguments import check_word
 from rankwise.datasets._loops import DOUBLED, REAL, TEXT, WHOLE
 from rankwise.datasets._table import Array, Column, Layout, read_table, text_encoding
-from rankwise.datasets.files import (
+from rankwise.io.files import (
     BadRows,
     PathLike,
     Source,

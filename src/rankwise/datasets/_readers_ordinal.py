@@ -6,7 +6,7 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_text
 from rankwise.datasets._loops import DOUBLED, REAL
 from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
-from rankwise.datasets.files import BadRows, PathLike, clean, first_line, read_source
+from rankwise.io.files import BadRows, PathLike, clean, first_line, read_source
 
 
 def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str = "raise") -> Bunch:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.datasets.files import BadRows, PathLike, clean, decode, read_source
+from rankwise.io.files import BadRows, PathLike, clean, decode, read_source
 
 TYPES = ("soc", "soi", "toc", "toi")
 

@@ -20,7 +20,7 @@ from rankwise.datasets._table import (
     read_table,
     text_encoding,
 )
-from rankwise.datasets.files import (
+from rankwise.io.files import (
     BadRows,
     PathLike,
     Source,

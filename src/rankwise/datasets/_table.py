@@ -19,7 +19,7 @@ from rankwise.datasets._loops import (
     WHOLE,
     scan_table,
 )
-from rankwise.datasets.files import BadRows, Source
+from rankwise.io.files import BadRows, Source
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ from rankwise.datasets._readers_jester import read_jester
 from rankwise.datasets._readers_letor import has_sizes, read_letor
 from rankwise.datasets._readers_ordinal import read_ordinal
 from rankwise.datasets._readers_preflib import TYPES, read_preflib
-from rankwise.datasets.files import read_start
+from rankwise.io.files import read_start
 
 
 class Finding(NamedTuple):

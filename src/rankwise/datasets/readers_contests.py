@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_text
 from rankwise.datasets._loops import DOUBLED, TEXT
 from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
-from rankwise.datasets.files import BadRows, PathLike, clean, first_line, read_source
+from rankwise.io.files import BadRows, PathLike, clean, first_line, read_source
 
 # Names of the columns that are known: of evalica, of FastChat, of a sort's answers, and our own.
 LAYOUTS = (

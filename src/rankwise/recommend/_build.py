@@ -9,7 +9,7 @@ from scipy import sparse
 from rankwise._core._loops.keys import counting_sort
 from rankwise._core.arguments import is_finite_number, shortened
 from rankwise._core.inputs import as_floats, ratings_of
-from rankwise.datasets.files import need
+from rankwise.io.files import need
 from rankwise.recommend._ids import Ids, Places
 
 Vector = NDArray[np.float64]
