@@ -12,8 +12,9 @@ from sklearn.pipeline import Pipeline
 
 from rankwise._core.arguments import shortened
 from rankwise.cli._loops import scale_as_seen
+from rankwise.cli._shared import count
 from rankwise.comparison import Columns, look_at_columns, make_transformer, prepare
-from rankwise.datasets.files import pandas
+from rankwise.io.files import pandas
 from rankwise.ordinal import OAPRank, PRank
 from rankwise.persistence import load, read_notes, save
 
@@ -46,14 +47,14 @@ class Learner:
     Attributes
     ----------
     notes : dict
-        What is saved beside the model: ``columns`` by kind, the ``categories`` seen so far, the
+        What is saved beside the model: columns by their ``kinds``, the ``categories`` seen so far, the
         position in the input (``rows``), the checksum of the rows before it (``digest``), and the
         number and the checksum of its first rows (``mark``).
     """
 
     def __init__(self, model: Any, notes: dict[str, Any], moments: NDArray[np.float64]) -> None:
         self.model, self.notes, self._moments = model, notes, moments
-        self.columns, self.target = Columns(*notes["columns"]), notes["target"]
+        self.columns, self.target = Columns(*notes["kinds"]), notes["target"]
         self._is_text = isinstance(notes["labels"][0], str)
         self._labels = pandas().Index(notes["labels"], dtype=object if self._is_text else None)
 
@@ -62,11 +63,11 @@ class Learner:
         """Return a model that has learned nothing."""
         if not 2 <= len(labels) <= _MAX_LABELS:
             raise click.ClickException(
-                f"{target} has {len(labels)} different values: expected 2 to {_MAX_LABELS} grades; "
-                "for numbers whose differences matter, use rankwise fit"
+                f"{target} has {count(len(labels), 'different value')}: expected 2 to {_MAX_LABELS} "
+                "grades; for numbers whose differences matter, use rankwise fit"
             )
         notes: dict[str, Any] = {"method": method, "target": target, "labels": [*labels]}
-        notes |= {"columns": [*columns], "categories": {name: [] for name in columns.categories}}
+        notes |= {"kinds": [*columns], "categories": {name: [] for name in columns.categories}}
         model = METHODS[method]().set_params(label_order=[*labels])
         moments = np.zeros((3, len(columns.numbers) + len(columns.dates)))
         return cls(model, {**notes, **START, "loss": 0, "wrong": 0, "out": None}, moments)
@@ -77,15 +78,17 @@ class Learner:
         notes, pipeline = read_notes(path).get("stream"), load(path)
         try:
             if "rows" not in notes:  # saved by rankwise 0.2, whose columns are all numbers
-                notes |= {**START, "columns": [notes["columns"], [], [], []], "categories": {}}
+                notes |= {**START, "kinds": [notes["columns"], [], [], []], "categories": {}}
                 rows = pipeline[1].n_rounds_
                 # a row a line and a header, or the input is not recognised
                 mark = [0, 0] if notes["line"] - rows in {0, 1} else [1, None]
                 notes |= {"rows": rows, "digest": None, "mark": mark}
             learner = cls(pipeline[1], notes, _moments_of(pipeline[0]))
-            width = learner._moments.shape[1] + _MAX_CATEGORIES * len(notes["categories"])
-            known = isinstance(learner.model, PRank | OAPRank)
-            if not known or learner._labels.empty or learner.model.n_features_in_ != width:
+            n_numbers = len(learner.columns.numbers) + len(learner.columns.dates)
+            width = n_numbers + _MAX_CATEGORIES * len(notes["categories"])
+            known = isinstance(learner.model, PRank | OAPRank) and not learner._labels.empty
+            widths = learner._moments.shape[1], learner.model.n_features_in_
+            if not known or widths != (n_numbers, width):
                 raise ValueError("other columns than the model's")
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise click.ClickException(
@@ -134,7 +137,7 @@ class Learner:
         )
         numbers = prepared.drop(columns=[target, *columns.categories]).to_numpy(np.float64)
         for row, column in np.argwhere(np.abs(numbers) >= _LARGEST)[:1]:
-            what = f"{numbers[row, column]:.3g} is beyond what can be learned"
+            what = f"{numbers[row, column]:.3g} is too large to be learned"
             problems.append((row, f"column {columns.numbers[column]!r}: {what}"))
         ranks = self._labels.get_indexer(prepared[target])
         for row in np.flatnonzero(ranks < 0)[:1]:
@@ -233,9 +236,11 @@ def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Colum
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
         if name not in names:
             raise ValueError(f"{option} {name}: column not found; the columns are {', '.join(names)}")
+    if target in ignored:
+        raise ValueError(f"--ignore {target}: it is the target; name other columns")
     features = [name for name in names if name != target and name not in ignored]
-    if not features or target in ignored:
-        raise ValueError(f"--ignore leaves no column to learn {target} from: name fewer columns")
+    if not features:
+        raise ValueError(f"no column is left to learn {target} from")
     categorical = pandas().CategoricalDtype
     numbers = [
         name

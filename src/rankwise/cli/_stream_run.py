@@ -23,7 +23,7 @@ from rankwise.cli._stream_model import (
     not_numbers,
     parse_labels,
 )
-from rankwise.datasets.files import pandas
+from rankwise.io.files import pandas
 from rankwise.io import scan_table
 
 if TYPE_CHECKING:

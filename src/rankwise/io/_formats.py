@@ -209,16 +209,7 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
                 f"{label}: line {number}: {shortened(row)} is not an object, as in {{...}}"
             )
         rows.append(row)
-    return (
-        need("pandas")
-        .DataFrame(rows)
-        .convert_dtypes(
-            convert_string=False,
-            convert_floating=False,
-            convert_boolean=False,
-            convert_integer=False,
-        )
-    )
+    return need("pandas").DataFrame(rows)
 
 
 def read_svmlight(raw: bytes, label: str) -> "DataFrame":

@@ -71,9 +71,11 @@ class Pieces:
         """Do nothing: the file belongs to the caller."""
 
     def look(self) -> bytes:
-        """Return the start: two lines at least, if there are."""
+        """Return the start: two lines at least, if there are; one of JSON lines."""
         start = b""
-        while len(start) < START and (len(start) < 8 or start.lstrip().count(b"\n") < 2):
+        while len(start) < START and (
+            len(start) < 8 or start.lstrip().count(b"\n") < 2 - (start.lstrip()[:1] == b"{")
+        ):
             piece = self.read()
             if not piece:
                 break
