@@ -580,3 +580,19 @@ def test_a_stream_of_0_2_is_continued(graded):
     notes["stream"]["line"] = 150  # the second of two inputs: where it was is not known
     save(load(model), model, notes=notes)
     assert "does not begin with the rows" in learn(graded).stderr
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 1000])
+@pytest.mark.parametrize("bad", ['{"a": 1,', '{"a": "x", "b": 1, "c": 1, "grade": 2}', "[1]"])
+def test_rows_of_json_before_a_bad_one_are_kept(graded, monkeypatch, bad, n_rows):
+    monkeypatch.setattr(_stream_run, "_ROWS", n_rows)
+    lines = as_json(*rows(50)).splitlines()
+    path = graded.with_name("graded.jsonl")
+    path.write_text("\n".join([*lines[:20], bad, *lines[20:], ""]))
+    result = learn(path, "--labels", "1-4")
+    assert result.exit_code == 1
+    assert "line 21" in result.stderr or "row 21" in result.stderr
+    assert "The 20 rows before are kept" in result.stderr
+    assert len(result.stdout.split()) == 20
+    path.write_text("\n".join([*lines, ""]))
+    assert len(learn(path, "--labels", "1-4").stdout.split()) == 30

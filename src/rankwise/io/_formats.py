@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import shortened
+from rankwise.io._text import RowError
 from rankwise.io.files import Source, check_unpacked, need
 
 if TYPE_CHECKING:
@@ -196,19 +197,18 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
             return table
     except pa.ArrowInvalid:
         pass
-    rows = []
+    rows, start = [], 0
     for number, content in enumerate(text.split(b"\n"), line):
-        if not content.strip():
-            continue
-        try:
-            row = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{label}: line {number}: not JSON lines: {error}") from error
-        if not isinstance(row, dict):
-            raise ValueError(
-                f"{label}: line {number}: {shortened(row)} is not an object, as in {{...}}"
-            )
-        rows.append(row)
+        if content.strip():
+            try:
+                row = json.loads(content)
+            except (ValueError, RecursionError) as error:
+                raise RowError(f"{label}: line {number}: not JSON lines: {error}", start) from error
+            if not isinstance(row, dict):
+                reason = f"{shortened(row)} is not an object, as in {{...}}"
+                raise RowError(f"{label}: line {number}: {reason}", start)
+            rows.append(row)
+        start += len(content) + 1
     return need("pandas").DataFrame(rows)
 
 

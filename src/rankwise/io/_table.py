@@ -507,23 +507,38 @@ def _scan_json(lines: Lines, rows: int) -> Iterator["DataFrame"]:
     names: list[str] = []
     kinds: dict[str, str] = {}
     for text, line in lines.chunks(rows):
-        frame = _frame(read_json_lines(text, lines.label, line))
+        problem = None
+        try:
+            frame = _frame(read_json_lines(text, lines.label, line))
+        except RowError as error:
+            problem = error
+            frame = _frame(read_json_lines(text[: error.start], lines.label, line))
         names = names or list(frame.columns)
         frame = frame.reindex(columns=names)
         for name in names:
             kind = _kind_of_values(frame[name])
-            if kind and kinds.setdefault(name, kind) != kind:
-                raise ValueError(
-                    f"{lines.label}: lines {line} to {line + text.count(chr(10).encode())}, column "
-                    f"{name!r}: a value that is not a {kinds[name]}, as the values before are"
+            expected = kinds.setdefault(name, kind) if kind else ""
+            if kind != expected and not expected.startswith("mixed"):
+                known = (_kind_of_values(frame[name][[row]]) for row in frame.index)
+                row = next(row for row, found in enumerate(known) if found not in {"", expected})
+                numbers = [i for i, row in enumerate(text.split(b"\n"), line) if row.strip()]
+                reason = f"{shortened(frame[name][row])} is not a {expected}"
+                problem = RowError(
+                    f"{lines.label}: line {numbers[row]}, column {name!r}: {reason}", row
                 )
-        yield frame
+                frame = frame[:row]
+        if len(frame):
+            yield frame
+        if problem is not None:
+            raise problem
 
 
 def _kind_of_values(column: Any) -> str:
+    if column.isna().all():
+        return ""
     kind = need("pandas").api.types.infer_dtype(column, skipna=True)
     numbers = {"integer", "floating", "mixed-integer-float", "decimal"}
-    return "number" if kind in numbers else "" if kind == "empty" else str(kind)
+    return "number" if kind in numbers else str(kind)
 
 
 def _scan_svmlight(lines: Lines, rows: int) -> Iterator["DataFrame"]:
