@@ -45,7 +45,7 @@ def test_any_cutting_gives_the_same_bits(cuts):
     X = np.random.default_rng(1).normal(size=(60, 4))
     X[::7, 2] = np.nan
     whole = scale_as_seen(np.ascontiguousarray(X.T), *np.zeros((3, 4)))
-    moments, parts = np.zeros((3, 4)), []
-    for part in np.split(X, cuts):
-        parts.append(scale_as_seen(np.ascontiguousarray(part.T), *moments))
+    moments, blocks = np.zeros((3, 4)), np.split(X, cuts)
+    parts = [scale_as_seen(np.ascontiguousarray(block.T), *moments) for block in blocks]
     assert (np.vstack(parts) == whole).all()
+    assert (moments[0] == [60, 60, 51, 60]).all()

@@ -254,15 +254,27 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         ("a,grade\n1,2\n1,\n", ["--labels", "1-3"], "row 2, column 'grade': the grade is missing"),
         ("a,grade\n1,2\n1\n", ["--labels", "1-3"], "graded.csv: line 3: 1 field"),
         ("a,grade\n1,2\n1,3\n1e200,2\n", [], ": row 3, column 'a': 1e+200 is too large"),
-        ("a,grade\n1,2\n2,3\n3,9\n", ["--labels", "1-3"], ": row 3, column 'grade': 9 is not among"),
+        (
+            "a,grade\n1,2\n2,3\n3,9\n",
+            ["--labels", "1-3"],
+            ": row 3, column 'grade': 9 is not among",
+        ),
         ("a,grade\n1,2\n2,2\n", [], "grade has 1 different value: expected 2 to 1000 grades"),
         ("a,b\n1,2\n", [], "--target grade: column not found; the columns are a, b"),
         ("grade\n1\n2\n", [], "no column is left to learn grade from"),
         ("a,grade\n1,2\n2,1\n", ["--ignore", "a"], "no column is left to learn grade from"),
         ("a,a,grade\n1,2,3\n", [], "two columns are named 'a'"),
         ("a,grade\n1,2\n2,3\n", ["--ignore", "z"], "--ignore z: column not found"),
-        ('{"a": 1, "grade": 2}\n{"a": 1}\n', ["--labels", "1-2"], "row 2, column 'grade': the grade"),
-        ('{"a": 1, "grade": 2}\n{"a": "x", "grade": 3}\n', [], ": row 2, column 'a': 'x' is not a num"),
+        (
+            '{"a": 1, "grade": 2}\n{"a": 1}\n',
+            ["--labels", "1-2"],
+            "row 2, column 'grade': the grade",
+        ),
+        (
+            '{"a": 1, "grade": 2}\n{"a": "x", "grade": 3}\n',
+            [],
+            ": row 2, column 'a': 'x' is not",
+        ),
         ('{"a": 1, "grade": 2}\n{"a": \n', [], ": line 2: not JSON"),
         ('{"a": 1, "grade": 2}\n[1, 2]\n', [], ": line 2: [1, 2] is not an object"),
         ("\x1f\x8b\x08gz", [], "a damaged archive"),
@@ -490,10 +502,10 @@ def test_categories_dates_and_missing_values(graded, monkeypatch, n_rows, form):
     assert np.allclose(saved[1].coef_[: len(expected.coef_)], expected.coef_)
     assert not saved[1].coef_[len(expected.coef_) :].any()
     predicted = CliRunner().invoke(
-        rankwise, ["predict", str(path.with_name("m.rankwise")), str(path)]
+        rankwise, ["predict", str(path.with_name("m.rankwise")), str(path), "--json"]
     )
     assert predicted.exit_code == 0, predicted.output
-    assert len(predicted.stdout.split()) == len(frame)
+    assert len(json.loads(predicted.stdout)["predictions"]) == len(frame)
 
 
 def by_definition(frame):
@@ -527,7 +539,9 @@ def test_categories_past_the_first_hundred_have_no_coefficient(graded):
     assert result.exit_code == 0, result.output
     model = load(path.with_name("m.rankwise"))
     assert model[1].coef_.shape == (100,)
-    other = next(name for name in names if name not in set(model[0].transformers_[0][1].categories_[0]))
+    other = next(
+        name for name in names if name not in set(model[0].transformers_[0][1].categories_[0])
+    )
     frame = pd.DataFrame({"place": [other, "never seen"]}, dtype=object)
     assert (model[0].transform(frame) == 0).all()
 
@@ -569,8 +583,8 @@ def test_a_stream_of_0_2_is_continued(graded):
     model, other = graded.with_name("m.rankwise"), graded.with_name("other.rankwise")
     model.write_bytes((Path(__file__).parent / "data" / "stream-0.2.rankwise").read_bytes())
     assert len(load(model).predict(rows(300)[0])) == 300
-    predicted = CliRunner().invoke(rankwise, ["predict", str(model), str(graded)])
-    assert len(predicted.stdout.split()) == 300
+    predicted = CliRunner().invoke(rankwise, ["predict", str(model), str(graded), "--json"])
+    assert len(json.loads(predicted.stdout)["predictions"]) == 300
     notes = read_notes(model)
     notes["stream"]["out"] = None
     save(load(model), model, notes=notes)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 Rows = NDArray[np.float64]
+# A row, and what is wrong with it; the number of rows and "" if all are good.
+Problem = tuple[int, str]
 METHODS: dict[str, Callable[[], Any]] = {
     "averaged": lambda: PRank(vote="averaged"),
     "prank": lambda: PRank(vote=None),
@@ -36,8 +38,6 @@ _MAX_CATEGORIES, _FIRST_ROWS = 100, 300
 _LARGEST = 1e100
 # Rows at the start of an input by which it is recognised.
 _MARK = 1000
-_NAN = "is not a number: correct it, or leave the column out with --ignore"
-_FREE_TEXT = "holds free text, more than 100 different values in 300 rows: leave it out with"
 START: dict[str, Any] = {"rows": 0, "digest": 0, "mark": [0, 0]}
 
 
@@ -47,14 +47,19 @@ class Learner:
     Attributes
     ----------
     notes : dict
-        What is saved beside the model: columns by their ``kinds``, the ``categories`` seen so far, the
+        Saved with the model: columns by their ``kinds``, the ``categories`` seen so far, the
         position in the input (``rows``), the checksum of the rows before it (``digest``), and the
         number and the checksum of its first rows (``mark``).
     """
 
-    def __init__(self, model: Any, notes: dict[str, Any], moments: NDArray[np.float64]) -> None:
-        self.model, self.notes, self._moments = model, notes, moments
-        self.columns, self.target = Columns(*notes["kinds"]), notes["target"]
+    def __init__(self, model: Any, notes: dict[str, Any], moments: Rows | None = None) -> None:
+        self.model, self.notes, self.target = model, notes, notes["target"]
+        self.columns = columns = Columns(*notes["kinds"])
+        row: dict[str, Any] = dict.fromkeys(columns.names, "")
+        row |= dict.fromkeys(columns.numbers, 0.0) | dict.fromkeys(columns.dates, "2000-01-01")
+        self._example = prepare(pandas().DataFrame(row, index=[0]), columns)
+        self._n_numbers = self._example.shape[1] - len(columns.categories)
+        self._moments = np.zeros((3, self._n_numbers)) if moments is None else moments
         self._is_text = isinstance(notes["labels"][0], str)
         self._labels = pandas().Index(notes["labels"], dtype=object if self._is_text else None)
 
@@ -63,19 +68,18 @@ class Learner:
         """Return a model that has learned nothing."""
         if not 2 <= len(labels) <= _MAX_LABELS:
             raise click.ClickException(
-                f"{target} has {count(len(labels), 'different value')}: expected 2 to {_MAX_LABELS} "
-                "grades; for numbers whose differences matter, use rankwise fit"
+                f"{target} has {count(len(labels), 'different value')}: expected 2 to "
+                f"{_MAX_LABELS} grades; for numbers whose differences matter, use rankwise fit"
             )
         notes: dict[str, Any] = {"method": method, "target": target, "labels": [*labels]}
         notes |= {"kinds": [*columns], "categories": {name: [] for name in columns.categories}}
         model = METHODS[method]().set_params(label_order=[*labels])
-        moments = np.zeros((3, len(columns.numbers) + len(columns.dates)))
-        return cls(model, {**notes, **START, "loss": 0, "wrong": 0, "out": None}, moments)
+        return cls(model, {**notes, **START, "loss": 0, "wrong": 0, "out": None})
 
     @classmethod
     def load(cls, path: Path) -> "Learner":
         """Return the model of a file that a stream has written."""
-        notes, pipeline = read_notes(path).get("stream"), load(path)
+        notes, pipeline = read_notes(path).get("stream", {}), load(path)
         try:
             if "rows" not in notes:  # saved by rankwise 0.2, whose columns are all numbers
                 notes |= {**START, "kinds": [notes["columns"], [], [], []], "categories": {}}
@@ -84,11 +88,10 @@ class Learner:
                 mark = [0, 0] if notes["line"] - rows in {0, 1} else [1, None]
                 notes |= {"rows": rows, "digest": None, "mark": mark}
             learner = cls(pipeline[1], notes, _moments_of(pipeline[0]))
-            n_numbers = len(learner.columns.numbers) + len(learner.columns.dates)
-            width = n_numbers + _MAX_CATEGORIES * len(notes["categories"])
-            known = isinstance(learner.model, PRank | OAPRank) and not learner._labels.empty
-            widths = learner._moments.shape[1], learner.model.n_features_in_
-            if not known or widths != (n_numbers, width):
+            n, model = learner._n_numbers, learner.model
+            known = isinstance(model, PRank | OAPRank) and not learner._labels.empty
+            widths = learner._moments.shape[1], model.n_features_in_
+            if not known or widths != (n, n + _MAX_CATEGORIES * len(notes["categories"])):
                 raise ValueError("other columns than the model's")
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise click.ClickException(
@@ -121,49 +124,60 @@ class Learner:
         """
         frame = frame.reset_index(drop=True)
         frame.attrs = {}  # pandas copies them at each step
-        columns, target, notes = self.columns, self.target, self.notes
-        goal = [[target], []] if self._is_text else [[], [target]]
-        problems = [
-            (int(wrong.argmax()), f"column {name!r}: {shortened(frame[name][wrong.argmax()])} {_NAN}")
-            for name in columns.numbers + goal[1]
-            if (wrong := not_numbers(frame[name])).any()
-        ]
-        frame = frame[: min(problems, default=(len(frame), ""))[0]]
+        columns, target = self.columns, self.target
+        known = [*columns.numbers] if self._is_text else [*columns.numbers, target]
+        named = [*columns.categories, target] if self._is_text else [*columns.categories]
+        problems = [_odd_cell(frame[name]) for name in known]
+        frame = frame[: min(problems)[0]]
         # a date column without dates is read as numbers
         empty = [name for name in columns.dates if frame[name].isna().all()]
-        prepared = prepare(
-            frame.astype(dict.fromkeys(empty, "datetime64[ns]")),
-            Columns(columns.numbers + goal[1], columns.categories + goal[0], columns.dates, []),
-        )
+        frame = frame.astype(dict.fromkeys(empty, "datetime64[ns]"))
+        prepared = prepare(frame, Columns(known, named, columns.dates, []))
         numbers = prepared.drop(columns=[target, *columns.categories]).to_numpy(np.float64)
+        ranks = self._labels.get_indexer(prepared[target])
+        problems += [self._too_large(numbers), self._not_a_grade(frame[target], ranks)]
+        problems += [self._free_text(prepared[name], start) for name in columns.categories]
+        n, why = min(problems, key=lambda problem: (problem[0], not problem[1]))
+        codes = [self._places(prepared[name][:n]) for name in columns.categories]
+        rows = np.column_stack([numbers[:n], *codes, ranks[:n]])
+        return np.ascontiguousarray(rows) + 0.0, why  # no -0.0
+
+    def _too_large(self, numbers: Rows) -> Problem:
         for row, column in np.argwhere(np.abs(numbers) >= _LARGEST)[:1]:
             what = f"{numbers[row, column]:.3g} is too large to be learned"
-            problems.append((row, f"column {columns.numbers[column]!r}: {what}"))
-        ranks = self._labels.get_indexer(prepared[target])
-        for row in np.flatnonzero(ranks < 0)[:1]:
-            value, listed = frame[target][row], ", ".join(map(str, self._labels[:12]))
-            what = f"{value} is not among the labels {listed}: name all by --labels in a new model"
-            missing = pandas().isna(value)
-            problems.append((row, f"column {target!r}: {'the grade is missing' if missing else what}"))
-        added = {}
-        for name, known in notes["categories"].items():
-            added[name] = prepared[name][~prepared[name].isin(known)].drop_duplicates()
-            late = added[name].index[_MAX_CATEGORIES - len(known) :]
-            if len(late) and self.rounds - notes["rows"] + start + late[0] < _FIRST_ROWS:
-                problems.append((late[0], f"column {name!r} {_FREE_TEXT} --ignore {name}"))
-        n, why = min(problems, default=(len(frame), ""))
-        codes = []
-        for name, known in notes["categories"].items():
-            new = added[name][: _MAX_CATEGORIES - len(known)]
-            known += new[new.index < n].tolist()
-            codes.append(pandas().Index(known, dtype=object).get_indexer(prepared[name][:n]))
-        rows = np.ascontiguousarray(np.column_stack([numbers[:n], *codes, ranks[:n]]))
-        return rows + 0.0, why
+            return int(row), f"column {self.columns.numbers[column]!r}: {what}"
+        return len(numbers), ""
+
+    def _not_a_grade(self, grades: "Series[Any]", ranks: NDArray[np.intp]) -> Problem:
+        for row in np.flatnonzero(ranks < 0)[:1].tolist():
+            listed = ", ".join(map(str, self._labels[:12]))
+            what = f"{grades[row]} is not among the labels {listed}; --labels names all of them"
+            missing = pandas().isna(grades[row])
+            return row, f"column {self.target!r}: {'the grade is missing' if missing else what}"
+        return len(grades), ""
+
+    def _free_text(self, values: "Series[Any]", start: int) -> Problem:
+        """Return the row at which there are too many categories, if it is one of the first."""
+        known = self.notes["categories"][values.name]
+        late = values[~values.isin(known)].drop_duplicates()[_MAX_CATEGORIES - len(known) :].index
+        before = self.rounds - self.notes["rows"] + start
+        if len(late) and before + late[0] < _FIRST_ROWS:
+            why = f"more than {_MAX_CATEGORIES} different values in {_FIRST_ROWS} rows"
+            text = f"column {values.name!r} holds free text, {why}: leave it out with --ignore"
+            return int(late[0]), f"{text} {values.name}"
+        return len(values), ""
+
+    def _places(self, values: "Series[Any]") -> NDArray[np.intp]:
+        """Return the places of categories in their column; new ones get the next places."""
+        known = self.notes["categories"][values.name]
+        new = values[~values.isin(known)].drop_duplicates()
+        known.extend(new[: _MAX_CATEGORIES - len(known)])
+        return pandas().Index(known, dtype=object).get_indexer(values)
 
     def learn(self, rows: Rows) -> NDArray[Any]:
         """Predict each row by the model that has learned all rows before it, and learn it."""
         moments, notes = self._moments.copy(), self.notes
-        width = moments.shape[1]
+        width = self._n_numbers
         numbers = scale_as_seen(np.ascontiguousarray(rows[:, :width].T), *moments)
         places = np.arange(_MAX_CATEGORIES)
         indicators = [codes[:, None] == places for codes in rows[:, width:-1].T]
@@ -176,23 +190,20 @@ class Learner:
         n_first, digest = notes["mark"]
         if n_first == notes["rows"] < _MARK:
             first = rows[: _MARK - n_first]
-            notes["mark"] = [n_first + len(first), crc32(first, digest)]
-        notes["digest"] = crc32(rows, notes["digest"])
+            notes["mark"] = [n_first + len(first), crc32(first.data, digest)]
+        notes["digest"] = crc32(rows.data, notes["digest"])
         notes["rows"] += len(rows)
         self._moments = moments
         return guesses
 
     def save(self, path: Path) -> None:
         """Write the model, with the columns as it takes them, and its notes."""
-        columns, categories = self.columns, self.notes["categories"]
-        example: dict[str, Any] = dict.fromkeys(columns.names, "")
-        example |= dict.fromkeys(columns.numbers, 0.0) | dict.fromkeys(columns.dates, "2000-01-01")
-        transformer = make_transformer(columns)
+        categories, transformer = self.notes["categories"], make_transformer(self.columns)
         if categories:
             free = [f"(free {place})" for place in range(_MAX_CATEGORIES)]
             slots = [np.array([*c, *free[len(c) :]], object) for c in categories.values()]
             transformer.set_params(categories__categories=slots)
-        transformer.fit(prepare(pandas().DataFrame(example, index=[0]), columns))
+        transformer.fit(self._example)
         if steps := _steps_of(transformer):
             counts, mean, variance = self._moments
             steps[0].statistics_ = mean
@@ -230,12 +241,24 @@ def not_numbers(column: "Series[Any]") -> NDArray[np.bool_]:
     return known & pandas().to_numeric(column.astype(object), errors="coerce").isna().to_numpy()
 
 
+def _odd_cell(column: "Series[Any]") -> Problem:
+    """Return the first cell that is not a number."""
+    odd = not_numbers(column)
+    if not odd.any():
+        return len(odd), ""
+    row = int(odd.argmax())
+    remedy = f"correct it, or leave the column out with --ignore {column.name}"
+    return row, f"column {column.name!r}: {shortened(column[row])} is not a number: {remedy}"
+
+
 def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Columns:
     """Return the columns to learn from, by what most of the first rows have."""
     names = [str(name) for name in first.columns]
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
         if name not in names:
-            raise ValueError(f"{option} {name}: column not found; the columns are {', '.join(names)}")
+            raise ValueError(
+                f"{option} {name}: column not found; the columns are {', '.join(names)}"
+            )
     if target in ignored:
         raise ValueError(f"--ignore {target}: it is the target; name other columns")
     features = [name for name in names if name != target and name not in ignored]

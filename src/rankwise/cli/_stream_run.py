@@ -23,8 +23,8 @@ from rankwise.cli._stream_model import (
     not_numbers,
     parse_labels,
 )
-from rankwise.io.files import pandas
 from rankwise.io import scan_table
+from rankwise.io.files import pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -156,7 +156,7 @@ class Run:
         while len(first) < n and (more_rows := next(blocks, None)) is not None:
             first = pandas().concat([first, more_rows])
         rows, _ = self.learner.encode(first[:n], 0)
-        is_other = len(rows) < n or crc32(rows) != digest
+        is_other = len(rows) < n or crc32(rows.data) != digest
         if is_other and not more:
             self._refuse_input()
         if is_other:
@@ -229,7 +229,7 @@ class Run:
         for frame in self._blocks:
             rows, why = learner.encode(frame, position)
             known, new = rows[:left], rows[left:]
-            digest, left = crc32(known, digest), left - len(known)
+            digest, left = crc32(known.data, digest), left - len(known)
             if len(known) and not left:
                 if notes["digest"] not in {digest, None}:
                     self._refuse_input()
