@@ -177,11 +177,11 @@ def test_standard_input_is_named_in_errors(monkeypatch):
 def test_paths_that_are_no_files(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
-    with pytest.raises(ValueError, match="a folder, where a file is wanted"):
+    with pytest.raises(ValueError, match="a folder, where a file is expected"):
         read_table(tmp_path)
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
-    with pytest.raises(ValueError, match="a pipe, where a file is wanted"):
+    with pytest.raises(ValueError, match="a pipe, where a file is expected"):
         read_table(fifo)
 
 

@@ -1,25 +1,12 @@
 """Jester: one row per user, in a spreadsheet or as csv."""
 
-import warnings
-from collections.abc import Iterator
-from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise.datasets._loops import DOUBLED, REAL
-from rankwise.datasets._table import MAX_COLUMNS, Array, Column, Layout, read_table
-from rankwise.io.files import (
-    BadRows,
-    PathLike,
-    Source,
-    check_unpacked,
-    clean,
-    first_line,
-    need,
-    pandas,
-    read_source,
-)
+from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, pandas, read_source
+from rankwise.io.formats import read_sheet
+from rankwise.io.layout import MAX_COLUMNS, NUMBER, Array, Column, Layout, read_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -112,10 +99,11 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
         )
     n_jokes = line.count(separator)
     if n_jokes > MAX_COLUMNS:
-        raise ValueError(f"{source.label}:1: {n_jokes:,} jokes, wanted at most {MAX_COLUMNS:,}")
-    columns = [Column("count", REAL), *(Column(f"joke {j}", REAL) for j in range(1, n_jokes + 1))]
-    table, lines = read_table(source, Layout(columns, separator, DOUBLED), bad)
-    return np.column_stack(list(table.values())), lines
+        raise ValueError(f"{source.label}:1: {n_jokes:,} jokes, expected at most {MAX_COLUMNS:,}")
+    names = ["count", *(f"joke {j}" for j in range(1, n_jokes + 1))]
+    layout = Layout([Column(name, NUMBER) for name in names], separator.decode(), True)
+    frame, lines = read_columns(source, layout, bad)
+    return frame.to_numpy(), lines
 
 
 def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
@@ -123,58 +111,16 @@ def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
     width = 0
     kept: list[list[float]] = []
     lines = []
-    for number, row in enumerate(_cells(source), 1):
-        while row and row[-1] in {None, ""}:
-            row.pop()
-        if not row:
-            continue
+    for number, row in read_sheet(source):
         width = width or len(row)
         odd = [cell for cell in row if type(cell) not in {int, float}]
         if odd or len(row) != width:
-            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, wanted {width}"
+            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, expected {width}"
             bad.refuse(number, reason)
             continue
         kept.append(row)
         lines.append(number)
     return np.array(kept, float).reshape(len(kept), width), np.array(lines, np.int64)
-
-
-def _cells(source: Source) -> Iterator[list[Any]]:
-    try:
-        yield from (_xlsx(source) if source.raw.startswith(b"PK") else _xls(source.raw))
-    except ImportError:
-        raise
-    # A damaged spreadsheet ends in any exception, from struct's to the parsers' own assertions.
-    except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith(source.label):
-            raise
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{source.label}:1: a damaged spreadsheet: {reason}") from error
-
-
-def _xls(raw: bytes) -> Iterator[list[Any]]:
-    workbook = need("xlrd").open_workbook(file_contents=raw, logfile=StringIO(), ragged_rows=True)
-    sheet = workbook.sheet_by_index(0)
-    yield from (sheet.row_values(row) for row in range(sheet.nrows))
-
-
-def _xlsx(source: Source) -> Iterator[list[Any]]:
-    openpyxl = need("openpyxl")
-    check_unpacked(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        workbook = openpyxl.load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
-    sheet = workbook.worksheets[0]
-    # else every row is filled up to the size that the file states, whatever is in it
-    sheet.reset_dimensions()
-    rows = sheet.iter_rows(values_only=True)
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row = next(rows, None)
-        if row is None:
-            return
-        yield list(row)
 
 
 def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:
@@ -190,6 +136,6 @@ def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:
         reason = f"{rated[row].sum()} ratings, but the first column says {count[row]:.15g}"
     else:
         joke = int(np.argmin(inside[row]))
-        reason = f"joke {joke + 1} is rated {ratings[row, joke]:.15g}, wanted -10 to 10 or 99"
+        reason = f"joke {joke + 1} is rated {ratings[row, joke]:.15g}, expected -10 to 10 or 99"
     bad.refuse(int(lines[row]), reason, int(len(good) - good.sum()))
     return table[good], lines[good]

@@ -6,9 +6,8 @@ from functools import lru_cache
 from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_text
-from rankwise.datasets._loops import DOUBLED, TEXT
-from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
 from rankwise.io.files import BadRows, PathLike, clean, first_line, read_source
+from rankwise.io.layout import MAX_COLUMNS, TEXT, Column, Layout, read_columns, text_encoding
 
 # Names of the columns that are known: of evalica, of FastChat, of a sort's answers, and our own.
 LAYOUTS = (
@@ -78,15 +77,17 @@ def read_contests(
     bad = BadRows(source, on_bad_rows)
     head = first_line(source)
     encoding = text_encoding(source, None)
-    names = [name.strip('"') for name in head.decode(encoding).split(",")]
+    header = head.decode(encoding)
+    names = [name.strip('"') for name in header.split(",")]
     if not 3 <= len(names) <= MAX_COLUMNS or len(set(names)) < len(names):
         raise ValueError(
             f"{bad.label}:1: {str(names)[:60]} is no header of three or more names, of the two "
             "items and who won; a table of winners and losers needs a third column that is 1"
         )
     chosen = _choose(names, wanted, bad.label)
-    layout = Layout([Column(name, TEXT) for name in names], b",", DOUBLED, head.replace(b'"', b""))
-    table, lines = read_table(source, layout, bad, encoding=encoding)
+    layout = Layout([Column(name, TEXT) for name in names], ",", True, header.replace('"', ""))
+    frame, lines = read_columns(source, layout, bad, encoding=encoding)
+    table = {name: frame[name].tolist() for name in names}
     scores = contest_scores(*(table[name] for name in chosen))
     kept = [i for i, score in enumerate(scores) if isinstance(score, float)]
     if len(kept) < len(scores):
@@ -150,7 +151,7 @@ def contest_score(
         return float(word == first)
     if score is not None:
         return score
-    return f"the outcome is {outcome[:40]!r}, wanted first, second, tie or a name of the two"
+    return f"the outcome is {outcome[:40]!r}, expected first, second, tie or a name of the two"
 
 
 @lru_cache(1024)

@@ -3,11 +3,12 @@
 import codecs
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from rankwise.io._dialect import START, Dialect, guess_encoding
-from rankwise.io._rows import is_regular, row_ends, split_rows
+from rankwise.io._rows import row_ends, split_rows, survey
+from rankwise.io.dialect import START, Dialect, guess_encoding
 from rankwise.io.files import Source
 
 _PIECE = 2**22
@@ -30,7 +31,7 @@ def as_utf8(source: Source, encoding: str | None) -> tuple[bytes, str]:
     raw = source.raw
     guessed, _ = guess_encoding(raw, whole=True)
     chosen = (encoding or guessed).lower()
-    if chosen == "utf-8" and encoding is None:
+    if chosen == "utf-8" and (encoding is None or raw.isascii()):
         text = raw.removeprefix(codecs.BOM_UTF8)
     else:
         try:
@@ -39,9 +40,9 @@ def as_utf8(source: Source, encoding: str | None) -> tuple[bytes, str]:
             line = 1 + raw.count(b"\n", 0, getattr(error, "start", 0))
             reason = getattr(error, "reason", str(error))
             raise ValueError(f"{source.label}: line {line}: not {chosen}: {reason}") from error
-    if b"\n" not in text and b"\r" in text.rstrip(b"\r"):
+    if b"\n" not in text and b"\r" in text:
         text = text.replace(b"\r", b"\n")
-    if not text.strip():
+    if not text[:START].strip() and not text.strip():
         raise ValueError(f"{source.label}: the file is empty")
     return text, chosen
 
@@ -168,7 +169,7 @@ class Lines:
         if dialect is not None and quote and b'"' in self._text:
             ends = row_ends(self._text, quote=True)
             known = self._text[: int(ends[-1])] if len(ends) else b""
-            if not is_regular(known, 0, dialect):
+            if not survey(known, replace(dialect, start=0)).regular:
                 rows = split_rows(self._text, dialect, 0, 1)
                 found = [min(row.end, len(self._text)) for row in rows]
                 return found if self._ended else found[:-1]

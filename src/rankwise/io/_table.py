@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
 from rankwise._core.files import replacing
-from rankwise.io._dialect import MISSING, START, Dialect, check_names, guess_dialect
-from rankwise.io._formats import (
-    FORMATS,
-    binary_frames,
-    guess_format,
-    read_binary,
-    read_json,
-    read_json_lines,
-    read_svmlight,
-)
 from rankwise.io._pieces import Lines, Pieces, as_utf8, opened
 from rankwise.io._text import RowError, kind_of, parse, to_pandas, wrong_cell
+from rankwise.io.dialect import MISSING, START, Dialect, check_names, guess_dialect
 from rankwise.io.files import (
     Source,
     check_regular,
@@ -33,6 +24,15 @@ from rankwise.io.files import (
     read_source,
     unpack,
     unpacking,
+)
+from rankwise.io.formats import (
+    FORMATS,
+    binary_frames,
+    guess_format,
+    read_binary,
+    read_json,
+    read_json_lines,
+    read_svmlight,
 )
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._dialect import NUMBERS, Dialect, is_number
-from rankwise.io._rows import Row, is_regular, split_rows
+from rankwise.io._rows import Row, split_rows, survey
+from rankwise.io.dialect import NUMBERS, Dialect, is_number
 from rankwise.io.files import need
 
 if TYPE_CHECKING:
@@ -54,9 +54,10 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
     """
     pa = need("pyarrow")
     table = None
-    if is_regular(text, dialect.start, dialect):
+    regular, long_cells = survey(text, dialect)
+    if regular:
         try:
-            table = _fast(text, dialect, texts)
+            table = _fast(text, dialect, texts, long_cells=long_cells)
         except pa.ArrowInvalid:
             table = None
     if table is None:
@@ -78,27 +79,40 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
 
 
 def _fast(
-    text: bytes, dialect: Dialect, texts: Sequence[str] = (), only: Sequence[str] | None = None
+    text: bytes,
+    dialect: Dialect,
+    texts: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    *,
+    long_cells: bool = True,
 ) -> Any:
-    """Parse a regular text by pyarrow."""
+    """Parse a regular text by pyarrow, whose types follow from the cells."""
+    pa = need("pyarrow")
+    types = {name: pa.string() for name in texts}
+    return parse_regular(text, dialect, types, long_cells=long_cells, include_columns=only)
+
+
+def parse_regular(
+    text: bytes, dialect: Dialect, types: dict[str, Any], *, long_cells: bool, **options: Any
+) -> Any:
+    """Parse a regular text by pyarrow; `pyarrow.ArrowInvalid` if a row or a cell does not fit."""
     pa, reader = need("pyarrow"), need("pyarrow.csv")
-    start, sep = dialect.start, dialect.sep
-    if sep == "::":
-        text, start, sep = text[start:].replace(b"::", _UNIT), 0, _UNIT.decode()
+    start, sep = dialect.start, dialect.sep or ","
+    if len(sep) > 1:
+        text, start, sep = text[start:].replace(sep.encode(), _UNIT), 0, _UNIT.decode()
     data = pa.py_buffer(text)[start:]
     if not text[start : start + _BLOCK].strip():
-        return pa.table({name: pa.array([], pa.null()) for name in only or dialect.columns or ()})
+        names = options.get("include_columns") or dialect.columns or ()
+        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
     parsing = reader.ParseOptions(
-        delimiter=sep,
-        quote_char='"' if dialect.quote else False,
-        newlines_in_values=bool(dialect.quote) and text.find(b'"', start) >= 0,
+        delimiter=sep, quote_char='"' if dialect.quote else False, newlines_in_values=long_cells
     )
     conversion = reader.ConvertOptions(
-        column_types={name: pa.string() for name in texts},
+        column_types=types,
         null_values=list(dialect.missing),
-        strings_can_be_null=True,
+        strings_can_be_null=bool(dialect.missing),
         decimal_point=dialect.decimal or ".",
-        include_columns=only,
+        **options,
     )
 
     def read(block: int) -> Any:

@@ -11,7 +11,8 @@ import numpy as np
 
 from rankwise._core.arguments import shortened
 from rankwise.io._text import RowError
-from rankwise.io.files import Source, check_unpacked, need
+from rankwise.io.files import BadRows, Source, check_unpacked, need
+from rankwise.io.svmlight import DENSE, Rules, read_graded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,7 +30,6 @@ _MARKS = {
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SVMLIGHT = re.compile(rb"[0-9.+-]\S*[ \t]+(qid:[0-9]+|[0-9]+:[0-9.+-])")
-_MOST_FEATURES = 10_000
 # A sheet may state so many cells for each byte of its file.
 _CELLS_PER_BYTE, _MOST_CELLS = 10, 2**24
 
@@ -68,7 +68,7 @@ def _guarded(label: str, kind: str, read: Callable[[], Any]) -> Any:
         if known or isinstance(error, ImportError | MemoryError):
             raise
         reason = str(error) or type(error).__name__
-        raise ValueError(f"{label}: a damaged file of {kind.capitalize()}: {reason}") from error
+        raise ValueError(f"{label}:1: a damaged {kind.capitalize()} file: {reason}") from error
 
 
 def _read_parquet(source: Source) -> "DataFrame":
@@ -102,7 +102,7 @@ def binary_frames(file: Any, label: str, kind: str, rows: int) -> Iterator["Data
                 table = pa.Table.from_batches([batch.slice(start, rows)])
                 yield table.to_pandas().reset_index(drop=True)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{label}: a damaged file of {kind.capitalize()}: {error}") from error
+        raise ValueError(f"{label}:1: a damaged {kind.capitalize()} file: {error}") from error
 
 
 def _read_excel(source: Source) -> "DataFrame":
@@ -121,8 +121,12 @@ def _read_excel(source: Source) -> "DataFrame":
 _BINARY = {"parquet": _read_parquet, "arrow": _read_arrow, "excel": _read_excel}
 
 
-def read_sheet(source: Source) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the rows of the first sheet that are not empty, with their numbers from 1."""
+def read_sheet(source: Source) -> list[tuple[int, list[Any]]]:
+    """Return the rows of the first sheet that are not empty, with their numbers from 1."""
+    return _guarded(source.label, "excel", lambda: list(_sheet_rows(source)))
+
+
+def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
     cells = _xlsx if source.raw.startswith(b"PK") else _xls
     total, most = 0, max(_MOST_CELLS, _CELLS_PER_BYTE * len(source.raw))
     for number, cell_row in enumerate(cells(source), 1):
@@ -214,21 +218,15 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
 
 def read_svmlight(raw: bytes, label: str) -> "DataFrame":
     """Read lines of ``grade qid:number feature:value ...``; features are named by their numbers."""
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415
-
-    try:
-        X, y, qid = load_svmlight_file(BytesIO(raw), query_id=True, zero_based=True)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{label}: not svmlight as its first line is: {error}") from error
-    if X.shape[1] > _MOST_FEATURES:
-        raise ValueError(
-            f"{label}: {X.shape[1]:,} columns, expected at most {_MOST_FEATURES:,}; "
-            "sklearn.datasets.load_svmlight_file reads them as a sparse matrix"
-        )
-    first = int(X.shape[1] > 1 and not X[:, 0].nnz)  # features count from 1, unless there is a 0
+    source = Source(label, raw)
+    grouped = re.search(rb"^[^#\n]*[ \t]qid:", raw, re.MULTILINE) is not None
+    found = read_graded(source, Rules(DENSE, base=0, grouped=grouped), BadRows(source, "raise"))
+    X = found.X.toarray()
+    first = int(X.shape[1] > 1 and not X[:, 0].any())  # features count from 1, unless there is a 0
     names = [str(j) for j in range(first, X.shape[1])]
-    frame = need("pandas").DataFrame(X[:, first:].toarray(), columns=names)
-    frame.insert(0, "grade", y.astype(np.int64) if np.all(y == np.floor(y)) else y)
-    if len(qid) == len(y):
-        frame.insert(1, "query", qid)
+    frame = need("pandas").DataFrame(X[:, first:], columns=names)
+    whole = np.all(found.grades == np.floor(found.grades))
+    frame.insert(0, "grade", found.grades.astype(np.int64) if whole else found.grades)
+    if grouped:
+        frame.insert(1, "query", found.qids)
     return frame

@@ -27,7 +27,8 @@ _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF
 class Dialect:
     """How a delimited text is written; None is a property to be guessed.
 
-    ``start`` is the offset of the first row of data, and ``line`` its number.
+    ``start`` is the offset of the first row of data, and ``line`` its number. ``strict`` refuses
+    control characters, and quotes inside of a cell that is not in quotes.
     """
 
     sep: str | None = None
@@ -39,6 +40,7 @@ class Dialect:
     missing: tuple[str, ...] = MISSING
     start: int = 0
     line: int = 1
+    strict: bool = False
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
@@ -55,7 +57,8 @@ def guess_encoding(start: bytes, *, whole: bool) -> tuple[str, bool]:
         if start.startswith(mark):
             return encoding, False
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(start, final=whole)
+        if not start.isascii():
+            codecs.getincrementaldecoder("utf-8")().decode(start, final=whole)
     except UnicodeDecodeError:
         return "latin-1", True
     return "utf-8", False
