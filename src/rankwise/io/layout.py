@@ -27,6 +27,7 @@ MAX_COLUMNS = 10_000
 _INTEGERS, _NUMBERS = 10**15, 1e308
 
 _INTEGER = re.compile("-?[0-9]{1,99}")
+_BLANK = re.compile(rb"(?:\r?\n)*+")
 _ID = "^(0|-?[1-9][0-9]{0,14})$"
 
 
@@ -108,12 +109,12 @@ def read_columns(
         if n_lines != table.num_rows:  # blank lines, or cells of several lines
             rows = split_rows(text, dialect, start, line)
             lines = np.array([row.line for row in rows], np.int64)
-    for column in layout.columns:
-        if column.kind == ID:
-            cells = table.column(column.name)
-            if pc.all(pc.match_substring_regex(cells, _ID)).as_py():
-                place = table.column_names.index(column.name)
-                table = table.set_column(place, column.name, cells.cast(pa.int64()))
+    for place, column in enumerate(layout.columns):
+        if column.kind in {TEXT, ID}:
+            cells = pc.utf8_trim_whitespace(table.column(column.name))
+            if column.kind == ID and pc.all(pc.match_substring_regex(cells, _ID)).as_py():
+                cells = cells.cast(pa.int64())
+            table = table.set_column(place, column.name, cells)
     frame: DataFrame = table.to_pandas()
     return _checked(frame, lines, layout, bad, problems)
 
@@ -142,7 +143,8 @@ def _checked(
 
 def first_row(text: bytes, layout: Layout) -> tuple[int, int]:
     """Return where the first row begins, past blank lines and the header, and its line."""
-    start = len(text) - len(text.lstrip(b"\r\n"))
+    blank = _BLANK.match(text)
+    start = blank.end() if blank else 0
     end = text.find(b"\n", start) + 1
     head = text[start:end].strip().replace(b'"', b"")
     if layout.header and head == layout.header.encode():

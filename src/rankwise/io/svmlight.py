@@ -13,7 +13,7 @@ from rankwise.io.files import BadRows, Source
 
 DENSE, SPARSE = 10_000, 2**31 - 1
 _LARGEST, _IDS = 1e308, 10**15
-_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x0c\x0e-\x1f]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
 
 
 class Rules(NamedTuple):
@@ -38,13 +38,14 @@ class Graded(NamedTuple):
 
 def read_graded(source: Source, rules: Rules, bad: BadRows) -> Graded:
     """Read all rows of a clean source by scikit-learn, or one by one if one can't be read."""
-    lines = [line.partition(b"#") for line in source.raw.split(b"\n")]
-    bodies = [body for body, _, _ in lines]
-    comments = [text.decode("latin-1").strip() for body, _, text in lines if body.strip()]
+    raw = source.raw.replace(b"\r\n", b"\n") if b"\r" in source.raw else source.raw
+    lines = [line.partition(b"#") for line in raw.split(b"\n")]
+    bodies = [body.strip(b" \t") for body, _, _ in lines]
+    comments = [text.decode("latin-1").strip() for body, _, text in lines if body.strip(b" \t")]
     # Python's numbers may have underscores
-    plain = b"_" not in source.raw or not any(b"_" in body for body in bodies)
-    if plain and _CONTROL.search(source.raw) is None:
-        found = _fast(source.raw, rules)
+    plain = b"_" not in raw or not any(b"_" in body for body in bodies)
+    if plain and _CONTROL.search(raw) is None:
+        found = _fast(raw, rules)
         if found is not None:
             bad.finish(len(comments))
             return Graded(*found, comments, np.arange(len(comments)), len(comments))
@@ -86,11 +87,11 @@ def _slow(bodies: list[bytes], comments: list[str], rules: Rules, bad: BadRows) 
     values: list[float] = []
     indptr, places, place = [0], [], -1
     for number, body in enumerate(bodies, 1):
-        if not body.strip():
+        if not body:
             continue
         place += 1
         try:
-            grade, qid, features = literal_row(body.decode("latin-1").removesuffix("\r"), rules)
+            grade, qid, features = literal_row(body.decode("latin-1"), rules)
         except ValueError as error:
             bad.refuse(number, str(error))
             continue
