@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # Rows of a block, and how long to wait for some, in seconds.
-_ROWS, _WAIT = 10_000, 0.2
+_ROWS, _WAIT = 20_000, 0.2
 
 
 class Stopped(Exception):  # noqa: N818
@@ -67,9 +67,12 @@ class Waiting(RawIOBase):
         """Read what is ready into a buffer; 0 bytes are the end."""
         while True:
             self._wait()
-            if not _is_ready(self._file):
+            if not _is_ready(self._file, _WAIT):
                 continue
-            size = self._file.readinto(buffer) or 0
+            size = n = self._file.readinto(buffer) or 0
+            while n and size < len(buffer) and _is_ready(self._file, 0.0):
+                n = self._file.readinto(memoryview(buffer)[size:]) or 0
+                size += n
             if size or not (self._follow and self._path):
                 return size
             if self._path.exists() and self._path.stat().st_size < self._file.tell():
@@ -77,11 +80,12 @@ class Waiting(RawIOBase):
             sleep(_WAIT)
 
 
-def _is_ready(file: FileIO) -> bool:
+def _is_ready(file: FileIO, seconds: float) -> bool:
+    """Return whether a read gives something at once, after waiting for that long at most."""
     try:
-        return bool(select.select([file], [], [], _WAIT)[0])
+        return bool(select.select([file], [], [], seconds)[0])
     except (OSError, ValueError):  # where the system can't tell, the read waits
-        return True
+        return seconds > 0
 
 
 class Run:
