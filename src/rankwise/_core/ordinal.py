@@ -323,7 +323,7 @@ class OnlineMixin(OrdinalMixin):
     - ``_shapes(state, n_ranks, width)`` returns the shapes of the arrays of a valid state.
 
     A call works on a copy of the state and puts it in place at the end, so an invalid chunk or an
-    interrupt leaves the model as it was.
+    interrupt leaves the model unchanged.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -60,9 +60,9 @@ def load_model(path: Path) -> Kept:
     return Kept(path, load(path), facts if isinstance(facts, dict) else {})
 
 
-def read_frame(path: Path) -> Read:
-    """Read a table of rows."""
-    table = read_table(path)
+def read_frame(path: Path, reading: dict[str, Any]) -> Read:
+    """Read a table of rows; ``reading`` overrides what is guessed."""
+    table = read_table(path, **reading)
     if table.frame is None:
         raise click.ClickException(f"{path} holds rankings: they are for rankwise aggregate {path}")
     note(f"{path}: {len(table.frame):,} rows, {table.what}")

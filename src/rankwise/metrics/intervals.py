@@ -1,4 +1,4 @@
-r"""How sure an AUC is, a pair accuracy, and a mean.
+r"""Intervals and tests for an AUC, a pairwise accuracy, and a mean.
 
 Write :math:`\hat A` for the share of pairs in the right order, a tie counting half. It is a mean
 over pairs that share rows, so it has the variance of a mean of fewer independent comparisons,
