@@ -14,12 +14,10 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_flag, check_whole
 from rankwise.io.dialect import is_number
 from rankwise.io.files import BadRows, PathLike, Source, clean, read_source
-from rankwise.io.svmlight import DENSE, SPARSE, Graded, Rules, read_graded
+from rankwise.io.svmlight import DENSE, SPARSE, X_BYTES, X_RATIO, Graded, Rules, read_graded
 
 Array = NDArray[Any]
 
-# A dense X may take so many bytes, or so many times those of the files if that is more.
-_X_BYTES, _X_RATIO = 2**30, 10
 _NAMED = 10**6
 _ROW = re.compile(rb"^[ \t]*+[^#\s][^\n]*", re.MULTILINE)
 
@@ -178,7 +176,7 @@ def _beside(path: PathLike) -> list[Path]:
 
 
 def _check_bytes(wanted: int, sources: Sequence[Source]) -> None:
-    room = max(_X_BYTES, _X_RATIO * sum(len(source.raw) for source in sources))
+    room = max(X_BYTES, X_RATIO * sum(len(source.raw) for source in sources))
     if wanted > room:
         raise ValueError(
             f"{sources[0].label}: a dense X would take {wanted:,} bytes, more than {room:,}; pass "

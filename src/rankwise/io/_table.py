@@ -194,8 +194,15 @@ def scan_table(
     return _scan(path, rows, asked)
 
 
-def describe(frame: "DataFrame") -> str:
+def describe(frame: "DataFrame", *, brief: bool = False) -> str:
     r"""Return a sentence about what `read_table` read and guessed.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A result of `read_table` or `scan_table`.
+    brief : bool, default=False
+        Whether to leave out the file and the number of rows.
 
     Examples
     --------
@@ -207,12 +214,9 @@ def describe(frame: "DataFrame") -> str:
     source = frame.attrs.get("source")
     if source is None:
         raise ValueError("frame has no attrs['source']: expected one of read_table or scan_table")
-    n = source["rows"]
-    parts = [f"{n:,} {'row' if n == 1 else 'rows'}"]
+    parts = [source["format"]]
     if source["format"] == "csv":
-        parts.append(f"{source['sep']!r}-separated".replace("'\\t'", "tab"))
-    else:
-        parts.append(source["format"])
+        parts = [f"{source['sep']!r}-separated".replace("'\\t'", "tab")]
     if source["decimal"] == ",":
         parts.append("decimal comma")
     if source["header"] is False:
@@ -221,7 +225,9 @@ def describe(frame: "DataFrame") -> str:
         parts.append(source["encoding"].capitalize().replace("Utf", "UTF"))
     if source["compression"] is not None:
         parts.append(f"packed by {source['compression']}")
-    return f"Read {source['path']!r}: {', '.join([*parts, *source['notes']])}"
+    words = ", ".join([*parts, *source["notes"]])
+    n = source["rows"]
+    return words if brief else f"Read {source['path']!r}: {n:,} row{'s' * (n != 1)}, {words}"
 
 
 def write_table(frame: "DataFrame", path: "str | os.PathLike[str]") -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from rankwise._core.arguments import shortened
 from rankwise.io._text import RowError
 from rankwise.io.files import BadRows, Source, check_unpacked, need
-from rankwise.io.svmlight import DENSE, Rules, read_graded
+from rankwise.io.svmlight import DENSE, X_BYTES, X_RATIO, Rules, read_graded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,7 +43,7 @@ def guess_format(start: bytes, label: str) -> str:
         return "csv"
     if not start.strip():
         raise ValueError(f"{label}: the file is empty")
-    if _CONTROL.search(start):
+    if is_binary(start):
         raise ValueError(f"{label}: a binary file of no known format; these are read: {KNOWN}")
     lines = start.removeprefix(b"\xef\xbb\xbf").splitlines()
     line = next((x.strip() for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
@@ -52,6 +52,11 @@ def guess_format(start: bytes, label: str) -> str:
     if line.startswith(b"{"):
         return "json lines"
     return "json" if re.match(rb"\[\s*([{\]]|$)", line) else "csv"
+
+
+def is_binary(start: bytes) -> bool:
+    """Return whether bytes are no text of one byte a letter, or of UTF-8."""
+    return _CONTROL.search(start) is not None
 
 
 def read_binary(source: Source, kind: str) -> "DataFrame":
@@ -221,6 +226,12 @@ def read_svmlight(raw: bytes, label: str) -> "DataFrame":
     source = Source(label, raw)
     grouped = re.search(rb"^[^#\n]*[ \t]qid:", raw, re.MULTILINE) is not None
     found = read_graded(source, Rules(DENSE, base=0, grouped=grouped), BadRows(source, "raise"))
+    needed = 8 * found.X.shape[0] * found.X.shape[1]
+    if needed > max(X_BYTES, X_RATIO * len(raw)):
+        raise ValueError(
+            f"{label}: a table of {needed:,} bytes, far more than the file; read_letor with "
+            "sparse=True reads it"
+        )
     X = found.X.toarray()
     first = int(X.shape[1] > 1 and not X[:, 0].any())  # features count from 1, unless there is a 0
     names = [str(j) for j in range(first, X.shape[1])]

@@ -12,6 +12,8 @@ from rankwise.io.dialect import is_number
 from rankwise.io.files import BadRows, Source
 
 DENSE, SPARSE = 10_000, 2**31 - 1
+# A dense X may take so many bytes, or so many times those of the files if that is more.
+X_BYTES, X_RATIO = 2**30, 10
 _LARGEST, _IDS = 1e308, 10**15
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
 
