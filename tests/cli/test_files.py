@@ -118,3 +118,27 @@ def test_standard_input_is_read_alike(expected, tmp_path):
     run("fit", "-", "--target", "grade", "--model", model, input=path.read_bytes())
     found = json.loads(run("predict", model, "-", "--json", input=path.read_bytes()))
     assert found["predictions"] == expected[1]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zipped])
+def test_votes_may_be_compressed(tmp_path, pack):
+    votes = tmp_path / "votes.txt"
+    votes.write_text("a > b > c\nb > a > c\na > c > b\n")
+    packed = tmp_path / "votes.packed"
+    packed.write_bytes(pack(votes.read_bytes()))
+    plain, found = (run("aggregate", path, "--method", "borda") for path in (votes, packed))
+    assert found == plain
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_contests_may_be_compressed(tmp_path, ending):
+    frame = pd.DataFrame(
+        {
+            "left": ["a", "b", "a", "c", "b"] * 6,
+            "right": ["b", "c", "c", "a", "a"] * 6,
+            "winner": ["left", "left", "left", "left", "right"] * 6,
+        }
+    )
+    path = tmp_path / f"contests{ending}"
+    write_table(frame, path)
+    assert "a comes first" in run("duel", path)
