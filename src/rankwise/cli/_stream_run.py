@@ -59,10 +59,6 @@ class Waiting(RawIOBase):
         """Return what is ready."""
         return self.read(size)
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
     def readinto(self, buffer: Any) -> int:
         """Read what is ready into a buffer; 0 bytes are the end."""
         while True:
@@ -184,6 +180,8 @@ class Run:
                 raise
             except Stopped:
                 pass
+            finally:
+                note("\r\x1b[K", end="")
             if self.learner.rounds:
                 self.save()
 
@@ -286,6 +284,7 @@ class Run:
                     "the lowest up, as in --labels poor,fair,good"
                 )
             found.update(values.dropna().unique().tolist())
+            self._wait()
         return sorted(as_numbers([*found]))
 
     def _refuse_input(self) -> NoReturn:
@@ -324,10 +323,10 @@ class Run:
 
     def _show(self) -> None:
         """Show the loss so far on a terminal, a few times a second."""
-        shown = sys.stderr.isatty() and not (self._out_path is None and sys.stdout.isatty())
-        if shown and monotonic() - self._shown_at >= _WAIT:
+        is_free = self._out_path is not None or not sys.stdout.isatty()
+        if is_free and monotonic() - self._shown_at >= _WAIT:
             self._shown_at = monotonic()
-            click.echo(f"\r\x1b[K{self._summary()}", nl=False, err=True)
+            note(f"\r\x1b[K{self._summary()}", end="")
 
     def _summary(self) -> str:
         loss, wrong = self.learner.losses()
