@@ -1,5 +1,6 @@
 """Jester: one row per user, in a spreadsheet or as csv."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +27,9 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     Parameters
     ----------
     path : path
-        An ``.xls``, ``.xlsx`` or ``.csv`` file without a header; or a folder or zip archive that
-        holds one.
+        An ``.xls``, ``.xlsx`` or ``.csv`` file without a header, or a zip archive that holds one;
+        or a folder with the three parts of Jester 1, packed or not, whose users are numbered
+        through.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether a user that can't be read is an error, or is skipped; then a warning says how many,
         and so does ``frame.attrs["skipped_rows"]``.
@@ -69,22 +71,32 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     1     1     3    4.17
     2     2     3    9.50
     """
-    source = read_source(path, FILES)
-    bad = BadRows(source, on_bad_rows)
-    table, lines = (_sheet if source.raw.startswith(_SHEETS) else _csv)(source, bad)
-    table, lines = _check(table, lines, bad)
-    bad.finish(len(table))
-    ratings = table[:, 1:]
-    rows, jokes = np.nonzero(ratings != _MISSING)
-    frame: DataFrame = pandas().DataFrame(
-        {"user": lines[rows], "item": jokes + 1, "rating": ratings[rows, jokes]}
-    )
-    frame.attrs |= {
-        "skipped_rows": bad.count,
-        "n_users": len(table),
-        "n_items": ratings.shape[1],
-    }
+    sources = _sources(Path(path))
+    bads = [BadRows(source, on_bad_rows) for source in sources]
+    n_users = n_jokes = n_rows = 0
+    frames = []
+    for source, bad in zip(sources, bads, strict=True):
+        read = _sheet if source.raw.startswith(_SHEETS) else _csv
+        table, lines = _check(*read(source, bad), bad)
+        bad.finish(len(table))
+        rows, jokes = np.nonzero(table[:, 1:] != _MISSING)
+        users, ratings = n_rows + lines[rows], table[:, 1:][rows, jokes]
+        frames.append(pandas().DataFrame({"user": users, "item": jokes + 1, "rating": ratings}))
+        n_rows += int(lines[-1])
+        n_users, n_jokes = n_users + len(table), max(n_jokes, table.shape[1] - 1)
+    frame: DataFrame = pandas().concat(frames, ignore_index=True)
+    skipped = sum(bad.count for bad in bads)
+    frame.attrs |= {"skipped_rows": skipped, "n_users": n_users, "n_items": n_jokes}
     return frame
+
+
+def _sources(path: Path) -> list[Source]:
+    """Return the parts of Jester 1 that a folder holds, each once, or the one file."""
+    found: dict[str, Path] = {}
+    if path.is_dir():
+        for pattern in ("*jester*.zip", *FILES):  # what is unpacked replaces the archive
+            found |= {p.stem: p for p in sorted(path.glob(pattern)) if p.is_file()}
+    return [read_source(found[stem], FILES) for stem in sorted(found)] or [read_source(path, FILES)]
 
 
 def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:

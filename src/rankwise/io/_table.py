@@ -341,8 +341,8 @@ def _request(
 def _texts(values: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
     if values is None:
         return None
-    found = () if isinstance(values, str) else tuple(values)
-    if not all(isinstance(value, str) for value in found) or (not found and name == "columns"):
+    found = tuple(values)
+    if isinstance(values, str) or not all(isinstance(value, str) for value in found):
         raise ValueError(f"{name}={shortened(values)} is invalid: expected a sequence of str")
     return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Stands for "::", which the fast parser does not know; no text holds it.
 _UNIT = b"\x1f"
 _BLOCK = 2**22
-_EXACT = 2**53
+EXACT = 2**53
 _LOOK = 200
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = "^[+-]?[0-9]{1,76}$"
@@ -165,7 +165,7 @@ def _trimmed(column: Any, dialect: Dialect, *, infer: bool) -> Any:
     if not infer:
         return column
     if column.null_count == len(column):
-        return column.cast(pa.null())
+        return pa.chunked_array([pa.nulls(len(column))])
     known = column.slice(0, _LOOK).drop_null().to_pylist()
     for mark in dict.fromkeys((dialect.decimal or ".", ".")):
         pattern = NUMBERS[mark]
@@ -207,7 +207,7 @@ def to_pandas(table: Any) -> "DataFrame":
             special[name] = pd.BooleanDtype().__from_arrow__(column)
         elif column.null_count and pa.types.is_integer(column.type):
             largest = max(map(abs, pc.min_max(column).as_py().values()), default=0)
-            if largest > _EXACT:
+            if largest > EXACT:
                 special[name] = pd.Int64Dtype().__from_arrow__(column)
     frame: DataFrame = table.to_pandas(date_as_object=False, split_blocks=True)
     return frame.assign(**special) if special else frame

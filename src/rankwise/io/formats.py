@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._text import RowError
+from rankwise.io._text import EXACT, RowError
 from rankwise.io.files import BadRows, Source, check_unpacked, need
 from rankwise.io.svmlight import DENSE, X_BYTES, X_RATIO, Rules, read_graded
 
@@ -202,7 +202,8 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
     try:
         table = reader.read_json(pa.BufferReader(text), reading)
         table.validate(full=True)
-        if table.num_rows == text.count(b"\n") + (not text.endswith(b"\n")):
+        exact = not any(map(_may_lose_digits, table.columns))
+        if exact and table.num_rows == text.count(b"\n") + (not text.endswith(b"\n")):
             return table
     except pa.ArrowInvalid:
         pass
@@ -219,6 +220,15 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
             rows.append(row)
         start += len(content) + 1
     return need("pandas").DataFrame(rows)
+
+
+def _may_lose_digits(column: Any) -> bool:
+    """Return whether a column of numbers may hold integers that no float holds."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if not pa.types.is_floating(column.type):
+        return False
+    largest = pc.max(pc.abs(column)).as_py()
+    return largest is not None and largest >= EXACT
 
 
 def read_svmlight(raw: bytes, label: str) -> "DataFrame":

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.arguments import check_text
-from rankwise.io._rows import Row, split_rows, survey
+from rankwise.io._rows import Row, byte_places, split_rows, survey
 from rankwise.io._text import parse_regular
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import BadRows, Source, need
@@ -104,9 +104,8 @@ def read_columns(
         table = parse_regular(text, plain, types, long_cells=True)
     else:
         problems = []
-        n_lines = text.count(b"\n", start)
-        lines = np.arange(line, line + n_lines)
-        if n_lines != table.num_rows:  # blank lines, or cells of several lines
+        lines = line + _filled_lines(text[start:])
+        if long_cells:
             rows = split_rows(text, dialect, start, line)
             lines = np.array([row.line for row in rows], np.int64)
     for place, column in enumerate(layout.columns):
@@ -117,6 +116,15 @@ def read_columns(
             table = table.set_column(place, column.name, cells)
     frame: DataFrame = table.to_pandas()
     return _checked(frame, lines, layout, bad, problems)
+
+
+def _filled_lines(text: bytes) -> Array:
+    """Return the places of the lines that are not empty."""
+    data = np.frombuffer(text, np.uint8)
+    ends = byte_places(data, b"\n")
+    before = data[ends - 1] if len(ends) else ends  # of the first line: any byte
+    sizes = np.diff(ends, prepend=-1) - 1
+    return np.flatnonzero((sizes > 1) | ((sizes == 1) & (before != ord("\r"))))
 
 
 def _checked(
