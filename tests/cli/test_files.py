@@ -130,8 +130,8 @@ def test_votes_may_be_compressed(tmp_path, pack):
     assert found == plain
 
 
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
-def test_contests_may_be_compressed(tmp_path, ending):
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".json", ".jsonl", ".parquet"])
+def test_contests_of_any_format(tmp_path, ending):
     frame = pd.DataFrame(
         {
             "left": ["a", "b", "a", "c", "b"] * 6,
