@@ -256,7 +256,7 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
         (
             "a,grade\n1,2\n1,3\n1e200,2\n",
             [],
-            ": row 3, column 'a': 1e+200 is not a number below 1e+100",
+            ": row 3, column 'a': 1e+200 is not a number below",
         ),
         (
             "a,grade\n1,2\n2,3\n3,9\n",
