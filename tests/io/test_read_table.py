@@ -86,6 +86,7 @@ def test_separators(sep, end):
         ("a,,\n1,2,3\n", {}, {"a": [1], "Unnamed: 1": [2], "Unnamed: 2": [3]}),
         ("a,b\n12:30,1\n12:31,2\n", {}, {"a": ["12:30", "12:31"], "b": [1, 2]}),
         ("a\n1\n\n2\n", {}, {"a": [1, 2]}),
+        ("a,b\n1,x\ry\n2,z\n", {}, {"a": [1, 2], "b": ["x\ry", "z"]}),
         ("a,b\r1,2\r3,4", {}, {"a": [1, 3], "b": [2, 4]}),
     ],
 )
@@ -131,6 +132,8 @@ def test_encodings(encoding, shown):
     assert describe(latin) == "Read 'open file': 1 row, ','-separated, Latin-1"
     assert read("a,b\n1,д\n".encode("cp1251"), encoding="cp1251")["b"].tolist() == ["д"]
     with pytest.raises(ValueError, match="open file: line 2: not utf-8"):
+        read(b"\xef\xbb\xbfa,b\n1,\xff\n")
+    with pytest.raises(ValueError, match="open file: line 2: not utf-8"):
         read("a,b\n1,д\n".encode("cp1251"), encoding="utf-8")
 
 
@@ -174,6 +177,7 @@ def test_bombs_are_refused(tmp_path, monkeypatch, ending):
     [
         ("", "the file is empty"),
         ("a,b\n", "a header and no rows"),
+        ("a,b", "a header and no rows"),
         ("a,b\n1,2\n3\n", "line 3: 1 field, expected 2 as in the first line"),
         ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 fields, expected 2"),
         ('a,b\n1,2\n"3,4\n', "line 3: a quote that is never closed"),

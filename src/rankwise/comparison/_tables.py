@@ -12,15 +12,17 @@ from rankwise import io
 from rankwise.comparison._large import LARGE, free_memory, write_sample
 from rankwise.datasets import read_preflib
 from rankwise.datasets.check import guess_format
-from rankwise.io.files import check_regular, pandas, read_start
+from rankwise.io.files import check_regular, compression_of, pandas, read_start
 from rankwise.io.formats import guess_format as io_format
 from rankwise.io.formats import is_binary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# What a table takes in memory for each byte of its file, as benchmarks/readers.py measures.
-_TEXT_RATIO, _BINARY_RATIO = 6, 8
+# A fit holds about ten floats for each cell, besides the text: a table of one-digit integers takes
+# 41 times its file, and one of 12 bytes a cell 7.6 times, as "python -m benchmarks readers" shows.
+_CELL_BYTES, _BINARY_RATIO = 80, 8
+_MARKS = (b",", b"\t", b";", b"|", b":", b"\n")
 _START = 2**16
 _RATINGS = {"user": "user", "item": "item", "rating": "rating"}
 _QUERIES = {"target": "grade", "query": "query"}
@@ -132,7 +134,9 @@ def _read_part(path: Path, seed: int, options: dict[str, Any]) -> TableFile:
 def _is_large(path: Path) -> bool:
     size, room = path.stat().st_size, free_memory()
     least = 2**27  # what fits into twice the sample is read
-    return size > LARGE or (size > least and room is not None and _TEXT_RATIO * size > room)
+    if size <= least or room is None:
+        return size > LARGE
+    return size > LARGE or memory_ratio(read_start(path, _START)) * size > room
 
 
 def _is_lines(path: Path) -> bool:
@@ -160,7 +164,7 @@ def _read(path: Path, _: int, options: dict[str, Any]) -> TableFile:
         raise ValueError(
             f"{path}: an archive, and no Excel file in it; is it a model? A table is expected"
         )
-    _check_memory(path, _BINARY_RATIO if is_binary(start) else _TEXT_RATIO)
+    _check_memory(path, start)
     if known is not None and known.name not in {"ordinal table", "LETOR"}:
         try:
             return _known(path, known.name, known.read)
@@ -209,17 +213,25 @@ def _known(path: Path, name: str, read: Callable[..., Any]) -> TableFile:
     return TableFile(name, found, _RATINGS if {*_RATINGS} <= {*found.columns} else {})
 
 
-def _check_memory(path: Path, ratio: int) -> None:
-    """Refuse a file that would not fit into what memory is free, and say what would do."""
+def memory_ratio(start: bytes) -> float:
+    """Return the bytes that a fit takes for each byte of a file, by the cells in its start."""
+    if is_binary(start):
+        return _BINARY_RATIO
+    cells = max(1, max(start.count(mark) for mark in _MARKS))
+    return 1 + _CELL_BYTES * cells / max(1, len(start))
+
+
+def _check_memory(path: Path, start: bytes) -> None:
+    """Raise if a table would not fit into what memory is free."""
     room = free_memory()
     size = path.stat().st_size
     with path.open("rb") as file:
-        if file.read(2) == b"\x1f\x8b":
-            file.seek(-4, 2)
-            size = max(3 * size, int.from_bytes(file.read(4), "little"))
-    if room is not None and ratio * size > room:
+        packed = compression_of(file.read(8)) is not None
+    size *= 3 if packed and not is_binary(start) else 1
+    needed = memory_ratio(start) * size
+    if room is not None and needed > room:
         raise ValueError(
-            f"{path}: a table of {size / 1e9:.1f} GB takes about {ratio * size / 1e9:.0f} GB of "
-            f"memory, and {room / 1e9:.0f} GB are free: take a part of the rows, or learn from it "
-            "row by row with rankwise stream"
+            f"{path}: a table of {size / 1e9:.1f} GB takes about {needed / 1e9:.0f} GB of memory, "
+            f"and {room / 1e9:.0f} GB are free: take a part of the rows, or learn from it row by "
+            "row with rankwise stream"
         )

@@ -33,8 +33,9 @@ def as_utf8(source: Source, encoding: str | None) -> tuple[bytes, str]:
     raw = source.raw
     guessed, _ = guess_encoding(raw, whole=True)
     chosen = (encoding or guessed).lower()
-    if chosen == "utf-8" and (encoding is None or raw.isascii()):
-        text = raw.removeprefix(codecs.BOM_UTF8)
+    marked = raw.startswith(codecs.BOM_UTF8)
+    if chosen == "utf-8" and ((encoding is None and not marked) or raw.isascii()):
+        text = raw
     else:
         try:
             text = raw.decode(chosen).removeprefix("\ufeff").encode()

@@ -135,7 +135,7 @@ def _cells(text: bytes, dialect: Dialect, name: str) -> Any:
 def _quoted_rows(text: bytes, dialect: Dialect, label: str) -> Iterator[bytes]:
     """Yield all rows as regular CSV; raise at the first bad one."""
     out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     start = dialect.start
     for row in split_rows(text, dialect, dialect.start, dialect.line):
         if problem := row_problem(row, dialect):

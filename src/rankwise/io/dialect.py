@@ -89,7 +89,8 @@ def guess_dialect(text: bytes, label: str, asked: Dialect) -> Dialect:
     if header is None:
         header = not all(is_number(field) or is_number(field, ",") for field in fields)
     if header:
-        start, line = first.end, 1 + text.count(b"\n", 0, first.end)
+        start = min(first.end, len(text))
+        line = 1 + text.count(b"\n", 0, start)
     columns = asked.columns or _column_names(fields if header else [""] * len(fields), header)
     if len(columns) != len(fields):
         raise ValueError(

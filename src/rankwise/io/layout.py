@@ -155,7 +155,7 @@ def first_row(text: bytes, layout: Layout) -> tuple[int, int]:
     start = blank.end() if blank else 0
     end = text.find(b"\n", start) + 1
     head = text[start:end].strip().replace(b'"', b"")
-    if layout.header and head == layout.header.encode():
+    if layout.header and head == layout.header.strip().encode():
         start = end
     return start, 1 + text.count(b"\n", 0, start)
 
