@@ -90,6 +90,7 @@ class Learner:
             learner = cls(pipeline[1], notes, _moments_of(pipeline[0]))
             n, model = learner._n_numbers, learner.model
             known = isinstance(model, PRank | OAPRank) and not learner._labels.empty
+            known = known and notes.keys() >= {*START, "method", "out", "loss", "wrong"}
             widths = learner._moments.shape[1], model.n_features_in_
             if not known or widths != (n, n + _MAX_CATEGORIES * len(notes["categories"])):
                 raise ValueError("other columns than the model's")
