@@ -93,14 +93,14 @@ def _read(path: Path) -> tuple[Any, dict[str, str]]:
 
 
 def _joined(paths: list[Path]) -> tuple[Any, dict[str, str]]:
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
     read = [read_table(path) for path in paths]
     return pandas().concat([part.frame for part in read], ignore_index=True), read[0].roles
 
 
 def _carried(name: str) -> tuple[Any, dict[str, str]]:
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
     data = load_ordinal(name)
     return pandas().DataFrame(data.X, columns=data.names).assign(grade=data.y), {"target": "grade"}

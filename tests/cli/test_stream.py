@@ -1,6 +1,8 @@
 """Streams: the same model however they are cut or killed, and every mistake in a sentence."""
 
+import csv
 import errno
+import gzip
 import io
 import json
 import os
@@ -11,12 +13,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from rankwise import load, save
-from rankwise.cli import _stream_input
+from rankwise.cli import _stream_run
 from rankwise.cli._commands import rankwise
+from rankwise.io import write_table
 from rankwise.ordinal import PRank
 from rankwise.persistence import read_notes
 
@@ -85,7 +89,8 @@ def test_each_row_is_predicted_by_what_was_learned_before(graded):
     saved = load(graded.with_name("m.rankwise"))
     assert np.allclose(saved[1].coef_, model.coef_)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    assert (saved.predict(X) == model.predict(scaled)).all()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert (saved.predict(frame) == model.predict(scaled)).all()
     averaged = learn(graded, "--method", "averaged", model="other.rankwise")
     assert averaged.stdout != result.stdout
 
@@ -97,9 +102,9 @@ def test_any_cutting_gives_the_same_model(graded, monkeypatch, method, form):
     out = graded.with_name("out")
     learn(graded, "--method", method, "--out", out)
     whole, guesses = graded.with_name("m.rankwise").read_bytes(), out.read_bytes()
-    for size in (7, 100):
+    for n_rows in (1, 7, 100):
         graded.with_name("m.rankwise").unlink()
-        monkeypatch.setattr(_stream_input, "_PIECE", size)
+        monkeypatch.setattr(_stream_run, "_ROWS", n_rows)
         result = learn(graded, "--method", method, "--out", out, "--every", 10)
         assert result.exit_code == 0, result.output
         assert graded.with_name("m.rankwise").read_bytes() == whole
@@ -140,7 +145,7 @@ def test_another_input_is_learned_after_the_first(graded):
     assert "does not begin with the rows that " in refused.stderr
     assert len(learn(other, "--more").stdout.split()) == 100
     assert learn(other, "--more").stdout == ""
-    assert read_notes(graded.with_name("m.rankwise"))["stream"]["line"] == 101
+    assert read_notes(graded.with_name("m.rankwise"))["stream"]["rows"] == 100
 
 
 @pytest.mark.parametrize("source", ["file", "pipe"])
@@ -189,7 +194,7 @@ def test_killed_and_run_again_it_is_the_same_model(graded, source):
     for name in ("coef_", "thresholds_"):
         assert (getattr(after[0][1], name) == getattr(whole[0][1], name)).all()
     for name in ("mean_", "var_", "n_samples_seen_"):
-        assert (getattr(after[0][0], name) == getattr(whole[0][0], name)).all()
+        assert (getattr(after[0][0][-1], name) == getattr(whole[0][0][-1], name)).all()
 
 
 @pytest.mark.parametrize(
@@ -243,32 +248,49 @@ def test_labels_of_text_have_the_order_that_is_given(graded):
     ("text", "more", "message"),
     [
         ("", [], "is empty"),
-        ("a,b,grade\n", ["--labels", "1-3"], "has no rows"),
-        ("a,grade\n1,2\n2,x\n", [], "graded.csv:3: grade is 'x', wanted a number"),
-        ("a,grade\n1,2\nred,3\n", [], "graded.csv:3: a is 'red', wanted a number"),
-        ("a,grade\n1,2\n,3\n", [], "graded.csv:3: a is '', wanted a number"),
-        ("a,grade\n1,2\n1\n", [], "graded.csv:3: 1 field"),
-        ("a,grade\n1,2\n1,3\n1e200,2\n", [], "graded.csv:4: a is 1e+200"),
-        ("a,grade\n1,2\n2,3\n3,9\n", ["--labels", "1-3"], ":4: grade is 9, which is none of"),
-        ("a,grade\n1,2\n2,2\n", [], "grade has 1 different values"),
-        ("a,b\n1,2\n", [], "--target grade is no column; there are a, b"),
-        ("grade\n1\n2\n", [], "has no two columns"),
-        ("a,grade\n1,2\n2,1\n", ["--ignore", "a"], "no column is left"),
-        ("a,a,grade\n1,2,3\n", [], "two columns are called 'a'"),
-        ("a,grade\n1,2\n2,3\n", ["--ignore", "z"], "--ignore z is no column"),
-        ('{"a": 1, "grade": 2}\n{"a": 1}\n', [], ":2: it has no 'grade'"),
-        ('{"a": 1, "grade": 2}\n{"a": null, "grade": 3}\n', [], ":2: a is None, wanted a number"),
-        ('{"a": 1, "grade": 2}\n{"a": \n', [], ":2: "),
-        ('{"a": 1, "grade": 2}\n[1, 2]\n', [], ":2: [1, 2] is no object"),
-        ('[{"a": 1, "grade": 2}]', [], "one list of JSON: write an object a line"),
-        ("\x1f\x8b\x08gz", [], "is compressed: gzip -dc"),
-        ("a\0b\n1\n2\n", [], "is no text"),
-        ("a,grade\n1,2\n2,3\n", ["--labels", "1"], "grade has 1 different values"),
-        ("a,grade\n", [], "has no rows"),
+        ("a,b,grade\n", ["--labels", "1-3"], "a header and no rows"),
+        ("a,grade\n1,2\n2,x\n", [], ": row 2, column 'grade': 'x' is not a number"),
+        ("a,grade\n1,2\nred,3\n", [], ": row 2, column 'a': 'red' is not a number"),
+        ("a,grade\n1,2\n1,\n", ["--labels", "1-3"], "row 2, column 'grade': the grade is missing"),
+        ("a,grade\n1,2\n1\n", ["--labels", "1-3"], "graded.csv: line 3: 1 field"),
+        (
+            "a,grade\n1,2\n1,3\n1e200,2\n",
+            [],
+            ": row 3, column 'a': 1e+200 is not a number below",
+        ),
+        (
+            "a,grade\n1,2\n2,3\n3,9\n",
+            ["--labels", "1-3"],
+            ": row 3, column 'grade': 9 is not among",
+        ),
+        ("a,grade\n1,2\n2,2\n", [], "grade has 1 different value: expected 2 to 1000 grades"),
+        ("a,b\n1,2\n", [], "--target grade: column not found; the columns are a, b"),
+        ("grade\n1\n2\n", [], "no column is left to learn grade from"),
+        ("a,grade\n1,2\n2,1\n", ["--ignore", "a"], "no column is left to learn grade from"),
+        ("a,a,grade\n1,2,3\n", [], "two columns are named 'a'"),
+        ("a,grade\n1,2\n2,3\n", ["--ignore", "z"], "--ignore z: column not found"),
+        (
+            '{"a": 1, "grade": 2}\n{"a": 1}\n',
+            ["--labels", "1-2"],
+            "row 2, column 'grade': the grade",
+        ),
+        (
+            '{"a": 1, "grade": 2}\n{"a": "x", "grade": 3}\n',
+            [],
+            ": row 2, column 'a': 'x' is not",
+        ),
+        ('{"a": 1, "grade": 2}\n{"a": \n', [], ": line 2: not JSON"),
+        ('{"a": 1, "grade": 2}\n[1, 2]\n', [], ": line 2: [1, 2] is not an object"),
+        ("\x1f\x8b\x08gz", [], "a damaged archive"),
+        ("a\0b\n1\n2\n", [], "a binary file of no known format"),
+        ("a,grade\n1,2\n2,3\n", ["--labels", "1"], "grade has 1 different value: expected"),
+        ("a,grade\n", [], "a header and no rows"),
         ("a,grade\n1,2\n2,3\n", ["--labels", "5-1"], "--labels 5-1: give 2 to 1000 grades"),
         ("a,grade\n1,2\n2,3\n", ["--labels", "1-999999999999"], "give 2 to 1000 grades"),
-        ("a,grade\n1,2\n2,3\n", ["--labels", ","], "--labels ,: it names no grade"),
-        ("a,b,grade\n1,2,2\n", ["--ignore", "grade"], "--ignore grade is what --target wants"),
+        ("a,grade\n1,2\n2,3\n", ["--labels", ","], "--labels ,: name the grades"),
+        ("a,b,grade\n1,2,2\n", ["--ignore", "grade"], "--ignore grade: it is the target"),
+        ("a,grade\n1,good\n2,bad\n", [], "name all grades from the lowest up, as in --labels poor"),
+        ("a,grade\n1,2\n2,3\n", ["--sep", "ab"], "sep='ab' is invalid"),
     ],
 )
 def test_mistakes_are_answered(graded, text, more, message):
@@ -304,13 +326,20 @@ def test_what_is_read_is_not_written_to(graded):
     assert not model.exists()
 
 
-def test_a_bad_row_can_be_mended(graded):
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("oh,no\n", "graded.csv: line 52: 2 fields, expected 4"),
+        ("oh,1,2,3\n", "graded.csv: row 51, column 'a': 'oh' is not a number below"),
+    ],
+)
+def test_a_bad_row_can_be_mended(graded, bad, message):
     text = graded.read_text()
     lines = text.splitlines(keepends=True)
-    graded.write_text("".join([*lines[:51], "oh,no\n", *lines[51:]]))
+    graded.write_text("".join([*lines[:51], bad, *lines[51:]]))
     result = learn(graded, "--labels", "1-4")
     assert result.exit_code == 1
-    assert "graded.csv:52: a is 'oh'" in result.stderr
+    assert message in result.stderr
     assert "The 50 rows before are kept" in result.stderr
     graded.write_text(text)
     assert learn(graded, "--labels", "1-4").exit_code == 0
@@ -320,12 +349,14 @@ def test_a_bad_row_can_be_mended(graded):
     assert graded.with_name("m.rankwise").read_bytes() == mended
 
 
-@pytest.mark.parametrize("columns", [["a", "b"], ["a", "b", "c", "d"]])
+@pytest.mark.parametrize(
+    "columns", [[["a", "b"], [], [], []], [["a", "b"], ["c"], [], []], [], "abc", None]
+)
 def test_a_file_with_other_columns_than_its_scaler_is_refused(graded, columns):
     learn(graded)
     path = graded.with_name("m.rankwise")
     notes = read_notes(path)
-    notes["stream"]["columns"] = columns
+    notes["stream"]["kinds"] = columns
     save(load(path), path, notes=notes)
     result = learn(graded)
     assert result.exit_code == 1
@@ -340,7 +371,7 @@ def test_what_does_not_belong_to_the_model_is_refused(graded):
         (["--out", out, "--labels", "1-9"], "--labels: "),
         (["--out", out, "--ignore", "a"], "has learned the columns a, b, c"),
         ([], "predictions went to "),
-        (["--out", graded.with_name("another")], "go on there"),
+        (["--out", graded.with_name("another")], "continue with --out"),
     ]:
         result = learn(graded, *more)
         assert result.exit_code == 1
@@ -392,3 +423,194 @@ def test_no_permission(graded):
     graded.parent.chmod(0o700)
     assert result.exit_code == 1
     assert "can't be written" in result.stderr
+
+
+def test_the_form_of_the_file_does_not_matter(graded):
+    """Headers and cells that `compare` reads are read by a stream, to the same model."""
+    X, y = rows(200)
+    frame = pd.DataFrame(X, columns=["len, mm, max", "b", "c"]).assign(grade=y)
+    forms = {
+        "plain.csv": frame.to_csv(index=False),
+        "tabs.tsv": frame.to_csv(index=False, sep="\t"),
+        "quoted.csv": frame.to_csv(index=False, sep=";", quoting=csv.QUOTE_NONNUMERIC),
+        "europe.csv": frame.to_csv(index=False, sep=";", decimal=","),
+        "blanks.csv": frame.map(lambda cell: f" {cell} ").to_csv(index=False),
+        "utf16.csv": frame.to_csv(index=False).encode("utf-16"),
+        "crlf.csv": frame.to_csv(index=False, lineterminator="\r\n"),
+        "lines.jsonl": frame.to_json(orient="records", lines=True),
+        "packed.csv.gz": gzip.compress(frame.to_csv(index=False).encode()),
+        "list.json": frame.to_json(orient="records"),
+    }
+    frame.to_parquet(graded.with_name("table.parquet"))
+    for name, content in forms.items():
+        raw = content if isinstance(content, bytes) else content.encode()
+        graded.with_name(name).write_bytes(raw)
+    models = []
+    for name in [*forms, "table.parquet"]:
+        result = learn(graded.with_name(name), model=f"{name}.rankwise")
+        assert result.exit_code == 0, (name, result.output)
+        models.append((result.stdout, load(graded.with_name(f"{name}.rankwise"))[1].coef_.tolist()))
+    assert models == models[:1] * len(models)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("{a}~{b}~{grade}\n", ["--sep", "~"]),
+        ("{a}\t{b}\t{grade}\n", ["--sep", "tab"]),
+        ("{a:,}|{b:,}|{grade}\n", ["--sep", "|", "--decimal", ","]),
+        ("% {a}\n{a},{b},{grade}\n", ["--comment", "%"]),
+    ],
+)
+def test_guesses_can_be_overridden(graded, text, options):
+    X, y = rows(50)
+    parts = [(*map(str, x[:2]), str(g)) for x, g in zip(X.tolist(), y.tolist(), strict=True)]
+    if "," in options:
+        parts = [[cell.replace(".", ",") for cell in part] for part in parts]
+    text = text.replace(":,", "")
+    lines = [text.format(a=a, b=b, grade=g) for a, b, g in parts]
+    graded.write_text("".join(lines))
+    plain = graded.with_name("plain.csv")
+    plain.write_text(as_csv(X[:, :2], y, "a,b,grade"))
+    options = [*options, "--no-header", "--columns", "a,b,grade"]
+    result = learn(graded, *options)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == learn(plain, model="plain.rankwise").stdout
+
+
+def mixed(n=400, seed=0):
+    """Return rows with numbers, categories, dates, and missing values in each."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"size": random.normal(size=n).round(3)})
+    frame["colour"] = random.choice(["red", "green", "blue", "grey"], n)
+    frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(random.integers(0, 300, n), "D")
+    score = frame["size"] + 2 * (frame["colour"] == "red") + frame["day"].dt.day_of_year / 200
+    frame["grade"] = 1 + np.digitize(score, [0.5, 1.5, 2.5])
+    for place, name in enumerate(["size", "colour", "day"]):
+        frame.loc[7 + place :: 31, name] = None
+    return frame
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 100, 10_000])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_categories_dates_and_missing_values(graded, monkeypatch, n_rows, form):
+    """In blocks of any size the model is that of all rows encoded at once, by the definition."""
+    frame, path = mixed(), graded.with_name(f"mixed.{form}")
+    write_table(frame, path)
+    monkeypatch.setattr(_stream_run, "_ROWS", n_rows)
+    result = learn(path, "--labels", "1-4")
+    assert result.exit_code == 0, result.output
+    expected, guesses = by_definition(frame)
+    assert list(map(int, result.stdout.split())) == guesses
+    saved = load(path.with_name("m.rankwise"))
+    assert np.allclose(saved[1].coef_[: len(expected.coef_)], expected.coef_)
+    assert not saved[1].coef_[len(expected.coef_) :].any()
+    predicted = CliRunner().invoke(
+        rankwise, ["predict", str(path.with_name("m.rankwise")), str(path), "--json"]
+    )
+    assert predicted.exit_code == 0, predicted.output
+    assert len(json.loads(predicted.stdout)["predictions"]) == len(frame)
+
+
+def by_definition(frame):
+    """Learn row by row: numbers scaled, missing ones imputed, by the rows so far."""
+    days = (frame["day"] - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    numbers = np.column_stack([frame["size"], days])
+    categories = frame["colour"].fillna("(missing)")
+    model, guesses = PRank(label_order=[1, 2, 3, 4]), []
+    known = list(dict.fromkeys(categories))
+    for i, grade in enumerate(frame["grade"]):
+        row = []
+        for seen in numbers[: i + 1].T:
+            there = seen[~np.isnan(seen)]
+            deviation = there.std() if len(there) else 0
+            missing = np.isnan(seen[-1])
+            row.append(0.0 if missing else (seen[-1] - there.mean()) / (deviation or 1.0))
+        row += [float(name == categories[i]) for name in known]
+        guesses += model.partial_fit_predict([row], [grade]).tolist()
+    return model, guesses
+
+
+def test_categories_past_the_first_hundred_have_no_coefficient(graded):
+    random = np.random.default_rng(0)
+    names = np.array([f"place {i}" for i in range(150)])
+    # the first 300 rows have few places, so that the column is not free text
+    places = np.concatenate([random.choice(names[:50], 300), random.choice(names, 700)])
+    y = [1 + int(place[-1]) % 2 for place in places]
+    path = graded.with_name("places.csv")
+    pd.DataFrame({"place": places, "grade": y}).to_csv(path, index=False)
+    result = learn(path)
+    assert result.exit_code == 0, result.output
+    model = load(path.with_name("m.rankwise"))
+    assert model[1].coef_.shape == (100,)
+    other = next(
+        name for name in names if name not in set(model[0].transformers_[0][1].categories_[0])
+    )
+    frame = pd.DataFrame({"place": [other, "never seen"]}, dtype=object)
+    assert (model[0].transform(frame) == 0).all()
+
+
+@pytest.mark.parametrize("n_rows", [1, 50, 1000])
+def test_free_text_is_refused_with_the_remedy(graded, monkeypatch, n_rows):
+    monkeypatch.setattr(_stream_run, "_ROWS", n_rows)
+    path = graded.with_name("notes.csv")
+    pd.DataFrame(
+        {"a": range(500), "note": [f"note {i}" for i in range(500)], "grade": [1, 2] * 250}
+    ).to_csv(path, index=False)
+    result = learn(path, "--labels", "1-2")
+    assert result.exit_code == 1
+    assert "row 101, column 'note' holds free text" in result.stderr
+    assert "--ignore note" in result.stderr
+    assert learn(path, "--ignore", "note", model="other.rankwise").exit_code == 0
+
+
+@pytest.mark.parametrize("form", [as_csv, as_json])
+def test_a_row_that_arrives_alone_is_answered_at_once(graded, form):
+    model = graded.with_name("m.rankwise")
+    options = ["--target", "grade", "--labels", "1-4", "--model", model]
+    process = start(*options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    lines = form(*rows(5)).splitlines(keepends=True)
+    if form is as_csv:
+        lines[:2] = ["".join(lines[:2])]
+    for line in lines:
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert process.stdout.readline().strip() in {"1", "2", "3", "4"}
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait() == 0
+    assert load(model)[1].n_rounds_ == 5
+
+
+def test_a_stream_of_0_2_is_continued(graded):
+    """The file was made by version 0.2 from the first 200 of these rows."""
+    model, other = graded.with_name("m.rankwise"), graded.with_name("other.rankwise")
+    model.write_bytes((Path(__file__).parent / "data" / "stream-0.2.rankwise").read_bytes())
+    assert len(load(model).predict(rows(300)[0])) == 300
+    predicted = CliRunner().invoke(rankwise, ["predict", str(model), str(graded), "--json"])
+    assert len(json.loads(predicted.stdout)["predictions"]) == 300
+    notes = read_notes(model)
+    notes["stream"]["out"] = None
+    save(load(model), model, notes=notes)
+    continued, whole = learn(graded), learn(graded, model="other.rankwise")
+    assert continued.stdout.split() == whole.stdout.split()[200:]
+    assert (load(model)[1].coef_ == load(other)[1].coef_).all()
+    notes["stream"]["line"] = 150  # the second of two inputs: where it was is not known
+    save(load(model), model, notes=notes)
+    assert "does not begin with the rows" in learn(graded).stderr
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 1000])
+@pytest.mark.parametrize("bad", ['{"a": 1,', '{"a": "x", "b": 1, "c": 1, "grade": 2}', "[1]"])
+def test_rows_of_json_before_a_bad_one_are_kept(graded, monkeypatch, bad, n_rows):
+    monkeypatch.setattr(_stream_run, "_ROWS", n_rows)
+    lines = as_json(*rows(50)).splitlines()
+    path = graded.with_name("graded.jsonl")
+    path.write_text("\n".join([*lines[:20], bad, *lines[20:], ""]))
+    result = learn(path, "--labels", "1-4")
+    assert result.exit_code == 1
+    assert "line 21" in result.stderr or "row 21" in result.stderr
+    assert "The 20 rows before are kept" in result.stderr
+    assert len(result.stdout.split()) == 20
+    path.write_text("\n".join([*lines, ""]))
+    assert len(learn(path, "--labels", "1-4").stdout.split()) == 30

@@ -22,10 +22,12 @@ from rankwise.datasets import (
     read_preflib,
     read_ratings,
 )
-from rankwise.datasets._loops import BACKSLASH, DOUBLED, ID, NONE, REAL, TEXT, WHOLE
-from rankwise.datasets._readers_letor import literal_letor
-from rankwise.datasets._table import Column, Layout, literal_row, read_table
-from rankwise.datasets.files import BadRows, Source
+from rankwise.io import layout as layouts
+from rankwise.io._rows import Survey, split_rows
+from rankwise.io.dialect import Dialect
+from rankwise.io.files import BadRows, Source
+from rankwise.io.layout import ID, INTEGER, NUMBER, TEXT, Column, Layout, explain_row, read_columns
+from rankwise.io.svmlight import Rules, literal_row
 
 INSERTS = [b'"', b"\\", b"\n", b"\r", b"\x00", b"\xff", b"9" * 20, b"-", b"nan", b"{", b"}", b"#"]
 INSERTS += [
@@ -151,12 +153,12 @@ def test_damage_is_an_error_that_names_the_file(samples, tmp_path_factory, name,
 
 
 LAYOUTS = {
-    "colons": Layout((Column("a", WHOLE), Column("b", TEXT), Column("c", REAL)), b"::"),
-    "tabs": Layout((Column("a", REAL), Column("b", WHOLE)), b"\t"),
-    "csv": Layout((Column("a", TEXT), Column("b", REAL)), b",", DOUBLED),
-    "books": Layout((Column("a", WHOLE), Column("b", TEXT)), b";", BACKSLASH),
-    "ids": Layout((Column("a", ID), Column("b", REAL), Column("c", ID)), b"|", DOUBLED),
-    "one": Layout((Column("a", TEXT),), b",", NONE),
+    "colons": Layout((Column("a", INTEGER), Column("b", TEXT), Column("c", NUMBER)), "::"),
+    "tabs": Layout((Column("a", NUMBER), Column("b", INTEGER)), "\t"),
+    "csv": Layout((Column("a", TEXT), Column("b", NUMBER)), ",", True),
+    "semicolons": Layout((Column("a", INTEGER), Column("b", TEXT)), ";", True),
+    "ids": Layout((Column("a", ID), Column("b", NUMBER), Column("c", ID)), "|", True),
+    "one": Layout((Column("a", TEXT),), ","),
 }
 PIECES = [
     *SEPARATORS,
@@ -183,7 +185,7 @@ def rows_of(layout):
         [b"1", b"22", b"1.5", b"-2e3", b"x", b'"y"', b'"1"', b"", b'"a\nb"', b"-3", b"04"]
     )
     row = st.lists(field, min_size=len(layout.columns) - 1, max_size=len(layout.columns) + 1).map(
-        layout.separator.join
+        layout.separator.encode().join
     )
     return st.lists(st.one_of(row, row, texts), max_size=8).map(
         lambda rows: b"".join(row + b"\n" for row in rows)
@@ -191,49 +193,57 @@ def rows_of(layout):
 
 
 def read_literally(raw, layout):
-    rows, lines, bad, offset = [], [], [], 0
-    while offset < len(raw):
-        line = 1 + raw.count(b"\n", 0, offset)
-        if blank := re.compile(rb"\r?\n").match(raw, offset):
-            offset = blank.end()
-            continue
-        try:
-            fields, offset = literal_row(raw, offset, layout)
-            rows.append(fields)
-            lines.append(line)
-        except ValueError as error:
-            bad.append((line, str(error)))
-            offset = raw.index(b"\n", offset) + 1
+    names = tuple(column.name for column in layout.columns)
+    dialect = Dialect(layout.separator, columns=names, quote=layout.quote, comment="", strict=True)
+    rows, lines, bad = [], [], []
+    for row in split_rows(raw, dialect, 0, 1):
+        if problem := explain_row(row, layout):
+            bad.append((row.line, problem))
+        else:
+            rows.append(row.fields)
+            lines.append(row.line)
     return rows, lines, bad
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @given(data=st.data())
 @settings(max_examples=150)
-def test_the_compiled_table_is_the_literal_one(layout, data):
+def test_the_fast_table_is_the_literal_one(layout, data):
     raw = data.draw(rows_of(layout)) or b"\n"
-    rows, lines, bad = read_literally(raw, layout)
+    rows, lines, bad = read_literally(raw.decode("latin-1").encode(), layout)
     source = Source("file", raw)
     counted = BadRows(source, "skip")
-    columns, found = read_table(source, layout, counted)
+    columns, found = read_columns(source, layout, counted, encoding="latin-1")
     assert found.tolist() == lines
     assert counted.count == len(bad)
     if bad:
         assert counted.first == f"file:{bad[0][0]}: {bad[0][1]}"
         with pytest.raises(ValueError, match=re.escape(counted.first)):
-            read_table(source, layout, BadRows(source, "raise"))
+            read_columns(source, layout, BadRows(source, "raise"), encoding="latin-1")
     for c, column in enumerate(layout.columns):
         fields = [row[c] for row in rows]
         if column.kind == TEXT:
-            plain = [
-                re.sub(rb'""' if layout.quotes == DOUBLED else rb"(?!)", b'"', f) for f in fields
-            ]
-            if layout.quotes == BACKSLASH:
-                plain = [re.sub(rb"\\(.)", rb"\1", field) for field in fields]
-            assert [text.encode("latin-1") for text in columns[column.name]] == plain
+            assert columns[column.name].tolist() == [field.strip() for field in fields]
+        elif column.kind == ID:
+            whole = all(re.fullmatch("0|-?[1-9][0-9]{0,14}", f.strip(), re.ASCII) for f in fields)
+            expected = [int(field) if whole else field.strip() for field in fields]
+            assert columns[column.name].tolist() == expected
         else:
-            expected = [(float if column.kind == REAL else int)(field) for field in fields]
+            expected = [(float if column.kind == NUMBER else int)(field) for field in fields]
             np.testing.assert_array_equal(columns[column.name], expected)
+
+
+def test_a_table_of_many_blocks_is_read_alike_by_both_ways(monkeypatch):
+    random = np.random.default_rng(0)
+    cells = [b"%d::%s::%r" % (i, random.choice([b"x", b"y z", b""]), x.item())
+             for i, x in enumerate(random.normal(size=20_000))]  # fmt: skip
+    source = Source("file", b"".join(cell + b"\n" for cell in cells))
+    layout = LAYOUTS["colons"]
+    fast = read_columns(source, layout, BadRows(source, "raise"))
+    monkeypatch.setattr(layouts, "survey", lambda *_: Survey(regular=False))
+    slow = read_columns(source, layout, BadRows(source, "raise"))
+    assert fast[0].equals(slow[0])
+    assert (fast[1] == slow[1]).all()
 
 
 TOKENS = ["1", "0.5", "qid:1", "qid:2", "1:1", "2:.5", "3:-1e-3", "4:1e300", "20000:1", "0:1", "x"]
@@ -252,7 +262,7 @@ letor_lines = st.lists(
 
 @given(text=letor_lines)
 @settings(max_examples=200)
-def test_compiled_letor_is_the_literal_one(tmp_path_factory, text):
+def test_fast_letor_is_the_literal_one(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "letor.txt"
     path.write_bytes(text.encode("latin-1"))
     rows, bad = [], []
@@ -260,7 +270,7 @@ def test_compiled_letor_is_the_literal_one(tmp_path_factory, text):
         if not line.strip(" \t") or line.lstrip(" \t").startswith("#"):
             continue
         try:
-            rows.append(literal_letor(line, 10_000))
+            rows.append(literal_row(line.partition("#")[0], Rules(10_000)))
         except ValueError as error:
             bad.append(f"{path}:{number}: {error}")
     data, error = attempt(read_letor, path, "skip")
@@ -294,9 +304,9 @@ numbers = st.one_of(
 @given(values=st.lists(numbers.filter(str.isascii), min_size=1, max_size=10))
 def test_numbers_are_the_nearest_doubles(values):
     source = Source("file", "".join(f"{value}\n" for value in values).encode())
-    layout = Layout((Column("x", REAL),), b",")
-    columns, _ = read_table(source, layout, BadRows(source, "skip"))
+    layout = Layout((Column("x", NUMBER),), ",")
+    columns, _ = read_columns(source, layout, BadRows(source, "skip"))
     values = [value for value in values if not Decimal(value) or Decimal(value).adjusted() < 308]
     np.testing.assert_array_equal(
-        columns["x"].view(np.int64), np.array(values, float).view(np.int64)
+        columns["x"].to_numpy().view(np.int64), np.array(values, float).view(np.int64)
     )

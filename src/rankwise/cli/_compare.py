@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from rankwise.cli._duel import judge
-from rankwise.cli._shared import examples, split_names, table_notes
+from rankwise.cli._shared import examples, reading_options, split_names, table_notes
 
 _COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie")
 _FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}
@@ -56,10 +56,11 @@ def _column(part: str, about: str) -> Any:
               help="Seed of the splits and the methods.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Methods that run at the same time.")  # fmt: skip
+@reading_options
 @click.option("--scheduler", metavar="ADDRESS", help="Run the methods on this Dask cluster.")
 def compare(
     table: str, out: Path, form: str, title: str, seed: int, jobs: int, order: list[str],
-    methods: tuple[str], scheduler: str | None, **options: Any,
+    methods: tuple[str], scheduler: str | None, reading: dict[str, Any], **options: Any,
 ) -> None:  # fmt: skip
     """Compare the methods that fit a table, and keep the best.
 
@@ -83,7 +84,7 @@ def compare(
         def progress(what: str) -> None:
             status.update(what)
 
-        read = _embedded(table) or read_table(table, sample=True, seed=seed)
+        read = _embedded(table) or read_table(table, sample=True, seed=seed, **reading)
         if read.frame is None:
             raise click.ClickException(
                 f"{table} holds {len(read.rankings or ())} rankings, which are not compared but "

@@ -7,8 +7,6 @@ checks their results, and ``python -m benchmarks cold_start`` times them one by 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -127,17 +125,7 @@ def _contests(ties: str) -> FirstCall:
 
 def _scale(_: Data) -> Any:
     scaling = import_module("rankwise.cli._loops")
-    return scaling.scale_as_seen(np.eye(2), 0, np.zeros(2), np.zeros(2))
-
-
-def _read(name: str, text: str, ending: str, column: str) -> FirstCall:
-    def call(_: Data) -> Any:
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / f"table{ending}"
-            path.write_text(text)
-            return np.asarray(getattr(rankwise.datasets, name)(path)[column])
-
-    return FirstCall(("datasets",), call)
+    return scaling.scale_as_seen(np.eye(2), *np.zeros((3, 2)))
 
 
 def _entries() -> Iterator[tuple[str, FirstCall]]:
@@ -243,8 +231,6 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
         FirstCall(("aggregation",), lambda data: rankwise.aggregation.concordance(data.votes).tau),
     )
     yield "rows of a stream", FirstCall(("cli._loops",), _scale)
-    yield "read_letor", _read("read_letor", "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n", ".txt", "X")
-    yield "read_movielens", _read("read_movielens", "1::7::4.5::97\n", ".dat", "rating")
 
 
 FIRST_CALLS: dict[str, FirstCall] = dict(_entries())

@@ -12,6 +12,7 @@ from rankwise.cli._shared import (
     columns,
     examples,
     note,
+    reading_options,
     show_json,
     split_names,
     table_argument,
@@ -61,6 +62,7 @@ _DEFAULT = "MPRank"
     help="How to treat columns of free text: raise, or hash their words.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@reading_options
 @json_option
 def fit(
     table: Path,
@@ -70,6 +72,7 @@ def fit(
     order: list[str],
     text: str,
     seed: int,
+    reading: dict[str, Any],
     as_json: bool,
     **parts: str | None,
 ) -> None:
@@ -82,7 +85,7 @@ def fit(
     """
     check_writable(path, "--model", table)
     options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}
-    frame, task = read_task(table, {k: v for k, v in parts.items() if v}, options)
+    frame, task = read_task(table, reading, {k: v for k, v in parts.items() if v}, options)
     note(f"taken for {task.kind}: {task.why}")
     start = perf_counter()
     facts = fit_table(frame, task, method, path, seed)
@@ -97,12 +100,14 @@ def fit(
         )
 
 
-def read_task(path: Path, parts: dict[str, str], options: dict[str, Any]) -> tuple[Any, "Task"]:
+def read_task(
+    path: Path, reading: dict[str, Any], parts: dict[str, str], options: dict[str, Any]
+) -> tuple[Any, "Task"]:
     """Read a table and recognise its task; options go before what is recognised."""
     from rankwise.cli._tables import read_frame  # noqa: PLC0415
     from rankwise.comparison import recognise  # noqa: PLC0415
 
-    table = read_frame(path)
+    table = read_frame(path, reading)
     known = table.roles if parts.keys() <= table.roles.keys() else {}
     task = recognise(table.frame, **(known | parts), **options)
     if task.kind == "contests":

@@ -21,6 +21,7 @@ from rankwise.cli._shared import (
     examples,
     model_argument,
     note,
+    reading_options,
     show_json,
     show_table,
     table_argument,
@@ -40,8 +41,11 @@ from rankwise.cli._shared import (
     type=click.Path(dir_okay=False, path_type=Path),
     help="File for the predictions.  [default: standard output]",
 )
+@reading_options
 @json_option
-def predict(model: Path, table: Path, out: Path | None, as_json: bool) -> None:
+def predict(
+    model: Path, table: Path, out: Path | None, reading: dict[str, Any], as_json: bool
+) -> None:
     """Print a grade or a score for each row of TABLE.
 
     Columns are found by their names; a target that the table has is not looked at.
@@ -50,7 +54,7 @@ def predict(model: Path, table: Path, out: Path | None, as_json: bool) -> None:
 
     if out is not None:
         check_writable(out, "--out", model, table)
-    found = predictions(load_model(model), read_frame(table)).tolist()
+    found = predictions(load_model(model), read_frame(table, reading)).tolist()
     if out is not None:
         with replacing(out) as temporary:
             temporary.write_text("".join(f"{value}\n" for value in found), encoding="utf-8")
@@ -76,6 +80,7 @@ _FIELDS = ("list", "place", "row", "name", "score", "above gap")
 @click.option("--top", type=click.IntRange(1), help="Number of rows to show per query.")
 @click.option("--flip", is_flag=True, help="The worst first.")
 @click.option("--name", metavar="COL", help="The column that says what a row is.")
+@reading_options
 @json_option
 def rank(
     model: Path,
@@ -84,6 +89,7 @@ def rank(
     top: int | None,
     flip: bool,
     name: str | None,
+    reading: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Put the rows of TABLE in order, best first.
@@ -94,7 +100,7 @@ def rank(
     """
     from rankwise.cli._tables import load_model, read_frame  # noqa: PLC0415
 
-    kept, read = load_model(model), read_frame(table)
+    kept, read = load_model(model), read_frame(table, reading)
     lists = _lists(kept, read, query, name, flip)
     shown = sys.stdout.isatty() and not as_json
     if top is not None or shown:
@@ -220,6 +226,7 @@ if TYPE_CHECKING:
     help="Another model, to be compared on the same rows.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@reading_options
 @json_option
 def evaluate(
     model: Path,
@@ -228,6 +235,7 @@ def evaluate(
     query: str | None,
     against: Path | None,
     seed: int,
+    reading: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Measure MODEL on rows that it has not learned from.
@@ -236,7 +244,7 @@ def evaluate(
     bootstrapped by rows, or by queries. The difference of two models is tested on the same samples.
     """
     paths = [model] if against is None else [model, against]
-    facts, found = evaluate_models(paths, table, target, query, seed)
+    facts, found = evaluate_models(paths, table, reading, target, query, seed)
     if as_json:
         measures = [asdict(one) for one in found]
         show_json(facts | {"models": [str(path) for path in paths], "measures": measures})
@@ -260,15 +268,20 @@ def _cell(value: Any, interval: Any) -> str:
 
 
 def evaluate_models(
-    paths: Sequence[Path], table: Path, target: str | None, query: str | None, seed: int
+    paths: Sequence[Path],
+    table: Path,
+    reading: dict[str, Any],
+    target: str | None,
+    query: str | None,
+    seed: int,
 ) -> tuple[dict[str, Any], "list[HeldOut]"]:
     """Return facts about the rows, and the measures of the models on them."""
     from rankwise.cli._tables import column_of, list_column, load_model, read_frame  # noqa: PLC0415
     from rankwise.comparison.held_out import measure_held_out  # noqa: PLC0415
     from rankwise.comparison.measures import measures_of  # noqa: PLC0415
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
-    read, models = read_frame(table), [load_model(path) for path in paths]
+    read, models = read_frame(table, reading), [load_model(path) for path in paths]
     first = models[0]
     ratings = first.facts.get("kind") == "ratings"
     goal = column_of(first, read, "rating" if ratings else "target", target)
@@ -320,7 +333,7 @@ def _labels(models: "Sequence[Kept]", held: "Read", goal: str) -> list[Any]:
 
 def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
     """Return the ranks of grades, from 1; raise if a grade is not among the labels."""
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
     places = pandas().Index(labels).get_indexer(pandas().Index(values))
     if (places < 0).any():
@@ -336,7 +349,7 @@ def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
     """Return the scores of a model, and the ranks of the grades that it predicts."""
     from rankwise.cli._tables import predictions, scores  # noqa: PLC0415
     from rankwise.comparison.measures import Answers  # noqa: PLC0415
-    from rankwise.datasets.files import pandas  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
     from rankwise.magnitude import MPRank, MPRankCV, SVRank  # noqa: PLC0415
 
     found = scores(kept, held)
@@ -365,14 +378,17 @@ if TYPE_CHECKING:
 @table_argument
 @click.option("--row", type=click.IntRange(1), required=True, help="Which row; the first is 1.")
 @click.option("--top", type=click.IntRange(1), help="Number of columns to show.")
+@reading_options
 @json_option
-def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) -> None:
+def explain(
+    model: Path, table: Path, row: int, top: int | None, reading: dict[str, Any], as_json: bool
+) -> None:
     """Split the score of a row by its columns.
 
     Linear models and boosted stumps are sums over columns, and the parts add up to the score. Other
     models raise an error: their scores have no such parts.
     """
-    score, start, parts = parts_of(model, table, row - 1)
+    score, start, parts = parts_of(model, table, reading, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))
     shown, left = parts[:top], parts[top:] if top else []
     if start:
@@ -389,12 +405,14 @@ def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) 
     show_table(f"Row {row}", ["column", "value", "adds"], rows)
 
 
-def parts_of(model: Path, table: Path, row: int) -> tuple[float, float, list[dict[str, Any]]]:
+def parts_of(
+    model: Path, table: Path, reading: dict[str, Any], row: int
+) -> tuple[float, float, list[dict[str, Any]]]:
     """Return the score of a row, what it starts from, and what each column of a value adds."""
     from rankwise.cli._tables import load_model, read_frame, rows_for, scores  # noqa: PLC0415
     from rankwise.recommend import TasteModel  # noqa: PLC0415
 
-    kept, read = load_model(model), read_frame(table)
+    kept, read = load_model(model), read_frame(table, reading)
     if row >= len(read.frame):
         raise click.ClickException(f"--row {row + 1}: the table has {len(read.frame):,} rows")
     if isinstance(kept.last, TasteModel):

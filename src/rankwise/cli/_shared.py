@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -36,10 +37,10 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def note(text: str) -> None:
+def note(text: str, *, end: str = "\n") -> None:
     """Tell a person at the terminal something; a pipe or a file gets none of it."""
     if sys.stderr.isatty():
-        click.echo(text, err=True)
+        click.echo(text + end, nl=False, err=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -102,6 +103,37 @@ def columns(*parts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return decorate
+
+
+# Options that override what is guessed of a file, by the arguments of `rankwise.io.read_table`.
+_READING: dict[str, tuple[str, dict[str, Any]]] = {
+    "format": ("--input-format", {"metavar": "NAME", "help": "csv, json lines, parquet, ..."}),
+    "sep": ("--sep", {"metavar": "CHAR", "help": "What separates cells; tab for a tabulator."}),
+    "decimal": ("--decimal", {"type": click.Choice([".", ","]), "help": "The decimal mark."}),
+    "encoding": ("--encoding", {"metavar": "NAME", "help": "Of the text, such as cp1252."}),
+    "header": ("--header/--no-header", {"default": None, "help": "Whether line 1 has the names."}),
+    "columns": ("--columns", {"metavar": "A,B,...", "help": "Names of all columns."}),
+    "comment": ("--comment", {"metavar": "TEXT", "help": "What begins a line to skip."}),
+    "missing": ("--missing", {"metavar": "A,B,...", "help": "Cells without a value."}),
+}
+
+
+def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that override what is guessed of a file, passed as a dict ``reading``."""
+
+    @wraps(function)
+    def command(**arguments: Any) -> Any:
+        given = {name: arguments.pop(f"read_{name}") for name in _READING}
+        reading = {name: value for name, value in given.items() if value is not None}
+        for name in reading.keys() & {"columns", "missing"}:
+            reading[name] = reading[name].split(",")
+        if reading.get("sep") in {"tab", "\\t"}:
+            reading["sep"] = "\t"
+        return function(reading=reading, **arguments)
+
+    for name, (option, parameters) in reversed(_READING.items()):
+        command = click.option(option, f"read_{name}", **parameters)(command)
+    return command
 
 
 def check_writable(path: Path, option: str, *read: Path) -> None:

@@ -1,13 +1,20 @@
-"""``rankwise stream``: learn from rows as they come, and keep the place in the model file."""
+"""``rankwise stream``: learn rows as they arrive, and keep the position in the model file."""
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rankwise.cli._shared import check_regular, check_writable, examples, split_names
+from rankwise.cli._shared import (
+    check_regular,
+    check_writable,
+    examples,
+    reading_options,
+    split_names,
+)
 
 _METHODS = ("averaged", "prank", "pa", "oap")
 
@@ -29,7 +36,7 @@ _METHODS = ("averaged", "prank", "pa", "oap")
     "path",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file of the model: made, or gone on with.",
+    help="The file of the model: created, or continued.",
 )
 @click.option(
     "--labels", metavar="LIST", help="All grades from the lowest up: 1-5, or poor,fair,good."
@@ -51,18 +58,19 @@ _METHODS = ("averaged", "prank", "pa", "oap")
     type=click.IntRange(1),
     default=100_000,
     show_default=True,
-    help="Save after so many rows.",
+    help="Save after this many rows.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(0),
     default=10.0,
     show_default=True,
-    help="Save after so many seconds, if there are new rows.",
+    help="Save after this many seconds, if there are new rows.",
 )
 @click.option("--follow", is_flag=True, help="Wait for more at the end of FILE.")
 @click.option("--more", is_flag=True, help="FILE is new: learn on from its start.")
-@click.option("--json", "as_json", is_flag=True, help="Tell the loss at the end in JSON.")
+@reading_options
+@click.option("--json", "as_json", is_flag=True, help="Print the loss at the end as JSON.")
 def stream(
     file: Path,
     target: str,
@@ -75,21 +83,22 @@ def stream(
     seconds: float,
     follow: bool,
     more: bool,
+    reading: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Learn grades online from FILE or standard input.
 
-    Rows are CSV or JSON lines, a grade and columns of numbers. Each row is predicted by the
-    model that has learned all rows before it, and then learned. One prediction a line goes to
-    the output at once. Columns are scaled by what was seen so far.
+    Each row is predicted by the model that has learned all rows before it, and then learned. One
+    prediction a line goes to the output at once. The rows may have any format of rankwise compare,
+    also compressed. Columns are treated as there: numbers are scaled, and missing ones imputed, by
+    what was seen so far; the first 100 categories of a column have a coefficient each.
 
-    The model file holds the place in the input. After an interrupt, be it kill -9, the same
-    command goes on there and comes to the same model, bit for bit. Standard input has to be
-    sent again from its start: rows that were learned are skipped. An --out file is cut back to
-    that place.
+    The model file holds the position in the input. After an interrupt, even kill -9, the same
+    command continues there and comes to the same model, bit for bit. Standard input has to be sent
+    again from its start: rows that were learned are skipped. An --out file is cut back to that
+    position.
     """
-    from rankwise.cli._stream_input import Pieces  # noqa: PLC0415
-    from rankwise.cli._stream_run import Run  # noqa: PLC0415
+    from rankwise.cli._stream_run import Run, Stopped  # noqa: PLC0415
 
     check_regular(path, "--model")
     check_writable(path, "--model", file)
@@ -97,17 +106,27 @@ def stream(
         check_regular(out, "--out")
         check_writable(out, "--out", file, path)
     with _stopped() as stopped:
-        run = Run(Pieces(None if str(file) == "-" else file, follow=follow), path, stopped)
-        run.prepare(target, ignore, labels, method, more=more)
-        run.go(out, every, seconds)
-    run.tell(as_json=as_json)
+        run = Run(
+            None if str(file) == "-" else file,
+            path,
+            out,
+            stopped,
+            every=every,
+            seconds=seconds,
+            follow=follow,
+            options=reading,
+        )
+        with suppress(Stopped):
+            run.prepare(target, ignore, labels, method, more=more)
+            run.go()
+            run.report(as_json=as_json)
     if stopped:
         raise click.exceptions.Exit(128 + stopped[0])
 
 
 @contextmanager
 def _stopped() -> Iterator[list[int]]:
-    """Note Ctrl-C and the wish to terminate, so that what is under way ends well."""
+    """Collect the signals INT and TERM, so that a block of rows is finished and saved."""
     noted: list[int] = []
     before = {
         number: signal.signal(number, lambda number, _: noted.append(number))

@@ -1,24 +1,87 @@
-"""A run of ``rankwise stream``: from where the model file says to the end of the input."""
+"""A run of ``rankwise stream``: from the position in the model file to the end of the input."""
 
 import os
+import select
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from io import FileIO, RawIOBase
+from itertools import chain
 from pathlib import Path
-from time import monotonic
-from typing import Any, NoReturn
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, NoReturn
+from zlib import crc32
 
 import click
 
 from rankwise.cli._shared import note, show_json
-from rankwise.cli._stream_input import Pieces
-from rankwise.cli._stream_model import Learner, as_numbers, parse_labels
-from rankwise.datasets.rows import Block, Rows
+from rankwise.cli._stream_model import (
+    START,
+    Learner,
+    as_numbers,
+    columns_of,
+    not_numbers,
+    parse_labels,
+)
+from rankwise.io import scan_table
+from rankwise.io.files import pandas
 
-# Bytes at the start of an input by which it is known again.
-_MARK = 2**16
-_TOLD = 0.2
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Rows of a block, and how long to wait for some, in seconds.
+_ROWS, _WAIT = 20_000, 0.2
+
+
+class Stopped(Exception):  # noqa: N818
+    """A signal came, and all that was learned is saved."""
+
+
+class Waiting(RawIOBase):
+    """A pipe, a terminal or a growing file: a read returns what is ready.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; None for standard input.
+    follow : bool
+        Whether to wait for more at the end of a file.
+    wait : callable
+        Called before each read, and a few times a second while nothing comes.
+    """
+
+    def __init__(self, path: Path | None, follow: bool, wait: Any) -> None:
+        self._path, self._follow, self._wait = path, follow, wait
+        self._file = FileIO(sys.stdin.fileno(), closefd=False) if path is None else FileIO(path)
+        self.name = "standard input" if path is None else str(path)
+
+    def read1(self, size: int = -1) -> bytes | None:
+        """Return what is ready."""
+        return self.read(size)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what is ready into a buffer; 0 bytes are the end."""
+        while True:
+            self._wait()
+            if not _is_ready(self._file, _WAIT):
+                continue
+            size = n = self._file.readinto(buffer) or 0
+            while n and size < len(buffer) and _is_ready(self._file, 0.0):
+                n = self._file.readinto(memoryview(buffer)[size:]) or 0
+                size += n
+            if size or not (self._follow and self._path):
+                return size
+            if self._path.exists() and self._path.stat().st_size < self._file.tell():
+                raise ValueError(f"{self.name} became shorter: was it replaced?")
+            sleep(_WAIT)
+
+
+def _is_ready(file: FileIO, seconds: float) -> bool:
+    """Return whether a read gives something at once, after waiting for that long at most."""
+    try:
+        return bool(select.select([file], [], [], seconds)[0])
+    except (OSError, ValueError):  # where the system can't tell, the read waits
+        return seconds > 0
 
 
 class Run:
@@ -26,18 +89,40 @@ class Run:
 
     Parameters
     ----------
-    pieces : Pieces
-        The input.
+    file : Path or None
+        The input; None for standard input.
     path : Path
         The file of the model.
+    out : Path or None
+        The file of the predictions; None for standard output.
     stopped : list of int
-        Gets the number of a signal that asks to end.
+        Receives the number of a signal to end.
+    every, seconds : number
+        Save after this many rows or seconds.
+    follow : bool
+        Whether to wait for more at the end of a file.
+    options : dict
+        How the file is read, for `scan_table`.
     """
 
-    def __init__(self, pieces: Pieces, path: Path, stopped: list[int]) -> None:
-        self.pieces, self.path, self.stopped = pieces, path, stopped
-        self.new = self.unsaved = 0
-        self.start = self.saved_at = self.told_at = monotonic()
+    def __init__(
+        self,
+        file: Path | None,
+        path: Path,
+        out: Path | None,
+        stopped: list[int],
+        *,
+        every: int,
+        seconds: float,
+        follow: bool,
+        options: dict[str, Any],
+    ) -> None:
+        self._file, self.path, self._out_path, self._stopped = file, path, out, stopped
+        self._every, self._seconds, self._options = every, seconds, options
+        self._waits = follow or file is None or not file.is_file()
+        self._follow, self.name = follow, "standard input" if file is None else str(file)
+        self.new = self._unsaved = 0
+        self.start = self._saved_at = self._shown_at = monotonic()
 
     def prepare(
         self,
@@ -48,77 +133,69 @@ class Run:
         *,
         more: bool,
     ) -> None:
-        """Look at the start of the input, and make the model or go to where it was."""
-        wanted = parse_labels(labels) if labels else None
-        known = Learner.loaded(self.path) if self.path.exists() else None
-        if known is not None:
-            _check_same(known, self.path, target=target, labels=wanted, method=method)
-            wanted = known.notes["labels"]
-        size = 0 if known is None else known.notes["mark"][0]
-        # Whether grades are text is told by the labels, or by the first row.
-        head = self.pieces.look(size, 1 if wanted else 2, self.stopped)
-        self.rows = _rows_of(head, self.pieces, target, ignore, wanted)
+        """Look at the first rows, and make or load the model."""
+        named = parse_labels(labels) if labels else None
+        known = Learner.load(self.path) if self.path.exists() else None
+        blocks = self._scan()
+        first = next(blocks, None)
+        if first is None:
+            raise click.ClickException(f"{self.name} has no rows")
+        columns = columns_of(first, target, ignore)
         if known is None:
-            chosen = wanted or self._labels()
-            self.learner = Learner.new(method or "averaged", target, self.rows.features, chosen)
+            chosen = named or self._find_labels(target)
+            self.learner = Learner.new(method or "averaged", target, chosen, columns)
         else:
             self.learner = known
-            _check_columns(known, self.path, self.pieces, self.rows)
-        is_other = known is not None and zlib.crc32(head[:size]) != known.notes["mark"][1]
+            _check_same(known, self.path, target=target, labels=named, method=method)
+            if {*known.columns.names} != {*columns.names}:
+                before, now = ", ".join(known.columns.names), ", ".join(columns.names)
+                raise click.ClickException(
+                    f"{self.path} has learned the columns {before}; {self.name}: {now}"
+                )
+        n, digest = self.learner.notes["mark"]
+        while len(first) < n and (more_rows := next(blocks, None)) is not None:
+            first = pandas().concat([first, more_rows])
+        rows, _ = self.learner.encode(first[:n], 0)
+        is_other = len(rows) < n or crc32(rows.data) != digest
         if is_other and not more:
-            raise click.ClickException(
-                f"{self.pieces.name} does not begin with the rows that {self.path} has learned; "
-                "--more learns on from the start of another input"
-            )
-        self.is_new = known is None or is_other
-        if self.is_new:
-            begun = head[: self.rows.start]
-            self.learner.notes.update(size=0, digest=0, line=0, mark=[0, 0])
-            self.pieces.skip(len(begun), zlib.crc32(begun))
-            self._pass(begun)
-        else:
-            self.pieces.skip(self.learner.notes["size"], self.learner.notes["digest"])
+            self._refuse_input()
+        if is_other:
+            self.learner.notes.update(START)
+        self.is_new = is_other or known is None
+        self._blocks = chain([first], blocks)
 
-    def go(self, out: Path | None, every: int, seconds: float) -> None:
+    def go(self) -> None:
         """Learn until the input ends or a signal comes, and save."""
-        told = sys.stderr.isatty() and not (out is None and sys.stdout.isatty())
-        rest = b""
-        with self._opened(out) as self._out:
+        with self._opened() as self._out:
             try:
-                while not self.stopped:
-                    piece = self.pieces.read()
-                    rest += piece or b""
-                    end = len(rest) if piece is None else self.rows.end(rest)
-                    done = rest[:end]
-                    if done and not done.isspace():
-                        self._learn(done)
-                        rest = rest[end:]
-                    if piece is None:
-                        break
-                    late = monotonic() - self.saved_at >= seconds
-                    if self.unsaved >= every or (self.unsaved and late):
-                        self.save()
-                    if told:
-                        self._tell_now()
+                self._learn_all()
+            except ValueError as error:
+                kept, rounds = "", self.learner.rounds
+                if rounds:
+                    self.save()
+                    kept = f". The {rounds:,} rows before are kept in {self.path}"
+                raise click.ClickException(f"{error}{kept}") from error
             except BrokenPipeError:
                 self.save()
                 raise
-            if told:
-                click.echo("\r\x1b[K", nl=False, err=True)
-            if not self.learner.rounds:
-                raise click.ClickException(f"{self.pieces.name} has no rows")
-            self.save()
+            except Stopped:
+                pass
+            finally:
+                note("\r\x1b[K", end="")
+            if self.learner.rounds:
+                self.save()
 
     def save(self) -> None:
-        """Write the model, the place in the input, and that in the output."""
-        if self.learner.notes["out"] is not None:
-            with self._out_named():
+        """Write the model, the position in the input, and that in the output."""
+        place = self.learner.notes["out"]
+        if place is not None:
+            with self._naming_output():
                 os.fsync(self._out.fileno())
-                self.learner.notes["out"]["size"] = self._out.tell()
+                place["size"] = self._out.tell()
         self.learner.save(self.path)
-        self.unsaved, self.saved_at = 0, monotonic()
+        self._unsaved, self._saved_at = 0, monotonic()
 
-    def tell(self, *, as_json: bool) -> None:
+    def report(self, *, as_json: bool) -> None:
         """Say how it went."""
         loss, wrong = self.learner.losses()
         if as_json:
@@ -132,108 +209,107 @@ class Run:
             }
             show_json(facts, err=self.learner.notes["out"] is None)
         else:
-            note(f"{self._line()}; kept in {self.path}")
+            note(f"{self._summary()}; kept in {self.path}")
 
-    def _learn(self, raw: bytes) -> None:
-        """Predict and learn the rows of a piece; what can't be read ends the run."""
-        text = raw if raw.endswith(b"\n") else raw + b"\n"
-        block = self.learner.check_labels(self.rows.read(text), text)
-        n_rows, first_line = len(block.target), self.learner.notes["line"]
-        if n_rows:
-            guesses = self.learner.learn(block).tolist()
-            self._pass(raw[: block.size])
-            self.new += n_rows
-            self.unsaved += n_rows
-            self._write("\n".join([*map(str, guesses), ""]).encode())
-        if block.problem[0]:
-            kept = ""
-            if self.learner.rounds:
-                self.save()
-                kept = f". The {self.learner.rounds:,} rows before are kept in {self.path}"
-            self._refuse(first_line, block, kept)
+    def _scan(self) -> Iterator["DataFrame"]:
+        source = Waiting(self._file, self._follow, self._wait) if self._waits else self._file
+        return scan_table(source, rows=_ROWS, **self._options)
 
-    def _write(self, text: bytes) -> None:
-        """Write predictions to the output, all of them at once."""
-        with self._out_named():
-            left = memoryview(text)
-            while left:
-                left = left[self._out.write(left) :]
+    def _wait(self) -> None:
+        """Save if it is time; raise if a signal came."""
+        if self._stopped:
+            raise Stopped
+        late = monotonic() - self._saved_at >= self._seconds
+        if self._unsaved >= self._every or (self._unsaved and late):
+            self.save()
+
+    def _learn_all(self) -> None:
+        """Pass over the rows that were learned before, which must be the same; learn the others."""
+        learner, notes = self.learner, self.learner.notes
+        position = digest = 0
+        left = notes["rows"]
+        for frame in self._blocks:
+            rows, why = learner.encode(frame, position)
+            known, new = rows[:left], rows[left:]
+            digest, left = crc32(known.data, digest), left - len(known)
+            if len(known) and not left:
+                if notes["digest"] not in {digest, None}:
+                    self._refuse_input()
+                notes["digest"] = digest
+            if left and why:
+                self._refuse_input()
+            if len(new):
+                self._write(learner.learn(new).tolist())
+            if why:
+                raise ValueError(f"{self.name}: row {position + len(rows) + 1}, {why}")
+            position += len(rows)
+            self._show()
+            self._wait()
+        if left:
+            self._refuse_input()
+
+    def _write(self, guesses: list[Any]) -> None:
+        """Write predictions to the output, one a line, all of them at once."""
+        self.new += len(guesses)
+        self._unsaved += len(guesses)
+        text = memoryview("\n".join([*map(str, guesses), ""]).encode())
+        with self._naming_output():
+            while text:
+                text = text[self._out.write(text) :]
             self._out.flush()
 
     @contextmanager
-    def _out_named(self) -> Iterator[None]:
-        """Name the output in what fails, as on a full disk."""
+    def _naming_output(self) -> Iterator[None]:
+        """Name the output in an error, such as of a full disk."""
         try:
             yield
         except OSError as error:
-            out = self.learner.notes["out"]
-            error.filename = "standard output" if out is None else out["name"]
+            error.filename = "standard output" if self._out_path is None else str(self._out_path)
             raise
 
-    def _pass(self, raw: bytes) -> None:
-        """Note that some bytes are done with."""
-        notes = self.learner.notes
-        size, digest = notes["mark"]
-        if size < _MARK:
-            begun = raw[: _MARK - size]
-            notes["mark"] = [size + len(begun), zlib.crc32(begun, digest)]
-        notes["size"] += len(raw)
-        notes["digest"] = zlib.crc32(raw, notes["digest"])
-        notes["line"] += raw.count(b"\n")
-
-    def _labels(self) -> list[Any]:
+    def _find_labels(self, target: str) -> list[Any]:
         """Read a file once for its labels."""
-        if not self.pieces.is_file:
+        if self._waits:
             raise click.ClickException(
-                f"{self.pieces.name} can be read once only: name all grades from the lowest up, as "
-                "in --labels 1-5 or --labels poor,fair,good"
+                f"{self.name} can be read only once: name all grades from the lowest up, as in "
+                "--labels 1-5 or --labels poor,fair,good"
             )
         found: set[Any] = set()
-        again = Pieces(self.pieces.path, follow=False)
-        begun = again.look(self.rows.start, 0, [])[: self.rows.start]
-        again.skip(len(begun), zlib.crc32(begun))
-        rest, line, ended = b"", begun.count(b"\n"), False
-        while not ended and not self.stopped:
-            piece = again.read()
-            ended = piece is None
-            rest += b"\n" if piece is None else piece
-            end = self.rows.end(rest)
-            done = rest[:end]
-            if done and not done.isspace():
-                block = self.rows.read_targets(done)
-                if block.problem[0]:
-                    self._refuse(line, block)
-                found.update(block.target.tolist())
-                line, rest = line + done.count(b"\n"), rest[end:]
-        if not found and not self.stopped:
-            raise click.ClickException(f"{self.pieces.name} has no rows")
-        return sorted(as_numbers(list(found)))
-
-    def _refuse(self, line: int, block: Block, kept: str = "") -> NoReturn:
-        within, why = block.problem
-        raise click.ClickException(f"{self.pieces.name}:{line + within}: {why}{kept}")
-
-    def _opened(self, out: Path | None) -> Any:
-        """Open the output where the model file says that it was."""
-        notes = self.learner.notes
-        before = notes["out"]
-        if out is None:
-            if before is not None and not self.is_new:
+        for frame in self._scan():
+            values = frame[target]
+            if (odd := not_numbers(values)).any():
                 raise click.ClickException(
-                    f"predictions went to {before['name']} before: go on with --out "
-                    f"{before['name']}"
+                    f"{self.name}: row {frame.index[odd][0] + 1}, column {target!r}: "
+                    f"{values[odd].iloc[0]!r} is not a number: correct it, or name all grades from "
+                    "the lowest up, as in --labels poor,fair,good"
                 )
-            notes["out"] = None
-            return nullcontext(sys.stdout.buffer)
-        name = str(out.resolve())
+            found.update(values.dropna().unique().tolist())
+            self._wait()
+        return sorted(as_numbers([*found]))
+
+    def _refuse_input(self) -> NoReturn:
+        raise click.ClickException(
+            f"{self.name} does not begin with the rows that {self.path} has learned; --more learns "
+            "on from the start of another input"
+        )
+
+    def _opened(self) -> Any:
+        """Open the output, where the model file says that it was."""
+        out, notes = self._out_path, self.learner.notes
+        before = None if self.is_new and out is None else notes["out"]
+        name = None if out is None else str(out.resolve())
         if before is not None and before["name"] != name:
             if not self.is_new:
                 raise click.ClickException(
-                    f"--out {out}: predictions went to {before['name']} before: go on there"
+                    f"predictions went to {before['name']} before: continue with --out "
+                    f"{before['name']}"
                 )
             before = None
-        size = 0 if before is None else before["size"]
-        # without a buffer: after a full disk, there is nothing left that closing would write
+        notes["out"] = None if out is None else before or {"name": name, "size": 0}
+        if out is None:
+            return nullcontext(sys.stdout.buffer)
+        size = notes["out"]["size"]
+        # unbuffered: after an error of a full disk, nothing is left that closing would write
         file = out.open("r+b" if out.exists() else "w+b", buffering=0)
         if file.seek(0, os.SEEK_END) < size:
             file.close()
@@ -243,49 +319,25 @@ class Run:
             )
         file.seek(size)
         file.truncate()
-        notes["out"] = {"name": name, "size": size}
         return file
 
-    def _tell_now(self) -> None:
-        if monotonic() - self.told_at >= _TOLD:
-            self.told_at = monotonic()
-            click.echo(f"\r\x1b[K{self._line()}", nl=False, err=True)
+    def _show(self) -> None:
+        """Show the loss so far on a terminal, a few times a second."""
+        is_free = self._out_path is not None or not sys.stdout.isatty()
+        if is_free and monotonic() - self._shown_at >= _WAIT:
+            self._shown_at = monotonic()
+            note(f"\r\x1b[K{self._summary()}", end="")
 
-    def _line(self) -> str:
+    def _summary(self) -> str:
         loss, wrong = self.learner.losses()
         return f"{self.learner.rounds:,} rows, mean rank loss {loss:.3f}, {wrong:.0%} wrong"
 
 
-def _rows_of(
-    head: bytes, pieces: Pieces, target: str, ignore: Sequence[str], labels: Sequence[Any] | None
-) -> Rows:
-    """Return how the rows of an input are written; refuse what is no text."""
-    if not head.strip():
-        raise click.ClickException(f"{pieces.name} is empty: rows of CSV or JSON are wanted")
-    if head.startswith(b"\x1f\x8b"):
-        raise click.ClickException(
-            f"{pieces.name} is compressed: gzip -dc FILE | rankwise stream ..."
-        )
-    if b"\0" in head:
-        raise click.ClickException(f"{pieces.name} is no text: CSV or JSON lines are wanted")
-    as_text = None if labels is None else isinstance(labels[0], str)
-    try:
-        return Rows(head, target, ignore, as_text)
-    except ValueError as error:
-        raise click.ClickException(f"{pieces.name}: {error}") from error
-
-
 def _check_same(known: Learner, path: Path, **given: Any) -> None:
-    """Refuse options that the model of the file was not made with."""
+    """Raise if an option differs from that of the model."""
     for option, value in given.items():
         if value is not None and value != known.notes[option]:
             raise click.ClickException(
                 f"--{option}: {path} was made with {known.notes[option]}; leave the option out, or "
                 "give --model another file"
             )
-
-
-def _check_columns(known: Learner, path: Path, pieces: Pieces, rows: Rows) -> None:
-    if known.notes["columns"] != rows.features:
-        before, now = ", ".join(known.notes["columns"]), ", ".join(rows.features)
-        raise click.ClickException(f"{path} has learned the columns {before}; {pieces.name}: {now}")

@@ -12,7 +12,7 @@ from rankwise._core.labels import to_ranks
 from rankwise.cli._shared import note
 from rankwise.comparison import prepare_like, read_table
 from rankwise.comparison.trials import project
-from rankwise.datasets.files import pandas
+from rankwise.io.files import pandas
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
 
@@ -60,9 +60,9 @@ def load_model(path: Path) -> Kept:
     return Kept(path, load(path), facts if isinstance(facts, dict) else {})
 
 
-def read_frame(path: Path) -> Read:
-    """Read a table of rows."""
-    table = read_table(path)
+def read_frame(path: Path, reading: dict[str, Any]) -> Read:
+    """Read a table of rows; ``reading`` overrides what is guessed."""
+    table = read_table(path, **reading)
     if table.frame is None:
         raise click.ClickException(f"{path} holds rankings: they are for rankwise aggregate {path}")
     note(f"{path}: {len(table.frame):,} rows, {table.what}")

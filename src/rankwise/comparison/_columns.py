@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from rankwise._core.arguments import check_word, shortened
-from rankwise.datasets.files import pandas
+from rankwise.io.files import pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

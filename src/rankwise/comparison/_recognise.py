@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.comparison._columns import Columns, as_frame, look_at_columns
-from rankwise.datasets.files import pandas
 from rankwise.datasets.readers_contests import contest_score
+from rankwise.io.files import pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

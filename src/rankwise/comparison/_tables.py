@@ -1,38 +1,31 @@
-"""A table as it comes: which file it is, and its rows."""
+"""A table in any format: rows, or rankings, and the columns whose part the format tells."""
 
-import csv
-import gzip
-import json
-import re
 import shutil
 import sys
-import warnings
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-import numpy as np
-
+from rankwise import io
 from rankwise.comparison._large import LARGE, free_memory, write_sample
 from rankwise.datasets import read_preflib
 from rankwise.datasets.check import guess_format
-from rankwise.datasets.files import check_regular, need, pandas, read_source, read_start
+from rankwise.io.files import check_regular, compression_of, pandas, read_start
+from rankwise.io.formats import guess_format as io_format
+from rankwise.io.formats import is_binary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# What a table takes in memory for each byte of its file, by what was seen.
-_TEXT_RATIO, _BINARY_RATIO = 6, 8
+# A fit holds about ten floats for each cell, besides the text: a table of one-digit integers takes
+# 41 times its file, and one of 12 bytes a cell 7.6 times, as "python -m benchmarks readers" shows.
+_CELL_BYTES, _BINARY_RATIO = 80, 8
+_MARKS = (b",", b"\t", b";", b"|", b":", b"\n")
 _START = 2**16
-_SEPARATORS = ",\t;|"
-_READS = "CSV, TSV, Parquet, Arrow, JSON lines, Excel, LETOR, svmlight, PrefLib, MovieLens, Jester"
 _RATINGS = {"user": "user", "item": "item", "rating": "rating"}
 _QUERIES = {"target": "grade", "query": "query"}
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class TableFile(NamedTuple):
@@ -62,20 +55,23 @@ class TableFile(NamedTuple):
     whole: int | None = None
 
 
-def read_table(path: str | Path, *, sample: bool = False, seed: int = 0) -> TableFile:
+def read_table(
+    path: str | Path, *, sample: bool = False, seed: int = 0, **options: Any
+) -> TableFile:
     r"""Read a table, whatever it is written in.
 
     Parameters
     ----------
     path : path or "-"
-        CSV or TSV (also with semicolons or bars), Parquet, Arrow or Feather, JSON lines, Excel,
-        LETOR or svmlight, PrefLib, and the files of MovieLens, Jester and Book-Crossing; each also
-        within gzip. ``"-"`` is the standard input.
+        A file that `rankwise.io.read_table` reads, an election of PrefLib, or a file of MovieLens,
+        Jester or Book-Crossing. ``"-"`` is the standard input.
     sample : bool, default=False
         Whether some 64 MB will do of lines that take more than 1 GB, or more memory than is free:
         whole blocks of them, from places all over the file.
     seed : int, default=0
         Of these places.
+    **options
+        What is not to be guessed, as arguments of `rankwise.io.read_table`.
 
     Returns
     -------
@@ -87,7 +83,7 @@ def read_table(path: str | Path, *, sample: bool = False, seed: int = 0) -> Tabl
         With a reason: an empty or binary file, rows of unequal length, an encoding that is not
         known, a file too large for the memory.
     OSError
-        A file that is not there, or may not be read.
+        The file does not exist, or may not be read.
 
     Examples
     --------
@@ -99,10 +95,11 @@ def read_table(path: str | Path, *, sample: bool = False, seed: int = 0) -> Tabl
     ...     _ = path.write_text("grade;acid\n3;7.4\n4;11.2\n")
     ...     table = read_table(path)
     >>> table.what, list(table.frame)
-    ("csv with ';'", ['grade', 'acid'])
+    ("';'-separated", ['grade', 'acid'])
     """
+    read = _read_part if sample else _read
     if str(path) != "-":
-        return _read_part(Path(path), seed) if sample else _read(Path(path))
+        return read(Path(path), seed, options)
     if sys.stdin.isatty():
         raise ValueError("- is the standard input, which is a terminal: pipe a table into it")
     with TemporaryDirectory() as folder:
@@ -111,19 +108,15 @@ def read_table(path: str | Path, *, sample: bool = False, seed: int = 0) -> Tabl
         with spooled.open("wb") as out:
             shutil.copyfileobj(sys.stdin.buffer, out)
         try:
-            return _read_part(spooled, seed) if sample else _read(spooled)
+            return read(spooled, seed, options)
         except ValueError as error:
             raise ValueError(str(error).replace(str(spooled), "standard input")) from error
 
 
-def _read_part(path: Path, seed: int) -> TableFile:
+def _read_part(path: Path, seed: int, options: dict[str, Any]) -> TableFile:
     """Read a file, or lines from all over it if it is too large."""
-    if not path.is_file():
-        return _read(path)
-    with path.open("rb") as file:
-        start = file.read(_START)
-    if not _is_large(path) or not _is_lines(path, start):
-        return _read(path)
+    if not path.is_file() or not _is_large(path) or not _is_lines(path):
+        return _read(path, seed, options)
     with TemporaryDirectory() as folder:
         part = Path(folder) / path.name  # some formats are known by their names
         with part.open("wb") as out:
@@ -132,115 +125,76 @@ def _read_part(path: Path, seed: int) -> TableFile:
             except ValueError as error:
                 raise ValueError(f"{path}: too large to be read whole, and {error}") from error
         try:
-            return _read(part)._replace(whole=whole)
+            return _read(part, seed, options)._replace(whole=whole)
         except ValueError as error:
-            said = str(error).replace(str(part), f"{lines:,} lines from all over {path}")
-            raise ValueError(said) from error
+            reason = str(error).replace(str(part), f"{lines:,} lines from all over {path}")
+            raise ValueError(reason) from error
 
 
 def _is_large(path: Path) -> bool:
     size, room = path.stat().st_size, free_memory()
     least = 2**27  # what fits into twice the sample is read
-    return size > LARGE or (size > least and room is not None and _TEXT_RATIO * size > room)
+    if size <= least or room is None:
+        return size > LARGE
+    return size > LARGE or memory_ratio(read_start(path, _START)) * size > room
 
 
-def _is_lines(path: Path, start: bytes) -> bool:
-    """Whether a part of the lines of a text is a table too."""
-    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    packed = _packed_reader(start) is not None or start.startswith((b"\x1f\x8b", b"PK"))
-    wide = start.startswith((b"\xff\xfe", b"\xfe\xff")) or _CONTROL.search(start) is not None
+def _is_lines(path: Path) -> bool:
+    """Whether a part of the lines of a file is a table too."""
+    with path.open("rb") as file:
+        start = file.read(_START)
     known = guess_format(path)
-    votes = known is not None and known.name in {"PrefLib", "cystic fibrosis"}
-    return not (packed or wide or votes or text.startswith(b"["))
+    if known is not None:
+        return known.name not in {"PrefLib", "cystic fibrosis"}
+    try:
+        kind = io_format(start, str(path))
+    except ValueError:
+        return False
+    return kind in {"csv", "json lines", "svmlight"} and not is_binary(start)
 
 
-def _read(path: Path) -> TableFile:
+def _read(path: Path, _: int, options: dict[str, Any]) -> TableFile:
     path.stat()
     if path.is_dir():
-        raise ValueError(f"{path}: a folder, where a file is wanted: name one of its files")
+        raise ValueError(f"{path}: a folder, where a file is expected: name one of its files")
     check_regular(path)
-    try:
-        start = read_start(path, _START)
-    except ValueError as error:
-        raise ValueError(f"{path}: {_after_label(error)}") from error
-    if not start.strip():
-        raise ValueError(f"{path}: the file is empty")
-    if (packed := _packed_reader(start)) is not None:
-        _check_memory(path, _BINARY_RATIO)
-        return _guarded(path, packed[0], packed[1])
-    known = guess_format(path)
-    if known is None and start.startswith(b"PK"):
-        if _is_other_archive(path):
-            raise ValueError(
-                f"{path}: an archive, and no Excel file in it; is it a model? A table is wanted"
-            )
-        return _guarded(path, "Excel", lambda data: pandas().read_excel(data))
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError(f"{path}: UTF-16 text; save it as UTF-8")
-    if known is None and _CONTROL.search(start):
-        raise ValueError(f"{path}: a binary file of no known format; these are read: {_READS}")
-    _check_memory(path, _TEXT_RATIO)
-    if known is not None and known.name != "ordinal table":
+    start = read_start(path, _START)
+    known = None if options else guess_format(path)
+    if known is None and start.startswith(b"PK") and _is_other_archive(path):
+        raise ValueError(
+            f"{path}: an archive, and no Excel file in it; is it a model? A table is expected"
+        )
+    _check_memory(path, start)
+    if known is not None and known.name not in {"ordinal table", "LETOR"}:
         try:
             return _known(path, known.name, known.read)
         except ValueError:
             # a name such as ratings.csv promises a form that the table need not have
             if not path.name.lower().removesuffix(".gz").endswith(".csv"):
                 raise
-    line = next((line for line in start.splitlines() if line.strip()), b"")
-    if re.match(rb"[0-9.+-]+[ \t]+[0-9]+:", line):
-        return _svmlight(path)
-    if line.lstrip()[:1] in (b"{", b"["):
-        return _json(path, lines=line.lstrip().startswith(b"{"))
-    return _delimited(path, start)
+    frame = io.read_table(path, **options)
+    _check_cells(path, frame)
+    roles = _QUERIES if frame.attrs["source"]["format"] == "svmlight" else {}
+    roles = {role: name for role, name in roles.items() if name in frame}
+    return TableFile(io.describe(frame, brief=True), frame, roles)
 
 
 def _is_other_archive(path: Path) -> bool:
-    """Whether a whole zip archive has no workbook in it; what is damaged may have had one."""
+    """Whether a zip archive of several files has no workbook; a damaged one may have had one."""
     try:
         with ZipFile(path) as archive:
-            return not any(name.startswith("xl/") for name in archive.namelist())
+            names = archive.namelist()
+            return len(names) > 1 and not any(name.startswith("xl/") for name in names)
     except (BadZipFile, ValueError, NotImplementedError):
         return False
 
 
-def _packed_reader(start: bytes) -> tuple[str, Callable[[BytesIO], Any]] | None:
-    """Return the name and the reader of a format by its first bytes."""
-    if start.startswith(b"PAR1"):
-        return "Parquet", lambda data: need("pyarrow.parquet").read_table(data).to_pandas()
-    if start.startswith((b"ARROW1", b"FEA1")):
-        return "Arrow", lambda data: need("pyarrow.feather").read_feather(data)
-    if start.startswith(b"\xff\xff\xff\xff"):
-        return "Arrow stream", lambda data: need("pyarrow.ipc").open_stream(data).read_pandas()
-    return None
-
-
-def _guarded(path: Path, what: str, read: Callable[[BytesIO], Any]) -> TableFile:
-    raw = path.read_bytes()
-    data = BytesIO(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw)
-    try:
-        frame = read(data)
-    # pyarrow and openpyxl end in a dozen exceptions on a damaged file, zlib's among them
-    except Exception as error:
-        if isinstance(error, ImportError | MemoryError):
-            raise
-        raise ValueError(f"{path}: a damaged {what} file: {error}") from error
-    return _checked(path, what, frame)
-
-
-def _checked(path: Path, what: str, frame: "DataFrame", **roles: str) -> TableFile:
-    """Refuse a frame without rows, or with two columns of one name; name the columns by texts."""
-    frame.columns = [str(name).strip() for name in frame.columns]
-    _check_twice(path, list(frame.columns))
-    if not len(frame) or not len(frame.columns):
-        raise ValueError(f"{path}: a header and no rows")
-    return TableFile(what, frame, roles)
-
-
-def _check_twice(path: Path, names: list[str]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise ValueError(f"{path}: two columns are named {twice!r}: rename one of them")
+def _check_cells(path: Path, frame: "DataFrame") -> None:
+    """Raise if cells are lists or objects."""
+    for name in frame:
+        first = next(iter(frame[name].dropna()), "") if frame[name].dtype.kind == "O" else ""
+        if hasattr(first, "__len__") and not isinstance(first, str):
+            raise ValueError(f"{path}: the values of {name!r} are lists or objects, not numbers")
 
 
 def _known(path: Path, name: str, read: Callable[..., Any]) -> TableFile:
@@ -249,127 +203,35 @@ def _known(path: Path, name: str, read: Callable[..., Any]) -> TableFile:
         orders, counts = read_preflib(path, return_counts=True)
         return TableFile(name, rankings=orders, counts=counts)
     found = read(path)
-    if name in {"LETOR", "LightGBM"}:
+    if name == "LightGBM":
         frame = pandas().DataFrame(found.X, columns=found.names)
         frame.insert(0, "grade", found.y)
         frame.insert(1, "query", found.qid)
         return TableFile(name, frame, dict(_QUERIES))
     if name == "cystic fibrosis":
         raise ValueError(f"{path}: a collection of documents, not a table")
-    ratings = set(_RATINGS) <= set(found.columns)
-    return _checked(path, name, found, **(_RATINGS if ratings else {}))
+    return TableFile(name, found, _RATINGS if {*_RATINGS} <= {*found.columns} else {})
 
 
-def _svmlight(path: Path) -> TableFile:
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415
-
-    try:
-        X, y = load_svmlight_file(BytesIO(read_source(path).raw))
-    except ValueError as error:
-        raise ValueError(f"{path}: not svmlight as its first line is: {error}") from error
-    if X.shape[1] > 10_000:
-        raise ValueError(f"{path}: {X.shape[1]:,} columns, wanted at most 10,000 for a comparison")
-    frame = pandas().DataFrame(X.toarray(), columns=[str(j + 1) for j in range(X.shape[1])])
-    frame.insert(0, "grade", y.astype(int) if np.all(y == np.floor(y)) else y)
-    return TableFile("svmlight", frame, {"target": "grade"})
+def memory_ratio(start: bytes) -> float:
+    """Return the bytes that a fit takes for each byte of a file, by the cells in its start."""
+    if is_binary(start):
+        return _BINARY_RATIO
+    cells = max(1, max(start.count(mark) for mark in _MARKS))
+    return 1 + _CELL_BYTES * cells / max(1, len(start))
 
 
-def _json(path: Path, *, lines: bool) -> TableFile:
-    raw = read_source(path).raw
-    try:
-        frame = pandas().read_json(BytesIO(raw), lines=lines)
-    except (ValueError, AttributeError) as error:  # the latter for rows that are no objects
-        raise ValueError(f"{path}:{_bad_json_line(raw)}: not JSON lines: {error}") from error
-    nested = [
-        name
-        for name in frame.columns
-        if len(frame) and isinstance(frame[name].iloc[0], dict | list)
-    ]
-    if nested:
-        raise ValueError(f"{path}: the values of {nested[0]!r} are lists or objects, not numbers")
-    return _checked(path, "JSON lines" if lines else "JSON", frame)
-
-
-def _bad_json_line(raw: bytes) -> int:
-    for number, line in enumerate(raw.splitlines(), 1):
-        try:
-            json.loads(line or b"0")
-        except ValueError:
-            return number
-    return 1
-
-
-def _delimited(path: Path, start: bytes) -> TableFile:
-    """Read a text with separators: which one, and whether it has a header, the first line tells."""
-    raw = read_source(path).raw
-    try:
-        raw.decode("utf-8")
-        encoding = "utf-8-sig" if raw.startswith(b"\xef\xbb\xbf") else "utf-8"
-    except UnicodeDecodeError:
-        encoding = "latin-1"
-    line = next(line for line in start.decode(encoding, "replace").splitlines() if line.strip())
-    bare = re.sub('"[^"]*"', "", line)
-    separator = max(_SEPARATORS, key=bare.count)
-    fields = next(csv.reader([line], delimiter=separator))
-    headless = all(_NUMBER.fullmatch(field.strip()) for field in fields)
-    names = [str(j + 1) for j in range(len(fields))] if headless else None
-    # pandas would number them, and a second target would be learned from
-    _check_twice(path, [] if headless else [field.strip() for field in fields if field.strip()])
-    if b'"' not in raw:
-        _check_lengths(path, raw, separator.encode(), len(fields))
-    pd = pandas()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                BytesIO(raw),
-                sep=separator,
-                encoding=encoding,
-                header=None if headless else 0,
-                names=names,
-                index_col=False,
-                low_memory=False,
-                skipinitialspace=True,
-            )
-    except (ValueError, pd.errors.ParserWarning) as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise ValueError(f"{path}: rows of unequal length, or a quote not closed: {reason}") from (
-            error
-        )
-    what = {",": "csv", "\t": "tsv"}.get(separator, f"csv with {separator!r}")
-    if headless:
-        what += " without a header (columns are named by their numbers)"
-    if encoding == "latin-1":
-        what += " in Latin-1"
-    return _checked(path, what, frame)
-
-
-def _check_lengths(path: Path, raw: bytes, separator: bytes, width: int) -> None:
-    """Refuse rows of unequal length in a file without quotes."""
-    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
-    if raw.count(separator) == lines * (width - 1):
-        return
-    for number, line in enumerate(raw.splitlines(), 1):
-        found = line.count(separator) + 1
-        if line.strip() and found != width:
-            raise ValueError(f"{path}:{number}: {found} fields, wanted {width} as in the first row")
-
-
-def _check_memory(path: Path, ratio: int) -> None:
-    """Refuse a file that would not fit into what memory is free, and say what would do."""
+def _check_memory(path: Path, start: bytes) -> None:
+    """Raise if a table would not fit into what memory is free."""
     room = free_memory()
     size = path.stat().st_size
     with path.open("rb") as file:
-        if file.read(2) == b"\x1f\x8b":
-            file.seek(-4, 2)
-            size = max(3 * size, int.from_bytes(file.read(4), "little"))
-    if room is not None and ratio * size > room:
+        packed = compression_of(file.read(8)) is not None
+    size *= 3 if packed and not is_binary(start) else 1
+    needed = memory_ratio(start) * size
+    if room is not None and needed > room:
         raise ValueError(
-            f"{path}: a table of {size / 1e9:.1f} GB takes about {ratio * size / 1e9:.0f} GB of "
-            f"memory, and {room / 1e9:.0f} GB are free: take a part of the rows, or learn from it "
-            "row by row with rankwise stream"
+            f"{path}: a table of {size / 1e9:.1f} GB takes about {needed / 1e9:.0f} GB of memory, "
+            f"and {room / 1e9:.0f} GB are free: take a part of the rows, or learn from it row by "
+            "row with rankwise stream"
         )
-
-
-def _after_label(error: ValueError) -> str:
-    return str(error).partition(":1: ")[2] or str(error)

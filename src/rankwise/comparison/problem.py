@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankwise.comparison._columns import Columns, prepare
 from rankwise.comparison._recognise import Task
-from rankwise.datasets.files import pandas
+from rankwise.io.files import pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -2,6 +2,7 @@
 
 from rankwise.datasets._fetch import fetch_book_crossing, fetch_jester, fetch_movielens
 from rankwise.datasets._load import load_films, load_movies, load_ordinal
+from rankwise.datasets._readers_archives import read_eachmovie, read_netflix, read_ohsumed
 from rankwise.datasets._readers_book_crossing import read_book_crossing
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
 from rankwise.datasets._readers_jester import read_jester
@@ -29,9 +30,12 @@ __all__ = [
     "read_book_crossing",
     "read_contests",
     "read_cystic_fibrosis",
+    "read_eachmovie",
     "read_jester",
     "read_letor",
     "read_movielens",
+    "read_netflix",
+    "read_ohsumed",
     "read_ordinal",
     "read_preflib",
     "read_ratings",

@@ -10,7 +10,7 @@ from rankwise.datasets._readers_movielens import FILES as MOVIELENS
 from rankwise.datasets._readers_movielens import read_movielens
 from rankwise.datasets._registry import REGISTRY
 from rankwise.datasets.download import KNOWN, locate
-from rankwise.datasets.files import ON_BAD_ROWS, PathLike
+from rankwise.io.files import ON_BAD_ROWS, PathLike
 
 if TYPE_CHECKING:
     from pandas import DataFrame

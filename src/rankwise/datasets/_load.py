@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_whole
 from rankwise._core.sklearn_private import Interval, StrOptions, validate_params
-from rankwise.datasets.files import need
+from rankwise.io.files import need
 
 if TYPE_CHECKING:
     from pandas import DataFrame

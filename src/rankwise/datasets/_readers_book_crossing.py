@@ -2,14 +2,12 @@
 
 import html
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankwise._core.arguments import check_word
-from rankwise.datasets._loops import BACKSLASH, TEXT, WHOLE
-from rankwise.datasets._table import Column, Layout, read_table
-from rankwise.datasets.files import BadRows, PathLike, clean, pandas, read_source
+from rankwise.io.files import BadRows, PathLike, Source, clean, pandas, read_source
+from rankwise.io.layout import INTEGER, TEXT, Column, Layout, read_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,33 +21,34 @@ FILES = {
 _LAYOUTS = {
     "ratings": Layout(
         (
-            Column("user", WHOLE),
+            Column("user", INTEGER),
             Column("item", TEXT),
-            Column("rating", WHOLE, lambda ratings: ratings <= 10, "0 to 10"),
+            Column("rating", INTEGER, lambda ratings: ratings <= 10, "0 to 10"),
         ),
-        b";",
-        BACKSLASH,
-        b"User-ID;ISBN;Book-Rating",
+        ";",
+        True,
+        "User-ID;ISBN;Book-Rating",
     ),
     "books": Layout(
         (
             *(Column(name, TEXT) for name in ("item", "title", "author", "year", "publisher")),
             *(Column(f"image {size}", TEXT) for size in "SML"),
         ),
-        b";",
-        BACKSLASH,
-        b"ISBN;Book-Title;Book-Author;Year-Of-Publication;Publisher;"
-        b"Image-URL-S;Image-URL-M;Image-URL-L",
+        ";",
+        True,
+        "ISBN;Book-Title;Book-Author;Year-Of-Publication;Publisher;"
+        "Image-URL-S;Image-URL-M;Image-URL-L",
     ),
     "users": Layout(
-        (Column("user", WHOLE), Column("location", TEXT), Column("age", TEXT)),
-        b";",
-        BACKSLASH,
-        b"User-ID;Location;Age",
+        (Column("user", INTEGER), Column("location", TEXT), Column("age", TEXT)),
+        ";",
+        True,
+        "User-ID;Location;Age",
     ),
 }
 
 _ENTITY = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
+_ESCAPED = re.compile(rb"\\([^\x00-\x1f])")
 _TWICE = re.compile("\xc3\\?\xc2([\x80-\xbf])")
 
 
@@ -111,25 +110,31 @@ def read_book_crossing(
     1  276726  0155061224     5.0     False
     """
     check_word(table, "table", tuple(FILES))
-    source = clean(read_source(path, FILES[table]))
+    source = _without_escapes(clean(read_source(path, FILES[table])))
     bad = BadRows(source, on_bad_rows)
-    columns, _ = read_table(source, _LAYOUTS[table], bad)
-    bad.finish(len(next(iter(columns.values()))))
+    frame, _ = read_columns(source, _LAYOUTS[table], bad, encoding="latin-1")
+    bad.finish(len(frame))
     if table == "ratings":
-        implicit = columns["rating"] == 0
-        columns["rating"] = np.where(implicit, np.nan, columns["rating"])
-        columns["implicit"] = implicit
+        frame["implicit"] = frame["rating"] == 0
+        frame["rating"] = frame["rating"].astype(float).mask(frame["implicit"])
     elif table == "books":
         for name in ["title", "author", "publisher"]:
-            columns[name] = [_restore(text) for text in columns[name]]
-        columns["year"] = _whole(columns["year"], above=0)
-        columns = {name: columns[name] for name in ["item", "title", "author", "year", "publisher"]}
+            frame[name] = [_restore(text) for text in frame[name]]
+        frame["year"] = _whole(frame["year"], above=0)
+        frame = frame[["item", "title", "author", "year", "publisher"]]
     else:
-        columns["location"] = [_restore(text) for text in columns["location"]]
-        columns["age"] = _whole(columns["age"], above=-1)
-    frame: DataFrame = pandas().DataFrame(columns)
+        frame["location"] = [_restore(text) for text in frame["location"]]
+        frame["age"] = _whole(frame["age"], above=-1)
     frame.attrs["skipped_rows"] = bad.count
     return frame
+
+
+def _without_escapes(source: Source) -> Source:
+    """Double the quotes that stand after a backslash, and take the backslashes away."""
+    if b"\\" not in source.raw:
+        return source
+    raw = _ESCAPED.sub(lambda m: b'""' if m[1] == b'"' else m[1], source.raw)
+    return source._replace(raw=raw)
 
 
 def _restore(text: str) -> str:
@@ -138,7 +143,7 @@ def _restore(text: str) -> str:
     return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
 
 
-def _whole(texts: list[str], *, above: int) -> Any:
+def _whole(texts: Iterable[str], *, above: int) -> Any:
     values = [
         int(t) if t.isascii() and t.isdigit() and len(t) < 16 and int(t) > above else None
         for t in texts

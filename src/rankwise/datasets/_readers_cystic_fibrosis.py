@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sklearn.utils import Bunch
 
-from rankwise.datasets.files import BadRows, PathLike, Source, clean, decode, find_files, pandas
+from rankwise.io.files import BadRows, PathLike, Source, clean, decode, find_files, pandas
 
 JUDGES = ("judge1", "judge2", "judge3", "judge4")
 
@@ -27,7 +27,7 @@ class _Record(NamedTuple):
     def number(self, tag: str) -> int:
         text = self.text(tag)
         if not _NUMBER.fullmatch(text):
-            raise ValueError(f"{tag} is {text[:40]!r}, wanted a whole number")
+            raise ValueError(f"{tag} is {text[:40]!r}, expected a whole number")
         return int(text)
 
     def text(self, tag: str) -> str:
@@ -147,7 +147,7 @@ def _records(source: Source, tags: tuple[str, ...], bad: BadRows) -> Iterator[_R
         elif tag and (line.startswith(" ") or (tag in _LOOSE and not _TAG.match(line))):
             pieces[tag].append(line.strip())
         else:
-            bad.refuse(number, f"{line[:40]!r}, wanted one of the tags {', '.join(tags)}")
+            bad.refuse(number, f"{line[:40]!r}, expected one of the tags {', '.join(tags)}")
     if pieces:
         yield _joined(first, pieces)
 

@@ -1,25 +1,13 @@
 """Jester: one row per user, in a spreadsheet or as csv."""
 
-import warnings
-from collections.abc import Iterator
-from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise.datasets._loops import DOUBLED, REAL
-from rankwise.datasets._table import MAX_COLUMNS, Array, Column, Layout, read_table
-from rankwise.datasets.files import (
-    BadRows,
-    PathLike,
-    Source,
-    check_unpacked,
-    clean,
-    first_line,
-    need,
-    pandas,
-    read_source,
-)
+from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, pandas, read_source
+from rankwise.io.formats import read_sheet
+from rankwise.io.layout import MAX_COLUMNS, NUMBER, Array, Column, Layout, read_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,8 +27,9 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     Parameters
     ----------
     path : path
-        An ``.xls``, ``.xlsx`` or ``.csv`` file without a header; or a folder or zip archive that
-        holds one.
+        An ``.xls``, ``.xlsx`` or ``.csv`` file without a header, or a zip archive that holds one;
+        or a folder with the three parts of Jester 1, packed or not, whose users are numbered
+        through.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether a user that can't be read is an error, or is skipped; then a warning says how many,
         and so does ``frame.attrs["skipped_rows"]``.
@@ -82,22 +71,32 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     1     1     3    4.17
     2     2     3    9.50
     """
-    source = read_source(path, FILES)
-    bad = BadRows(source, on_bad_rows)
-    table, lines = (_sheet if source.raw.startswith(_SHEETS) else _csv)(source, bad)
-    table, lines = _check(table, lines, bad)
-    bad.finish(len(table))
-    ratings = table[:, 1:]
-    rows, jokes = np.nonzero(ratings != _MISSING)
-    frame: DataFrame = pandas().DataFrame(
-        {"user": lines[rows], "item": jokes + 1, "rating": ratings[rows, jokes]}
-    )
-    frame.attrs |= {
-        "skipped_rows": bad.count,
-        "n_users": len(table),
-        "n_items": ratings.shape[1],
-    }
+    sources = _sources(Path(path))
+    bads = [BadRows(source, on_bad_rows) for source in sources]
+    n_users = n_jokes = n_rows = 0
+    frames = []
+    for source, bad in zip(sources, bads, strict=True):
+        read = _sheet if source.raw.startswith(_SHEETS) else _csv
+        table, lines = _check(*read(source, bad), bad)
+        bad.finish(len(table))
+        rows, jokes = np.nonzero(table[:, 1:] != _MISSING)
+        users, ratings = n_rows + lines[rows], table[:, 1:][rows, jokes]
+        frames.append(pandas().DataFrame({"user": users, "item": jokes + 1, "rating": ratings}))
+        n_rows += int(lines[-1])
+        n_users, n_jokes = n_users + len(table), max(n_jokes, table.shape[1] - 1)
+    frame: DataFrame = pandas().concat(frames, ignore_index=True)
+    skipped = sum(bad.count for bad in bads)
+    frame.attrs |= {"skipped_rows": skipped, "n_users": n_users, "n_items": n_jokes}
     return frame
+
+
+def _sources(path: Path) -> list[Source]:
+    """Return the parts of Jester 1 that a folder holds, each once, or the one file."""
+    found: dict[str, Path] = {}
+    if path.is_dir():
+        for pattern in ("*jester*.zip", *FILES):  # what is unpacked replaces the archive
+            found |= {p.stem: p for p in sorted(path.glob(pattern)) if p.is_file()}
+    return [read_source(found[stem], FILES) for stem in sorted(found)] or [read_source(path, FILES)]
 
 
 def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
@@ -112,10 +111,11 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
         )
     n_jokes = line.count(separator)
     if n_jokes > MAX_COLUMNS:
-        raise ValueError(f"{source.label}:1: {n_jokes:,} jokes, wanted at most {MAX_COLUMNS:,}")
-    columns = [Column("count", REAL), *(Column(f"joke {j}", REAL) for j in range(1, n_jokes + 1))]
-    table, lines = read_table(source, Layout(columns, separator, DOUBLED), bad)
-    return np.column_stack(list(table.values())), lines
+        raise ValueError(f"{source.label}:1: {n_jokes:,} jokes, expected at most {MAX_COLUMNS:,}")
+    names = ["count", *(f"joke {j}" for j in range(1, n_jokes + 1))]
+    layout = Layout([Column(name, NUMBER) for name in names], separator.decode(), True)
+    frame, lines = read_columns(source, layout, bad)
+    return frame.to_numpy(), lines
 
 
 def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
@@ -123,58 +123,16 @@ def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
     width = 0
     kept: list[list[float]] = []
     lines = []
-    for number, row in enumerate(_cells(source), 1):
-        while row and row[-1] in {None, ""}:
-            row.pop()
-        if not row:
-            continue
+    for number, row in read_sheet(source):
         width = width or len(row)
         odd = [cell for cell in row if type(cell) not in {int, float}]
         if odd or len(row) != width:
-            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, wanted {width}"
+            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, expected {width}"
             bad.refuse(number, reason)
             continue
         kept.append(row)
         lines.append(number)
     return np.array(kept, float).reshape(len(kept), width), np.array(lines, np.int64)
-
-
-def _cells(source: Source) -> Iterator[list[Any]]:
-    try:
-        yield from (_xlsx(source) if source.raw.startswith(b"PK") else _xls(source.raw))
-    except ImportError:
-        raise
-    # A damaged spreadsheet ends in any exception, from struct's to the parsers' own assertions.
-    except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith(source.label):
-            raise
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{source.label}:1: a damaged spreadsheet: {reason}") from error
-
-
-def _xls(raw: bytes) -> Iterator[list[Any]]:
-    workbook = need("xlrd").open_workbook(file_contents=raw, logfile=StringIO(), ragged_rows=True)
-    sheet = workbook.sheet_by_index(0)
-    yield from (sheet.row_values(row) for row in range(sheet.nrows))
-
-
-def _xlsx(source: Source) -> Iterator[list[Any]]:
-    openpyxl = need("openpyxl")
-    check_unpacked(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        workbook = openpyxl.load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
-    sheet = workbook.worksheets[0]
-    # else every row is filled up to the size that the file states, whatever is in it
-    sheet.reset_dimensions()
-    rows = sheet.iter_rows(values_only=True)
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row = next(rows, None)
-        if row is None:
-            return
-        yield list(row)
 
 
 def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:
@@ -190,6 +148,6 @@ def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:
         reason = f"{rated[row].sum()} ratings, but the first column says {count[row]:.15g}"
     else:
         joke = int(np.argmin(inside[row]))
-        reason = f"joke {joke + 1} is rated {ratings[row, joke]:.15g}, wanted -10 to 10 or 99"
+        reason = f"joke {joke + 1} is rated {ratings[row, joke]:.15g}, expected -10 to 10 or 99"
     bad.refuse(int(lines[row]), reason, int(len(good) - good.sum()))
     return table[good], lines[good]

@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse as sp
 from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_flag, check_whole
-from rankwise.datasets._loops import WHOLE, scan_letor
-from rankwise.datasets._table import Array, Column, Layout, is_number, read_table
-from rankwise.datasets.files import BadRows, PathLike, Source, clean, read_source
+from rankwise.io.dialect import is_number
+from rankwise.io.files import BadRows, PathLike, Source, clean, read_source
+from rankwise.io.svmlight import DENSE, SPARSE, X_BYTES, X_RATIO, Graded, Rules, read_graded
 
-_DENSE, _SPARSE = 10_000, 2**31 - 1
-# A dense X may take so many bytes, or so many times those of the files if that is more.
-_X_BYTES, _X_RATIO = 2**30, 10
+Array = NDArray[Any]
+
 _NAMED = 10**6
 _ROW = re.compile(rb"^[ \t]*+[^#\s][^\n]*", re.MULTILINE)
-_SIZES = Layout((Column("size", WHOLE, lambda sizes: sizes > 0, "1 or more"),), b",")
 
 
 def read_letor(
@@ -98,40 +97,44 @@ def read_letor(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
-        raise ValueError("path is an empty sequence, wanted at least one file")
+        raise ValueError("path is an empty sequence, expected at least one file")
     check_flag(sparse, "sparse")
     check_flag(zero_based, "zero_based")
     if n_features is not None:
         check_whole(n_features, "n_features")
-    if n_features is not None and not 1 <= n_features <= (_SPARSE if sparse else _DENSE):
+    if n_features is not None and not 1 <= n_features <= (SPARSE if sparse else DENSE):
         raise ValueError(f"n_features={n_features} must be 1 to 10,000, or pass sparse=True")
-    limit = (n_features or (_SPARSE if sparse else _DENSE)) - zero_based
-    sources = [clean(read_source(p)) for p in paths]
-    parts = [
-        _read(source, _sizes(p, source), limit, sparse, int(not zero_based), on_bad_rows)
-        for p, source in zip(paths, sources, strict=True)
-    ]
-    width = n_features or max(part["width"] for part in parts)
-    if not sparse:
-        _check_bytes(8 * width * sum(len(part["grades"]) for part in parts), sources)
-    X = sp.vstack(
-        [
-            sp.csr_matrix(part["entries"], shape=(len(part["grades"]), width), copy=False)
-            for part in parts
-        ],
-        format="csr",
-    )
-    grades = np.concatenate([part["grades"] for part in parts])
-    whole = np.all(grades == np.floor(grades)) and np.all(np.abs(grades) < 2**53)
-    comments = [text for part in parts for text in part["comments"] or [""] * len(part["grades"])]
+    limit = (n_features or (SPARSE if sparse else DENSE)) - zero_based
     first = int(not zero_based)
+    sources = [clean(read_source(p)) for p in paths]
+    sizes = [_sizes(p, source) for p, source in zip(paths, sources, strict=True)]
+    if len({size is None for size in sizes}) > 1:
+        counted = [size is not None for size in sizes]
+        raise ValueError(
+            f"{sources[counted.index(True)].label}: queries by their sizes, but "
+            f"{sources[counted.index(False)].label} has qid in its rows; read them one by one"
+        )
+    bads = [BadRows(source, on_bad_rows) for source in sources]
+    parts = [
+        read_graded(source, Rules(limit, first, size is None, sparse), bad)
+        for source, size, bad in zip(sources, sizes, bads, strict=True)
+    ]
+    width = n_features or max(part.X.shape[1] for part in parts)
+    if not sparse:
+        _check_bytes(8 * width * sum(len(part.grades) for part in parts), sources)
+    for part in parts:
+        part.X.resize(part.X.shape[0], width)
+    X = sp.vstack([part.X for part in parts], format="csr")
+    grades = np.concatenate([part.grades for part in parts])
+    whole = np.all(grades == np.floor(grades)) and np.all(np.abs(grades) < 2**53)
+    comments = [text for part in parts for text in part.comments]
     return Bunch(
         X=X if sparse else X.toarray(),
         y=grades.astype(np.int64) if whole else grades,
-        qid=_joined_queries(parts, sources),
+        qid=_queries(parts, sizes, sources),
         names=[str(j) for j in range(first, first + width)] if width <= _NAMED else None,
         comments=comments if any(comments) else None,
-        skipped_rows=sum(part["skipped"] for part in parts),
+        skipped_rows=sum(bad.count for bad in bads),
     )
 
 
@@ -152,9 +155,15 @@ def _sizes(path: PathLike, source: Source) -> Array | None:
             f"of rows of the queries, one a line, into {_beside(path)[0]}"
         )
     sizes = clean(read_source(beside))
-    columns, _ = read_table(sizes, _SIZES, BadRows(sizes, "raise"))
-    found: Array = columns["size"]
-    return found
+    found = []
+    for number, content in enumerate(sizes.raw.decode("latin-1").splitlines(), 1):
+        size = content.strip()
+        if size and not re.fullmatch("[0-9]{1,15}", size):
+            raise ValueError(f"{sizes.label}:{number}: size is {size[:40]!r}, expected an integer")
+        if size and int(size) < 1:
+            raise ValueError(f"{sizes.label}:{number}: size is {size}, expected 1 or more")
+        found += [int(size)] if size else []
+    return np.array(found, np.int64)
 
 
 def has_sizes(path: PathLike) -> bool:
@@ -167,7 +176,7 @@ def _beside(path: PathLike) -> list[Path]:
 
 
 def _check_bytes(wanted: int, sources: Sequence[Source]) -> None:
-    room = max(_X_BYTES, _X_RATIO * sum(len(source.raw) for source in sources))
+    room = max(X_BYTES, X_RATIO * sum(len(source.raw) for source in sources))
     if wanted > room:
         raise ValueError(
             f"{sources[0].label}: a dense X would take {wanted:,} bytes, more than {room:,}; pass "
@@ -175,114 +184,21 @@ def _check_bytes(wanted: int, sources: Sequence[Source]) -> None:
         )
 
 
-def _joined_queries(parts: Sequence[dict[str, Any]], sources: Sequence[Source]) -> Array:
-    """Join the queries; those of LightGBM's layout are numbered through all files."""
-    counted = [part["sizes"] is not None for part in parts]
-    if any(counted) and not all(counted):
-        raise ValueError(
-            f"{sources[counted.index(True)].label}: queries by their sizes, but "
-            f"{sources[counted.index(False)].label} has qid in its rows; read them one by one"
-        )
-    before = 0
-    found = []
-    for part in parts:
-        found.append(part["qids"] + before)
-        before += len(part["sizes"]) if part["sizes"] is not None else 0
-    return np.concatenate(found)
-
-
-def _read(
-    source: Source, sizes: Array | None, limit: int, sparse: bool, base: int, on_bad_rows: str
-) -> dict[str, Any]:
-    raw = source.raw
-    bad = BadRows(source, on_bad_rows)
-    grouped = sizes is None
-    rows, entries = raw.count(b"\n"), raw.count(b":")
-    grades, values = np.empty(rows), np.empty(entries)
-    qids, lines, indptr = (np.empty(rows + extra, np.int64) for extra in (0, 0, 1))
-    comments, indices = np.empty((2, rows), np.int64), np.empty(entries, np.int32)
-    data = np.frombuffer(raw, np.uint8)
-    room = 16
-    while True:
-        hard = np.empty((room, 3), np.int64)
-        out = (grades, qids, lines, comments, indptr, indices, values, hard)
-        read, count, line, at, room = scan_letor(data, limit, base, grouped, bad.stop, out)
-        if room <= len(hard):
-            break
-    for place, first, past in hard[:room]:
-        target, index = (grades, place) if place >= 0 else (values, -1 - place)
-        target[index] = float(raw[first:past])
-    if count:
-        text = raw[at : raw.index(b"\n", at)].decode("latin-1").removesuffix("\r")
-        reason = explain_letor(text, limit, sparse=sparse, base=base, grouped=grouped)
-        bad.refuse(line, reason, count)
-    bad.finish(read)
-    end = indptr[read]
-    used = indices[:end]
-    spans = comments[:, :read].T.tolist() if b"#" in raw else []
-    return {
-        "grades": grades[:read],
-        "qids": qids[:read] if sizes is None else _queries(qids[:read], read + count, sizes, bad),
-        "sizes": sizes,
-        "entries": (
-            values[:end],
-            used,
-            indptr[: read + 1].astype(np.int32 if end < 2**31 else np.int64),
-        ),
-        "comments": [raw[i:j].decode("latin-1").strip() for i, j in spans],
-        "width": int(used.max(initial=0)) + 1,
-        "skipped": bad.count,
-    }
-
-
-def _queries(places: Array, n_rows: int, sizes: Array, bad: BadRows) -> Array:
-    """Return the queries of the rows at these places, from 1, by the sizes of the queries."""
-    total = sum(sizes.tolist())
-    if total != n_rows:
-        raise ValueError(
-            f"{bad.label}: {n_rows} rows, but the sizes of the queries in its .query file add up "
-            f"to {total}"
-        )
-    found: Array = np.repeat(np.arange(1, len(sizes) + 1), sizes)[places]
-    return found
-
-
-def explain_letor(
-    text: str, limit: int, *, sparse: bool = False, base: int = 1, grouped: bool = True
-) -> str:
-    """Say why a line can't be read."""
-    try:
-        literal_letor(text, limit, sparse=sparse, base=base, grouped=grouped)
-    except ValueError as error:
-        return str(error)
-    return "not a row of this form"
-
-
-def literal_letor(
-    text: str, limit: int, *, sparse: bool = False, base: int = 1, grouped: bool = True
-) -> tuple[float, int, dict[int, float]]:
-    """Read one line token by token; a ValueError says what is wrong."""
-    tokens = re.split(r"[ \t]+", text.partition("#")[0].strip(" \t"))
-    if not is_number(tokens[0]):
-        raise ValueError(f"the grade is {tokens[0][:40]!r}, wanted a number")
-    if grouped and (len(tokens) < 2 or not re.fullmatch(r"qid:[0-9]{1,15}", tokens[1])):
-        shown = repr(tokens[1][:40]) if len(tokens) > 1 else "the end of the line"
-        raise ValueError(f"after the grade comes {shown}, wanted qid:number")
-    features: dict[int, float] = {}
-    last = base - 1
-    for token in tokens[1 + grouped :]:
-        match = re.fullmatch(r"([0-9]{1,15}):(.*)", token)
-        if match is None or not is_number(match[2]):
-            raise ValueError(f"{token[:40]!r} is not of the form feature:value")
-        feature = int(match[1])
-        if feature <= last:
-            hint = "; pass zero_based=True if they count from 0" if feature == 0 == last else ""
+def _queries(
+    parts: Sequence[Graded], sizes: Sequence[Array | None], sources: Sequence[Source]
+) -> Array:
+    """Join the queries; those of LightGBM's layout are numbered from 1 through all files."""
+    found, before = [], 0
+    for part, size, source in zip(parts, sizes, sources, strict=True):
+        if size is None:
+            found.append(part.qids)
+            continue
+        total = sum(size.tolist())
+        if total != part.n_rows:
             raise ValueError(
-                f"feature {feature} is out of order, wanted ascending from {base}{hint}"
+                f"{source.label}: {part.n_rows} rows, but the sizes of the queries in its .query "
+                f"file add up to {total}"
             )
-        if feature > limit:
-            hint = "" if sparse or limit < _DENSE - 1 else "; pass sparse=True for so many"
-            raise ValueError(f"feature {feature} is beyond the largest, {limit}{hint}")
-        last = feature
-        features[feature] = float(match[2])
-    return float(tokens[0]), int(tokens[1][4:]) if grouped else 0, features
+        found.append(before + np.repeat(np.arange(1, len(size) + 1), size)[part.places])
+        before += len(size)
+    return np.concatenate(found)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_word
-from rankwise.datasets._loops import DOUBLED, REAL, TEXT, WHOLE
-from rankwise.datasets._table import Array, Column, Layout, read_table, text_encoding
-from rankwise.datasets.files import (
-    BadRows,
-    PathLike,
-    Source,
-    clean,
-    first_line,
-    pandas,
-    read_source,
+from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, pandas, read_source
+from rankwise.io.layout import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Array,
+    Column,
+    Layout,
+    read_columns,
+    text_encoding,
 )
 
 if TYPE_CHECKING:
@@ -58,23 +58,23 @@ def half_stars(ratings: Array) -> Array:
     return (ratings >= 0.5) & (ratings <= 5) & (np.floor(2 * ratings) == 2 * ratings)
 
 
-_USER = Column("user", WHOLE)
-_ITEM = Column("item", WHOLE)
+_USER = Column("user", INTEGER)
+_ITEM = Column("item", INTEGER)
 _RATINGS = (
     _USER,
     _ITEM,
-    Column("rating", REAL, half_stars, "half stars from 0.5 to 5; see read_ratings for others"),
-    Column("timestamp", WHOLE),
+    Column("rating", NUMBER, half_stars, "half stars from 0.5 to 5; see read_ratings for others"),
+    Column("timestamp", INTEGER),
 )
 _MOVIES = (_ITEM, Column("title", TEXT), Column("genres", TEXT))
-_FLAG = Column("", WHOLE, lambda flags: flags <= 1, "0 or 1")
+_FLAG = Column("", INTEGER, lambda flags: flags <= 1, "0 or 1")
 _LAYOUTS = {
-    ("ratings", b"::"): Layout(_RATINGS, b"::"),
-    ("ratings", b"\t"): Layout(_RATINGS, b"\t"),
-    ("ratings", b","): Layout(_RATINGS, b",", DOUBLED, b"userId,movieId,rating,timestamp"),
-    ("movies", b"::"): Layout(_MOVIES, b"::"),
-    ("movies", b","): Layout(_MOVIES, b",", DOUBLED, b"movieId,title,genres"),
-    ("movies", b"|"): Layout(
+    ("ratings", "::"): Layout(_RATINGS, "::"),
+    ("ratings", "\t"): Layout(_RATINGS, "\t"),
+    ("ratings", ","): Layout(_RATINGS, ",", True, "userId,movieId,rating,timestamp"),
+    ("movies", "::"): Layout(_MOVIES, "::"),
+    ("movies", ","): Layout(_MOVIES, ",", True, "movieId,title,genres"),
+    ("movies", "|"): Layout(
         (
             _ITEM,
             Column("title", TEXT),
@@ -83,27 +83,27 @@ _LAYOUTS = {
             Column("url", TEXT),
             *(_FLAG._replace(name=f"genre {genre}") for genre in GENRES),
         ),
-        b"|",
+        "|",
     ),
-    ("users", b"::"): Layout(
+    ("users", "::"): Layout(
         (
             _USER,
             Column("gender", TEXT),
-            Column("age", WHOLE),
-            Column("occupation", WHOLE),
+            Column("age", INTEGER),
+            Column("occupation", INTEGER),
             Column("zip", TEXT),
         ),
-        b"::",
+        "::",
     ),
-    ("users", b"|"): Layout(
+    ("users", "|"): Layout(
         (
             _USER,
-            Column("age", WHOLE),
+            Column("age", INTEGER),
             Column("gender", TEXT),
             Column("occupation", TEXT),
             Column("zip", TEXT),
         ),
-        b"|",
+        "|",
     ),
 }
 
@@ -153,8 +153,6 @@ def read_movielens(
     A user who rated a film twice keeps both ratings, as in the file;
     ``frame.duplicated(["user", "item"])`` finds them. The 100K and 1M releases have none.
 
-    The numbers are read in one compiled pass over the bytes.
-
     References
     ----------
     F. M. Harper and J. A. Konstan, The MovieLens Datasets: History and Context, ACM Transactions
@@ -177,11 +175,10 @@ def read_movielens(
     source = clean(read_source(path, FILES[table]))
     bad = BadRows(source, on_bad_rows)
     layout = _layout(source, table)
-    columns, _ = read_table(source, layout, bad, encoding=text_encoding(source, encoding))
-    bad.finish(len(columns[layout.columns[0].name]))
+    frame, _ = read_columns(source, layout, bad, encoding=text_encoding(source, encoding))
+    bad.finish(len(frame))
     if table == "movies":
-        columns = _movies(columns)
-    frame: DataFrame = pandas().DataFrame(columns)
+        frame = _movies(frame)
     frame.attrs["skipped_rows"] = bad.count
     return frame
 
@@ -189,22 +186,24 @@ def read_movielens(
 def _layout(source: Source, table: str) -> Layout:
     first = first_line(source)
     for (of, separator), layout in _LAYOUTS.items():
-        if of == table and separator in first:
+        if of == table and separator.encode() in first:
             return layout
-    known = ", ".join(repr(s.decode()) for of, s in _LAYOUTS if of == table)
+    known = ", ".join(repr(s) for of, s in _LAYOUTS if of == table)
     raise ValueError(
         f"{source.label}:1: none of the separators of MovieLens {table} ({known}) in "
         f"{first[:40].decode('latin-1')!r}"
     )
 
 
-def _movies(columns: dict[str, Any]) -> dict[str, Any]:
-    named, years = split_years(columns["title"])
-    genres = columns.get("genres")
-    if genres is None:
-        flags = np.column_stack([columns[f"genre {genre}"] for genre in GENRES])
+def _movies(frame: "DataFrame") -> "DataFrame":
+    named, years = split_years(frame["title"].tolist())
+    if "genres" in frame:
+        genres = frame["genres"]
+    else:
+        flags = frame[[f"genre {genre}" for genre in GENRES]].to_numpy(bool)
         genres = ["|".join(np.compress(row, GENRES)) for row in flags]
-    return {"item": columns["item"], "title": named, "year": years, "genres": genres}
+    columns = {"item": frame["item"], "title": named, "year": years, "genres": genres}
+    return pandas().DataFrame(columns)
 
 
 def split_years(titles: list[str]) -> tuple[list[str], Any]:

@@ -4,9 +4,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_text
-from rankwise.datasets._loops import DOUBLED, REAL
-from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
-from rankwise.datasets.files import BadRows, PathLike, clean, first_line, read_source
+from rankwise.io.files import BadRows, PathLike, clean, first_line, read_source
+from rankwise.io.layout import MAX_COLUMNS, NUMBER, Column, Layout, read_columns, text_encoding
 
 
 def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str = "raise") -> Bunch:
@@ -53,25 +52,21 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     head = first_line(source)
     if head.count(b",") >= MAX_COLUMNS:
         n = head.count(b",") + 1
-        raise ValueError(f"{bad.label}:1: {n:,} columns, wanted at most {MAX_COLUMNS:,}")
+        raise ValueError(f"{bad.label}:1: {n:,} columns, expected at most {MAX_COLUMNS:,}")
     encoding = text_encoding(source, None)
-    names = [name.strip('"') for name in head.decode(encoding).split(",")]
+    header = head.decode(encoding)
+    names = [name.strip('"') for name in header.split(",")]
     if len(names) < 2 or len(set(names)) < len(names) or not all(map(str.isprintable, names)):
         raise ValueError(f"{bad.label}:1: {str(names)[:60]} is no header of two or more names")
     chosen = target or ("response" if "response" in names else names[-1])
     if chosen not in names:
         raise ValueError(f"{bad.label}:1: no column {chosen!r} but {', '.join(names)[:60]}")
     grade = Column(
-        chosen, REAL, lambda y: (np.floor(y) == y) & (np.abs(y) < 2**53), "whole numbers"
+        chosen, NUMBER, lambda y: (np.floor(y) == y) & (np.abs(y) < 2**53), "whole numbers"
     )
-    columns = [grade if name == chosen else Column(name, REAL) for name in names]
-    layout = Layout(columns, b",", DOUBLED, head.replace(b'"', b""))
-    table, _ = read_table(source, layout, bad)
-    y = table.pop(chosen).astype(np.int64)
-    bad.finish(len(y))
-    return Bunch(
-        X=np.column_stack(list(table.values())),
-        y=y,
-        names=list(table),
-        skipped_rows=bad.count,
-    )
+    columns = [grade if name == chosen else Column(name, NUMBER) for name in names]
+    layout = Layout(columns, ",", True, header.replace('"', ""))
+    frame, _ = read_columns(source, layout, bad, encoding=encoding)
+    bad.finish(len(frame))
+    y = frame.pop(chosen).to_numpy(np.int64)
+    return Bunch(X=frame.to_numpy(), y=y, names=list(frame), skipped_rows=bad.count)

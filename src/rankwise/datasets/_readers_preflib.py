@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.datasets.files import BadRows, PathLike, clean, decode, read_source
+from rankwise.io.files import BadRows, PathLike, clean, decode, read_source
 
 TYPES = ("soc", "soi", "toc", "toi")
 
@@ -149,7 +149,7 @@ def _total(header: dict[str, Any], key: str, label: str) -> tuple[int | None, in
         return None, 1
     value, line = header[key]
     if not re.fullmatch("[0-9]{1,15}", value):
-        raise ValueError(f"{label}:{line}: {key} is {value[:40]!r}, wanted a whole number")
+        raise ValueError(f"{label}:{line}: {key} is {value[:40]!r}, expected a whole number")
     return int(value), line
 
 
@@ -157,7 +157,7 @@ def _kind(header: dict[str, Any], label: str) -> str:
     suffix = label.removesuffix(".gz").rpartition(".")[2].lower()
     kind, line = header.get("DATA TYPE", (suffix, 1))
     if kind not in TYPES:
-        raise ValueError(f"{label}:{line}: type {kind[:40]!r}, wanted {', '.join(TYPES)}")
+        raise ValueError(f"{label}:{line}: type {kind[:40]!r}, expected {', '.join(TYPES)}")
     if suffix in TYPES and suffix != kind:
         raise ValueError(
             f"{label}:{line}: the header says {kind!r}, the name of the file {suffix!r}"
@@ -183,7 +183,7 @@ def _order(line: str, n: int, kind: str) -> tuple[int, list[tuple[int, ...]]]:
         if at == len(text):
             break
         if text[at] != ",":
-            raise ValueError(f"{text[at : at + 40]!r} where a comma is wanted")
+            raise ValueError(f"{text[at : at + 40]!r} where a comma is expected")
         at += 1
     flat = [item for place in places for item in place]
     odd = next((item for item in flat if not 1 <= item <= n), None)

@@ -8,26 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.datasets._loops import DOUBLED, ID, NONE, REAL, TEXT
-from rankwise.datasets._table import (
+from rankwise.io.dialect import is_number
+from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, read_source
+from rankwise.io.layout import (
+    ID,
+    NUMBER,
     Array,
     Column,
     Layout,
-    NotAnIdError,
-    first_refusal,
     first_row,
-    is_number,
-    read_table,
+    read_columns,
     text_encoding,
-)
-from rankwise.datasets.files import (
-    BadRows,
-    PathLike,
-    Source,
-    clean,
-    first_line,
-    pandas,
-    read_source,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +27,6 @@ if TYPE_CHECKING:
 _WANTED = ("user", "item", "rating")
 _USUAL = (*_WANTED, "timestamp")
 _SEPARATORS = ("::", "\t", ";", "|", ",")
-_WHOLE = re.compile("0|-?[1-9][0-9]{0,14}")
 _QUOTED = re.compile('"[^"]*"')
 
 
@@ -133,16 +123,14 @@ def read_ratings(
         header = len(fields) == len(names) and not any(map(_is_float, fields))
     if header and usual:
         _check_header(source, fields)
-    rated = Column("rating", REAL)
+    rated = Column("rating", NUMBER)
     if bounds is not None:
-        rated = Column("rating", REAL, *_inside(*bounds))
+        rated = Column("rating", NUMBER, *_inside(*bounds))
     table = [rated if i == rating else Column(name, ID) for i, name in enumerate(names)]
-    quotes = DOUBLED if between in {",", ";"} else NONE
-    head = first_line(source).replace(b'"', b"") if header else b""
-    found, lines = _read(source, Layout(table, between.encode(), quotes, head), bad, encoding)
-    frame: DataFrame = pandas().DataFrame(
-        {name: found[name] for name in [*_WANTED, *(n for n in names if n not in _WANTED)]}
-    )
+    head = first_line(source).decode(encoding).replace('"', "") if header else ""
+    layout = Layout(table, between, between in {",", ";"}, head)
+    frame, lines = read_columns(source, layout, bad, encoding=encoding)
+    frame = frame[[*_WANTED, *(name for name in names if name not in _WANTED)]]
     frame = _without_empty(frame, lines, bad)
     bad.finish(len(frame))
     frame.attrs["skipped_rows"] = bad.count
@@ -193,7 +181,7 @@ def _first_fields(
         fields = (bare if between in {",", ";"} else line).split(between)
         if len(fields) in wanted or (separator and named):
             return between, [field.strip('" ') for field in _fields(line, bare, between)]
-    number = first_row(source.raw, Layout((), b""))[1]
+    number = first_row(source.raw, Layout((), ""))[1]
     raise ValueError(
         f"{source.label}:{number}: {line[:40]!r} has not {' or '.join(map(str, sorted(wanted)))} "
         f"fields between any of {', '.join(map(repr, tried))}; pass separator and columns"
@@ -228,28 +216,6 @@ def _inside(low: float, high: float) -> tuple[Any, str]:
         return (low <= ratings) & (ratings <= high)
 
     return holds, f"{low:g} to {high:g}"
-
-
-def _read(
-    source: Source, layout: Layout, bad: BadRows, encoding: str
-) -> tuple[dict[str, Any], Array]:
-    """Read a table; a column of ids is text if one of them is no whole number."""
-    while isinstance(error := first_refusal(source, layout), NotAnIdError):
-        layout = _as_text(layout, {error.column})
-    maybe = {column.name for column in layout.columns if column.kind == ID}
-    if error is None or bad.stop:
-        maybe = set()
-    # behind the first bad row there may be more ids that are text
-    found, lines = read_table(source, _as_text(layout, maybe), bad, encoding=encoding)
-    for name in maybe:
-        if all(map(_WHOLE.fullmatch, found[name])):
-            found[name] = np.array(found[name], dtype=np.int64)
-    return found, lines
-
-
-def _as_text(layout: Layout, names: set[str]) -> Layout:
-    columns = [Column(c.name, TEXT) if c.name in names else c for c in layout.columns]
-    return Layout(columns, layout.separator, layout.quotes, layout.header)
 
 
 def _without_empty(frame: "DataFrame", lines: Array, bad: BadRows) -> "DataFrame":

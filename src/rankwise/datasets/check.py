@@ -5,9 +5,11 @@ import stat
 import warnings
 import zipfile
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rankwise.datasets import _readers_archives as archives
 from rankwise.datasets import _readers_book_crossing as book_crossing
 from rankwise.datasets import _readers_movielens as movielens
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
@@ -15,7 +17,7 @@ from rankwise.datasets._readers_jester import read_jester
 from rankwise.datasets._readers_letor import has_sizes, read_letor
 from rankwise.datasets._readers_ordinal import read_ordinal
 from rankwise.datasets._readers_preflib import TYPES, read_preflib
-from rankwise.datasets.files import read_start
+from rankwise.io.files import read_start
 
 
 class Finding(NamedTuple):
@@ -131,6 +133,9 @@ def guess_format(path: Path) -> _Format | None:
         return _Format("PrefLib", _counted, _orders)
     if "jester" in name and name.endswith((".xls", ".xlsx", ".csv", ".zip")):
         return _Format("Jester", read_jester, _ratings)
+    for names, found in _ARCHIVES.items():
+        if any(fnmatch(name, pattern) for pattern in names):
+            return found
     try:
         start = read_start(path, 4096)
     except ValueError:
@@ -172,6 +177,13 @@ def _by_content(start: bytes, path: Path) -> _Format | None:
     if bare.split(b",")[0] == b"response":
         return _Format("ordinal table", read_ordinal, _bunch)
     return None
+
+
+_ARCHIVES = {
+    archives.EACHMOVIE: _Format("EachMovie", archives.read_eachmovie, _ratings),
+    archives.NETFLIX: _Format("Netflix", archives.read_netflix, _ratings),
+    archives.OHSUMED: _Format("OHSUMED", archives.read_ohsumed, _frame),
+}
 
 
 def _movielens(table: str) -> _Format:

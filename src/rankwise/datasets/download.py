@@ -13,7 +13,7 @@ from typing import Any
 from rankwise._core.arguments import check_text, is_finite_number
 from rankwise._core.files import replacing
 from rankwise.datasets._registry import DatasetInfo
-from rankwise.datasets.files import PathLike, need
+from rankwise.io.files import PathLike, need
 
 FOLDER, MIRROR = "RANKWISE_DATA", "RANKWISE_MIRROR"
 KNOWN = "registry"

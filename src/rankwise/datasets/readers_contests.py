@@ -2,13 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from io import BytesIO
 
+import numpy as np
 from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_text
-from rankwise.datasets._loops import DOUBLED, TEXT
-from rankwise.datasets._table import MAX_COLUMNS, Column, Layout, read_table, text_encoding
-from rankwise.datasets.files import BadRows, PathLike, clean, first_line, read_source
+from rankwise.io import read_table
+from rankwise.io.dialect import START, Dialect, guess_dialect
+from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, read_source
+from rankwise.io.formats import guess_format
+from rankwise.io.layout import (
+    MAX_COLUMNS,
+    TEXT,
+    Array,
+    Column,
+    Layout,
+    read_columns,
+    text_encoding,
+)
 
 # Names of the columns that are known: of evalica, of FastChat, of a sort's answers, and our own.
 LAYOUTS = (
@@ -29,12 +41,13 @@ def read_contests(
     outcome: str | None = None,
     on_bad_rows: str = "raise",
 ) -> Bunch:
-    r"""Read a csv file of contests, one a row.
+    r"""Read a table of contests, one a row.
 
     Parameters
     ----------
     path : path
-        A csv file with a header, also within gzip or alone in a zip archive.
+        A text with a header and any usual separator, JSON, JSON lines or Parquet (as the battles
+        of LMArena and FastChat come), also within gzip or alone in a zip archive.
     first, second, outcome : str, default=None
         The columns of the two items and of who won. By default ``left,right,winner`` (evalica),
         ``model_a,model_b,winner`` (FastChat) or ``first,second,outcome``, whichever is there.
@@ -74,19 +87,16 @@ def read_contests(
     for name, value in zip(("first", "second", "outcome"), wanted, strict=True):
         if value is not None:
             check_text(value, name)
-    source = clean(read_source(path))
+    source = read_source(path)
     bad = BadRows(source, on_bad_rows)
-    head = first_line(source)
-    encoding = text_encoding(source, None)
-    names = [name.strip('"') for name in head.decode(encoding).split(",")]
-    if not 3 <= len(names) <= MAX_COLUMNS or len(set(names)) < len(names):
+    table, lines = _read(source, bad)
+    names = list(table)
+    if not 3 <= len(names) <= MAX_COLUMNS:
         raise ValueError(
             f"{bad.label}:1: {str(names)[:60]} is no header of three or more names, of the two "
             "items and who won; a table of winners and losers needs a third column that is 1"
         )
     chosen = _choose(names, wanted, bad.label)
-    layout = Layout([Column(name, TEXT) for name in names], b",", DOUBLED, head.replace(b'"', b""))
-    table, lines = read_table(source, layout, bad, encoding=encoding)
     scores = contest_scores(*(table[name] for name in chosen))
     kept = [i for i, score in enumerate(scores) if isinstance(score, float)]
     if len(kept) < len(scores):
@@ -101,6 +111,24 @@ def read_contests(
         others={name: values for name, values in columns.items() if name != chosen[2]},
         skipped_rows=bad.count,
     )
+
+
+def _read(source: Source, bad: BadRows) -> tuple[dict[str, list[str]], Array]:
+    """Return all columns as texts, and the line of each row."""
+    if guess_format(source.raw[:START], source.label) not in {"csv", "svmlight"}:
+        frame = read_table(BytesIO(source.raw))
+        texts = frame.astype(object).where(frame.notna(), "").map(str)
+        return dict(texts.to_dict("list")), np.arange(1, 1 + len(frame))
+    source = clean(source)
+    bad.cut = source.cut
+    encoding = text_encoding(source, None)
+    text = source.raw.decode(encoding).encode()
+    dialect = guess_dialect(text, source.label, Dialect(header=True, comment=""))
+    head = first_line(source).decode(encoding).replace('"', "").strip()
+    columns = [Column(name, TEXT) for name in dialect.columns or ()]
+    layout = Layout(columns, dialect.sep or ",", bool(dialect.quote), head)
+    frame, lines = read_columns(source, layout, bad, encoding=encoding)
+    return {name: frame[name].tolist() for name in frame}, lines
 
 
 def _choose(names: Sequence[str], wanted: Sequence[str | None], label: str) -> list[str]:
@@ -150,7 +178,7 @@ def contest_score(
         return float(word == first)
     if score is not None:
         return score
-    return f"the outcome is {outcome[:40]!r}, wanted first, second, tie or a name of the two"
+    return f"the outcome is {outcome[:40]!r}, expected first, second, tie or a name of the two"
 
 
 @lru_cache(1024)

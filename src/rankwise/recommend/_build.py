@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from rankwise._core._loops.keys import counting_sort
 from rankwise._core.arguments import check_whole, check_word, is_finite_number, shortened
 from rankwise._core.inputs import as_floats, ratings_of
-from rankwise.datasets.files import need
+from rankwise.io.files import need
 from rankwise.recommend._ids import Ids, Places, did_you_mean
 
 Vector = NDArray[np.float64]

@@ -1,12 +1,11 @@
 """The items that are served: ratings, scale, what is shown of each item, and a search."""
 
-import csv
 import importlib
 import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 from sklearn.feature_extraction.text import CountVectorizer
 
 from rankwise.datasets import load_movies, read_ratings
+from rankwise.io import read_table, scan_table
 from rankwise.recommend import RatingTable
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _NAMES = {
     "image": {"image", "cover", "image_url"},
     "url": {"url", "link"},
 }
-_SEPARATORS = ("\t", ";", ",", "|")
 _ARTICLES = "The|A|An|La|Le|Les|L'|Il|El|Los|Las|Lo|Un|Une|Der|Die|Das|Ein|Eine|Det|Den"
 _ARTICLE = re.compile(rf"(.+), ({_ARTICLES})((?: \(.*\))?)")
 # A host of an address, which also stands in the Content-Security-Policy.
@@ -210,35 +209,41 @@ def load_items(data: str, items: str | None = None) -> Items:
 
 def _read(data: str) -> "DataFrame":
     """Read a file of ratings, and the other columns that its header names."""
-    path, separator, names = _header(data, "data", "a file of ratings, or movies")
-    if {"user", "item", "rating"} <= {*names}:
-        return read_ratings(path, columns=names, header=True, separator=separator)
-    return read_ratings(path)
+    path, names, source = _header(data, "data", "a file of ratings, or movies")
+    if not {"user", "item", "rating"} <= {*names}:
+        return read_ratings(path)
+    if source["format"] != "csv":
+        return read_table(path).set_axis(names, axis=1)
+    # ids keep the zeros that they begin with
+    return read_ratings(path, columns=names, header=True, separator=source["sep"])
 
 
 def _read_items(items: str) -> "DataFrame":
     """Read a file of items, one a row."""
-    path, separator, names = _header(items, "items", "a file with a row for each item")
+    path, names, source = _header(items, "items", "a file with a row for each item")
     if "item" not in names:
         raise ValueError(f"items={items!r} has no column item: its header has {names}")
+    if source["format"] != "csv":
+        return read_table(path).set_axis(names, axis=1)
     pandas = importlib.import_module("pandas")
     frame: DataFrame = pandas.read_csv(
-        path, sep=separator, names=names, header=0, dtype=str, encoding="utf-8-sig"
+        path, sep=source["sep"], encoding=source["encoding"], names=names, header=0, dtype=str
     )
     return frame
 
 
-def _header(file: str, argument: str, expected: str) -> tuple[Path, str, list[str]]:
-    """Return the path of a file, its separator, and its columns, by our names where known."""
+def _header(file: str, argument: str, expected: str) -> tuple[Path, list[str], dict[str, Any]]:
+    """Return the path of a file, its columns, by our names where known, and how it is written."""
     path = Path(file)
     if not path.is_file():
-        raise ValueError(f"{argument}={file!r} is no file: expected {expected}")
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
-        line = opened.readline(10_000)
-    separator = max(_SEPARATORS, key=line.count)
-    fields = [name.strip().lower() for name in next(csv.reader([line], delimiter=separator), [])]
-    names = [next((n for n, known in _NAMES.items() if f in known), f) for f in fields]
-    return path, separator, names if len({*names}) == len(names) else fields
+        raise ValueError(f"{argument}={file!r} is not a file: expected {expected}")
+    first = next(scan_table(path, rows=1))
+    names = [
+        next((ours for ours, known in _NAMES.items() if name.lower() in known), name)
+        for name in map(str, first.columns)
+    ]
+    unique = len({*names}) == len(names)
+    return path, names if unique else list(first.columns), first.attrs["source"]
 
 
 def _texts(frame: "DataFrame", name: str) -> list[str]:

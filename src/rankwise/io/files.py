@@ -1,6 +1,7 @@
-"""Files as the readers want them: bytes with a label, out of folders, zip and gzip too."""
+"""Files as bytes with a label, out of folders and archives too: zip, gzip, xz and zstd."""
 
 import gzip
+import lzma
 import os
 import re
 import stat
@@ -22,7 +23,12 @@ ON_BAD_ROWS = ("raise", "skip")
 UNPACKED_BYTES, UNPACKED_RATIO = 2**26, 100
 
 _BLOCK, _SMALL_BLOCK = 2**18, 2**12
-_GZIP = b"\x1f\x8b"
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"(\xb5/\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
@@ -83,12 +89,46 @@ def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
     path = Path(path)
     if path.is_dir():
         return _from_folder(path, names)
-    raw = read_regular(path)
-    if raw.startswith(b"PK") and path.suffix.lower() != ".xlsx":
-        return _guard(str(path), lambda: _from_zip(path, names))
-    if raw.startswith(_GZIP):
-        raw = _guard(str(path), lambda: _gunzip(str(path), raw))
-    return Source(str(path), raw)
+    return unpack(str(path), read_regular(path), names)
+
+
+def compression_of(start: bytes) -> str | None:
+    """Return how a file that begins with these bytes is compressed, None if it is not."""
+    return next((name for mark, name in _PACKED.items() if start.startswith(mark)), None)
+
+
+def unpack(label: str, raw: bytes, names: Sequence[str] = ()) -> Source:
+    """Return the content of a compressed file; a workbook, which is an archive too, stays one."""
+    compression = compression_of(raw)
+    if compression == "zip" or (raw.startswith(b"PK") and not _is_workbook(raw)):
+        if _is_workbook(raw):
+            return Source(label, raw)
+        return _guard(label, lambda: _from_zip(label, raw, names))
+    if compression is None:
+        return Source(label, raw)
+    limit = unpacked_limit(len(raw))
+    return Source(
+        label,
+        _guard(label, lambda: _unpack(label, unpacking(BytesIO(raw), compression), limit, _BLOCK)),
+    )
+
+
+def unpacking(file: Any, compression: str) -> Any:
+    """Return a stream of the content of a file that is compressed by gzip, xz or zstd."""
+    if compression == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if compression == "xz":
+        return lzma.LZMAFile(file)
+    return need("pyarrow").CompressedInputStream(file, "zstd")
+
+
+def _is_workbook(raw: bytes) -> bool:
+    """Return whether an archive holds a workbook of Excel."""
+    try:
+        with zipfile.ZipFile(BytesIO(raw)) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
 
 
 def find_files(path: PathLike, pattern: str) -> list[Source]:
@@ -98,9 +138,10 @@ def find_files(path: PathLike, pattern: str) -> list[Source]:
         found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, [pattern]))
         return [Source(str(p), read_regular(p)) for p in found]
     check_regular(path)
-    if not zipfile.is_zipfile(path):
+    raw = path.read_bytes()
+    if not zipfile.is_zipfile(BytesIO(raw)):
         raise ValueError(f"{path}:1: neither a folder nor a zip archive")
-    return _guard(str(path), lambda: _members(path, [pattern]))
+    return _guard(str(path), lambda: _members(str(path), raw, [pattern]))
 
 
 def check_regular(path: Path) -> None:
@@ -109,7 +150,7 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
         kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise ValueError(f"{path}:1: {kind}, where a file is wanted")
+        raise ValueError(f"{path}:1: {kind}, where a file is expected")
 
 
 def read_regular(path: Path) -> bytes:
@@ -119,14 +160,15 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_start(path: Path, n_bytes: int) -> bytes:
-    """Return the first bytes of a regular file, unpacked if it is within gzip."""
+    """Return the first bytes of a regular file, unpacked unless it is a zip archive."""
     check_regular(path)
     with path.open("rb") as file:
         start = file.read(n_bytes)
-        if not start.startswith(_GZIP):
+        compression = compression_of(start)
+        if compression in {None, "zip"}:
             return start
         file.seek(0)
-        return _guard(str(path), lambda: gzip.GzipFile(fileobj=file).read(n_bytes))
+        return _guard(str(path), lambda: unpacking(file, str(compression)).read(n_bytes))
 
 
 def _from_folder(path: Path, names: Sequence[str]) -> Source:
@@ -135,32 +177,31 @@ def _from_folder(path: Path, names: Sequence[str]) -> Source:
         return Source(str(found[0]), read_regular(found[0]))
     archives = [] if found or not names else sorted(path.rglob("*.zip"))
     if len(archives) == 1:
-        check_regular(archives[0])
-        return _guard(str(archives[0]), lambda: _from_zip(archives[0], names))
+        return unpack(str(archives[0]), read_regular(archives[0]), names)
     raise ValueError(f"{path}: {_choice([str(p.relative_to(path)) for p in found], names)}")
 
 
-def _from_zip(path: Path, names: Sequence[str]) -> Source:
+def _from_zip(label: str, raw: bytes, names: Sequence[str]) -> Source:
     names = names or ["*"]
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(BytesIO(raw)) as archive:
         found = [info.filename for info in _chosen(archive, names)]
     if len(found) != 1:
-        raise ValueError(f"{path}: {_choice(found, names)}")
-    return _members(path, names)[0]
+        raise ValueError(f"{label}: {_choice(found, names)}")
+    return _members(label, raw, names)[0]
 
 
-def _members(path: Path, names: Sequence[str]) -> list[Source]:
+def _members(label: str, raw: bytes, names: Sequence[str]) -> list[Source]:
     found = []
-    room = unpacked_limit(path.stat().st_size)
-    with zipfile.ZipFile(path) as archive:
+    room = unpacked_limit(len(raw))
+    with zipfile.ZipFile(BytesIO(raw)) as archive:
         for info in _chosen(archive, names):
-            label = f"{path}/{info.filename}"
+            member = f"{label}/{info.filename}"
             with archive.open(info) as file:
                 # zipfile unpacks what is packed by bzip2 and LZMA block by block, without a limit
                 small = info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-                raw = _unpack(label, file, room, _SMALL_BLOCK if small else _BLOCK)
-            room -= len(raw)
-            found.append(Source(label, raw))
+                content = _unpack(member, file, room, _SMALL_BLOCK if small else _BLOCK)
+            room -= len(content)
+            found.append(Source(member, content))
     return found
 
 
@@ -190,10 +231,6 @@ def check_unpacked(source: Source) -> None:
         raise ValueError(f"{source.label}:1: {_too_much(limit)}")
 
 
-def _gunzip(label: str, raw: bytes) -> bytes:
-    return _unpack(label, gzip.GzipFile(fileobj=BytesIO(raw)), unpacked_limit(len(raw)), _BLOCK)
-
-
 def _unpack(label: str, file: Any, limit: int, block: int) -> bytes:
     """Read to the end in blocks, and stop at the first byte past the limit."""
     out = BytesIO()
@@ -217,7 +254,7 @@ def _fits(name: str, names: Sequence[str]) -> bool:
 
 def _choice(found: Sequence[str], names: Sequence[str]) -> str:
     if not names:
-        return "a folder, where a file is wanted: name one of its files"
+        return "a folder, where a file is expected: name one of its files"
     if not found:
         return f"no file in it is called {' or '.join(names)}"
     return f"several files could be meant, name one of them: {', '.join(found[:5])}"
@@ -240,7 +277,7 @@ def clean(source: Source) -> Source:
     """Drop a byte order mark, and add the newline at the end if it is missing."""
     label, raw, _ = source
     if raw.startswith(_WIDE):
-        raise ValueError(f"{label}:1: UTF-16 text; save it as UTF-8")
+        raw = raw.decode("utf-16", "replace").encode()
     raw = raw.removeprefix(_BOM)
     if not raw.strip():
         raise ValueError(f"{label}:1: the file is empty")

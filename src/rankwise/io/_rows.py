@@ -1,0 +1,134 @@
+"""Rows of a delimited text, one by one: the slow and literal reading, which says what is wrong."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rankwise.io.dialect import Dialect
+
+_BLOCK = 2**18
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
+_QUOTED = re.compile(rb'[ \t]*"((?:[^"]|"")*+)"[ \t]*')
+
+
+class Row(NamedTuple):
+    """A row: its line, where it ends, its cells, and what is wrong with it."""
+
+    line: int
+    end: int
+    fields: list[str]
+    problem: str = ""
+
+
+def split_rows(text: bytes, dialect: "Dialect", start: int, line: int) -> Iterator[Row]:
+    """Yield the rows from an offset on; blank lines and comments are passed over.
+
+    The row after a bad one begins with the next line.
+    """
+    sep, comment = (dialect.sep or ",").encode(), (dialect.comment or "").encode()
+    while start < len(text):
+        end = text.find(b"\n", start)
+        end = len(text) if end < 0 else end
+        content = text[start:end].strip()
+        if not content or (comment and content.startswith(comment)):
+            start, line = end + 1, line + 1
+            continue
+        fields, past, problem = _split(text, start, end, sep, dialect)
+        past = end if problem else past
+        inside = text.count(b"\n", start, past)
+        yield Row(line, past + 1, fields, problem)
+        start, line = past + 1, line + 1 + inside
+
+
+def _split(
+    text: bytes, start: int, end: int, sep: bytes, dialect: "Dialect"
+) -> tuple[list[str], int, str]:
+    """Return the cells of the row at an offset, where it ends, and what is wrong."""
+    fields: list[str] = []
+    while True:
+        is_quoted = dialect.quote and text[start:end].lstrip(b" \t").startswith(b'"')
+        if is_quoted:
+            match = _QUOTED.match(text, start)
+            if match is None:
+                return fields, end, "a quote that is never closed"
+            field, past = match[1].replace(b'""', b'"'), match.end()
+            if past > end:
+                end = text.find(b"\n", past)
+                end = len(text) if end < 0 else end
+        else:
+            past = text.find(sep, start, end)
+            past = end if past < 0 else past
+            field = text[start:past].removesuffix(b"\r") if past == end else text[start:past]
+        if dialect.strict:
+            if _CONTROL.search(field.replace(b"\r", b"") if is_quoted else field):
+                return fields, end, "a control character: is this a text file?"
+            if dialect.quote and not is_quoted and b'"' in field:
+                return fields, end, "a quote in the middle of a field"
+        fields.append(field.decode("utf-8", "replace"))
+        if past >= end or text[past:end] == b"\r":
+            return fields, end, ""
+        if not text.startswith(sep, past):
+            return fields[:-1], end, "text after the closing quote"
+        start = past + len(sep)
+
+
+class Survey(NamedTuple):
+    """Whether a fast parser reads a text as `split_rows` does, and whether cells have newlines."""
+
+    regular: bool
+    long_cells: bool = False
+
+
+def survey(text: bytes, dialect: "Dialect") -> Survey:
+    """Look for what a fast parser would read in another way.
+
+    That is: carriage returns without a newline, comments, and quotes that are not around whole
+    cells.
+    """
+    start = dialect.start
+    data = np.frombuffer(text, np.uint8, offset=start)
+    if dialect.strict:
+        low = [np.count_nonzero(data < ord(" ")), *(np.count_nonzero(data == b) for b in b"\n\t\r")]
+        if low[0] > sum(low[1:]):
+            return Survey(regular=False)
+    if text.find(b"\r", start) >= 0:
+        after = (byte_places(data, b"\r") + 1) % len(data)
+        if (data[after] != ord("\n")).any():
+            return Survey(regular=False)
+    if dialect.comment and text.find(dialect.comment.encode(), start) >= 0:
+        return Survey(regular=False)
+    if not dialect.quote or text.find(b'"', start) < 0:
+        return Survey(regular=True)
+    at = byte_places(data, b'"')
+    border = np.zeros(256, bool)
+    border[list((dialect.sep or ",").encode() + b'\r\n"')] = True
+    opening, closing = at[::2], at[1::2]
+    if len(opening) > len(closing):
+        return Survey(regular=False)
+    first, last = int(opening[0] == 0), int(closing[-1] == len(data) - 1)
+    outer = data[opening[first:] - 1], data[closing[: len(closing) - last] + 1]
+    ends = byte_places(data, b"\n")
+    inside = np.searchsorted(at, ends) % 2
+    return Survey(all(bool(border[byte].all()) for byte in outer), bool(inside.any()))
+
+
+def byte_places(data: NDArray[np.uint8], byte: bytes) -> NDArray[np.int64]:
+    """Return the places of a byte."""
+    blocks = range(0, len(data), _BLOCK)
+    return np.concatenate(
+        [np.empty(0, np.int64)]
+        + [np.flatnonzero(data[at : at + _BLOCK] == ord(byte)) + at for at in blocks]
+    )
+
+
+def row_ends(text: bytes, start: int = 0, *, quote: bool) -> NDArray[np.int64]:
+    """Return the offsets past the newlines that end rows: those outside of quotes."""
+    data = np.frombuffer(text, np.uint8, offset=start)
+    ends = byte_places(data, b"\n")
+    if quote and text.find(b'"', start) >= 0:
+        ends = ends[np.searchsorted(byte_places(data, b'"'), ends) % 2 == 0]
+    return ends + 1 + start

@@ -1,0 +1,258 @@
+"""Delimited text to Arrow tables: a fast parser, and the literal reading of what it can't read."""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise._core.arguments import shortened
+from rankwise.io._rows import Row, split_rows, survey
+from rankwise.io.dialect import NUMBERS, Dialect, is_number
+from rankwise.io.files import need
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Stands for "::", which the fast parser does not know; no text holds it.
+_UNIT = b"\x1f"
+_BLOCK = 2**22
+EXACT = 2**53
+_LOOK = 200
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_INTEGER = "^[+-]?[0-9]{1,76}$"
+
+
+class RowError(ValueError):
+    """A row that can't be read; ``start`` is the offset of its first byte."""
+
+    def __init__(self, message: str, start: int) -> None:
+        super().__init__(message)
+        self.start = start
+
+
+def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) -> Any:
+    """Return the rows of a text in UTF-8 as an Arrow table.
+
+    Parameters
+    ----------
+    text : bytes
+        The text; rows begin at ``dialect.start``, which is in line ``dialect.line``.
+    dialect : Dialect
+        With nothing left to guess.
+    label : str
+        What messages call the text.
+    texts : sequence of str
+        Columns that are text, whatever they hold; the types of others follow from their cells.
+
+    Raises
+    ------
+    RowError
+        With line and reason, if a row has another number of cells, or a quote is not closed.
+    """
+    pa = need("pyarrow")
+    table = None
+    regular, long_cells = survey(text, dialect)
+    if regular:
+        try:
+            table = _fast(text, dialect, texts, long_cells=long_cells)
+        except pa.ArrowInvalid:
+            table = None
+    if table is None:
+        text = b"".join(_quoted_rows(text, dialect, label))
+        dialect = Dialect(
+            ",", dialect.decimal, columns=dialect.columns, quote=True, missing=dialect.missing
+        )
+        table = _fast(text, dialect, texts)
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if pa.types.is_time(column.type):
+            column = _cells(text, dialect, name)
+        if pa.types.is_string(column.type):
+            column = _trimmed(column, dialect, infer=name not in texts)
+        elif pa.types.is_floating(column.type):
+            column = _exact(column, text, dialect, name)
+        table = table.set_column(place, name, column)
+    return table
+
+
+def _fast(
+    text: bytes,
+    dialect: Dialect,
+    texts: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    *,
+    long_cells: bool = True,
+) -> Any:
+    """Parse a regular text by pyarrow, whose types follow from the cells."""
+    pa = need("pyarrow")
+    types = {name: pa.string() for name in texts}
+    return parse_regular(text, dialect, types, long_cells=long_cells, include_columns=only)
+
+
+def parse_regular(
+    text: bytes, dialect: Dialect, types: dict[str, Any], *, long_cells: bool, **options: Any
+) -> Any:
+    """Parse a regular text by pyarrow; `pyarrow.ArrowInvalid` if a row or a cell does not fit."""
+    pa, reader = need("pyarrow"), need("pyarrow.csv")
+    start, sep = dialect.start, dialect.sep or ","
+    if len(sep) > 1:
+        text, start, sep = text[start:].replace(sep.encode(), _UNIT), 0, _UNIT.decode()
+    data = pa.py_buffer(text)[start:]
+    if not text[start : start + _BLOCK].strip():
+        names = options.get("include_columns") or dialect.columns or ()
+        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
+    parsing = reader.ParseOptions(
+        delimiter=sep, quote_char='"' if dialect.quote else False, newlines_in_values=long_cells
+    )
+    conversion = reader.ConvertOptions(
+        column_types=types,
+        null_values=list(dialect.missing),
+        strings_can_be_null=bool(dialect.missing),
+        decimal_point=dialect.decimal or ".",
+        **options,
+    )
+
+    def read(block: int) -> Any:
+        reading = reader.ReadOptions(column_names=dialect.columns, block_size=block)
+        return reader.read_csv(pa.BufferReader(data), reading, parsing, conversion)
+
+    try:
+        return read(_BLOCK)
+    except pa.ArrowInvalid:  # rows may be longer than a block
+        if not _BLOCK < len(data) < 2**31 - 1:
+            raise
+        return read(len(data) + 1)
+
+
+def _cells(text: bytes, dialect: Dialect, name: str) -> Any:
+    """Return a column as text."""
+    return _fast(text, dialect, [name], only=[name]).column(0)
+
+
+def _quoted_rows(text: bytes, dialect: Dialect, label: str) -> Iterator[bytes]:
+    """Yield all rows as regular CSV; raise at the first bad one."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    start = dialect.start
+    for row in split_rows(text, dialect, dialect.start, dialect.line):
+        if problem := row_problem(row, dialect):
+            raise RowError(f"{label}: line {row.line}: {problem}", start)
+        start = row.end
+        writer.writerow(row.fields)
+        yield out.getvalue().encode()
+        out.seek(0)
+        out.truncate()
+
+
+def row_problem(row: Row, dialect: Dialect) -> str:
+    """Return what is wrong with a row, and "" if nothing is."""
+    n, expected = len(row.fields), len(dialect.columns or ())
+    if row.problem or n == expected:
+        return row.problem
+    return f"{n} {'field' if n == 1 else 'fields'}, expected {expected} as in the first line"
+
+
+def _trimmed(column: Any, dialect: Dialect, *, infer: bool) -> Any:
+    """Take the blanks around cells away, and look again for missing values and numbers."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    trimmed = pc.utf8_trim_whitespace(column)
+    if not trimmed.equals(column):
+        missing = pc.is_in(trimmed, value_set=pa.array(dialect.missing))
+        column = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+    if not infer:
+        return column
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column))])
+    known = column.slice(0, _LOOK).drop_null().to_pylist()
+    for mark in dict.fromkeys((dialect.decimal or ".", ".")):
+        pattern = NUMBERS[mark]
+        whole = f"^({pattern.pattern})$"
+        if all(map(pattern.fullmatch, known)) and _all_match(column, whole):
+            plain = pc.replace_substring(column, ",", ".") if mark == "," else column
+            plain = pc.replace_substring_regex(plain, r"^\+", "")
+            kind = pa.int64() if _all_match(plain, "^-?[0-9]{1,18}$") else pa.float64()
+            return plain.cast(kind)
+    return column
+
+
+def _all_match(column: Any, pattern: str) -> bool:
+    pc = need("pyarrow.compute")
+    return bool(pc.all(pc.match_substring_regex(column, pattern)).as_py())
+
+
+def _exact(column: Any, text: bytes, dialect: Dialect, name: str) -> Any:
+    """Keep every digit of integers that 64 bits do not hold."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    largest = pc.max(pc.abs(column)).as_py()
+    if largest is None or not 2.0**63 <= largest < np.inf:
+        return column
+    cells = pc.utf8_trim_whitespace(_cells(text, dialect, name))
+    return cells.cast(pa.decimal256(76)) if _all_match(cells, _INTEGER) else column
+
+
+def to_pandas(table: Any) -> "DataFrame":
+    """Return an Arrow table as a frame; integers stay integers where a float would lose digits."""
+    pa, pc, pd = need("pyarrow"), need("pyarrow.compute"), need("pandas")
+    special: dict[str, Any] = {}
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_null(column.type):
+            table = table.set_column(place, name, column.cast(pa.float64()))
+        elif pa.types.is_decimal(column.type) and column.type.scale == 0:
+            cells = [None if cell is None else int(cell) for cell in column.to_pylist()]
+            special[name] = pd.array(cells, dtype=object)
+        elif column.null_count and pa.types.is_boolean(column.type):
+            special[name] = pd.BooleanDtype().__from_arrow__(column)
+        elif column.null_count and pa.types.is_integer(column.type):
+            largest = max(map(abs, pc.min_max(column).as_py().values()), default=0)
+            if largest > EXACT:
+                special[name] = pd.Int64Dtype().__from_arrow__(column)
+    frame: DataFrame = table.to_pandas(date_as_object=False, split_blocks=True)
+    return frame.assign(**special) if special else frame
+
+
+def kind_of(column: Any) -> str:
+    """Return what a column of an Arrow table holds; "" if all is missing."""
+    pa = need("pyarrow")
+    kinds = {
+        "text": pa.types.is_string,
+        "boolean": pa.types.is_boolean,
+        "date": pa.types.is_temporal,
+        "": pa.types.is_null,
+    }
+    return next((kind for kind, test in kinds.items() if test(column.type)), "number")
+
+
+def wrong_cell(text: bytes, dialect: Dialect, label: str, kinds: Mapping[str, str]) -> RowError:
+    """Return the error for the first cell that is not of its column's kind."""
+    start = dialect.start
+    places = [(list(dialect.columns or ()).index(name), name) for name in kinds]
+    for row in split_rows(text, dialect, dialect.start, dialect.line):
+        for place, name in places:
+            cell = row.fields[place].strip()
+            if cell not in dialect.missing and not _KINDS[kinds[name]](cell, dialect):
+                return RowError(
+                    f"{label}: line {row.line}, column {name!r}: {shortened(cell)} is not a "
+                    f"{kinds[name]}, as the cells before are",
+                    start,
+                )
+        start = row.end
+    name = next(iter(kinds))
+    return RowError(
+        f"{label}: line {dialect.line} or after, column {name!r}: not a {kinds[name]}", 0
+    )
+
+
+def _is_number(cell: str, dialect: Dialect) -> bool:
+    return is_number(cell, dialect.decimal or ".") or cell.lower().lstrip("+-") in _INFINITE
+
+
+_INFINITE = {"inf", "infinity"}
+_KINDS: dict[str, Callable[[str, Dialect], bool]] = {
+    "number": _is_number,
+    "boolean": lambda cell, _: cell.lower() in {"true", "false"},
+    "date": lambda cell, _: _DATE.match(cell) is not None,
+    "text": lambda *_: True,
+}
