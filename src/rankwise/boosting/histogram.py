@@ -20,6 +20,8 @@ from rankwise.boosting._loops.histogram import (
     fill_histograms,
     fill_slots,
     find_above,
+    scale_factors,
+    sum_sides,
 )
 
 Floats = NDArray[np.float64]
@@ -30,7 +32,8 @@ class Block(NamedTuple):
     """Some rows, sorted by query and target, so that they come group by group.
 
     - ``bins``: their features;
-    - ``groups`` (n,): the numbers of the groups that have rows here, rising;
+    - ``groups``, ``query``, ``y`` (n,): the numbers of the groups that have rows here, rising, and
+      their queries and targets;
     - ``starts`` (n + 1,): where the rows of each begin;
     - ``weight``, ``log_weight`` (m,): row weights and their logarithms;
     - ``counts`` (m,): how many rows each stands for;
@@ -39,6 +42,8 @@ class Block(NamedTuple):
 
     bins: Bins
     groups: Indices
+    query: Indices
+    y: Floats
     starts: Indices
     weight: Floats
     log_weight: Floats
@@ -47,16 +52,24 @@ class Block(NamedTuple):
 
     @classmethod
     def of(
-        cls, bins: Bins, groups: Indices, starts: Indices, weight: Floats, counts: Indices
-    ) -> "Block":
-        """Return the block of rows with weights; one that a float rounds to 0 is tiny."""
+        cls, bins: Bins, keys: tuple[Indices, Indices, Floats], starts: Indices, weight: Floats,
+        counts: Indices,
+    ) -> "Block":  # fmt: skip
+        """Return a block of rows; ``keys`` are groups, query and y.
+
+        A weight that was rounded to 0 counts as the smallest number.
+        """
         log_weight = np.log(np.maximum(weight, 5e-324))
         numbers = np.arange(len(weight), dtype=np.uint32)
-        return cls(bins, groups, starts, weight, log_weight, counts.astype(np.float64), numbers)
+        return cls(bins, *keys, starts, weight, log_weight, counts.astype(np.float64), numbers)
+
+    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return, for each row, the value of its group, of those here; ``values`` (..., n)."""
+        return np.repeat(values, np.diff(self.starts), axis=-1)
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return, for each row, the value of its group; ``values`` (..., n_groups)."""
-        return np.repeat(values[..., self.groups], np.diff(self.starts), axis=-1)
+        """Return, for each row, the value of its group, of all; ``values`` (..., n_groups)."""
+        return self.by_row(values[..., self.groups])
 
     def collect(self, sums: Floats, n_groups: int, fill: float = 0.0) -> Floats:
         """Return sums (..., n) of the groups here as those of all groups of the fit."""
@@ -241,12 +254,13 @@ def split_by_cut(
     """
     above = np.empty(len(block.numbers), dtype=np.bool_)
     find_above(block.bins, *cut, block.numbers, above)
-    sums = np.zeros((2, 2, n_groups))
-    if len(above):
-        sides = np.stack([state.factors * above, state.factors * ~above], axis=1)
-        sums = block.collect(np.add.reduceat(sides, block.starts[:-1], axis=2), n_groups)
-    counts = np.array([above.sum(), len(above), block.counts @ above, block.counts.sum()])
-    return state._replace(above=above), (counts, sums)
+    sums = np.empty((2, 2, len(block.groups)))
+    sum_sides(state.factors, above, block.starts, sums)
+    counts = np.array(
+        [above.sum(), len(above), (block.counts * above).sum(), block.counts.sum()],
+        dtype=np.float64,
+    )
+    return state._replace(above=above), (counts, block.collect(sums, n_groups))
 
 
 def add_step(
@@ -263,12 +277,12 @@ def add_step(
     """
     above_changes, change = side
     picked = np.flatnonzero(state.above == above_changes).astype(np.uint32)
-    factors, moved = state.factors.copy(), state.factors[:, picked]
-    factors[:, picked] = moved * change[:, None]
+    factors, moves = state.factors.copy(), np.empty((2, len(picked)))
+    scale_factors(factors, picked, change, moves)
     answer: tuple[Floats, ...] = ()
     if slots is not None:
         d = len(block.bins.n_bins)
-        answer = (_fill_slots(block, pool, slots, (0, d), factors - state.factors, picked),)
+        answer = (_fill_slots(block, pool, slots, (0, d), moves, picked),)
     scores = state.scores + alpha * state.above
     return state._replace(scores=scores, factors=factors), answer
 

@@ -73,7 +73,7 @@ class Groups:
         self.is_highest = np.append(self.is_lowest[1:], True)
         self.starts = np.append(np.flatnonzero(self.is_lowest), len(y))
         before = np.cumsum(copies) - copies
-        self.n_pairs = float(copies @ (before - before[self.starts[query]]))
+        self.n_pairs = float((copies * (before - before[self.starts[query]])).sum())
 
     def check_comparable(self) -> None:
         """Raise if no pair of rows has an order."""
@@ -268,50 +268,41 @@ class MagnitudeLoss:
 
     Parameters
     ----------
-    groups : Groups
+    n_queries : int
     """
 
-    def __init__(self, groups: Groups) -> None:
-        self.groups = groups
+    def __init__(self, n_queries: int) -> None:
+        self.n_queries = n_queries
         self.first: float | None = None
 
     def __call__(self, blocks: Blocks) -> Sums:
         """Set gradients; see `Loss`."""
-        sums, mass = blocks.run(residual_sums, self.groups)
-        size, bend, loss = blocks.run(
-            magnitude_gradients, self.groups, sums / np.maximum(mass, 1e-300)
-        )
+        sums, mass = blocks.run(residual_sums, self.n_queries)
+        means = sums / np.maximum(mass, 1e-300)
+        size, bend, loss = blocks.run(magnitude_gradients, means)
         if self.first is None:
             self.first = loss
         return size, bend, loss / self.first
 
 
 def residual_sums(
-    block: Block,
-    state: State,
-    pool: Pool,
-    groups: Groups,
+    block: Block, state: State, pool: Pool, n_queries: int
 ) -> tuple[State, tuple[Any, ...]]:
     """Return the weighted sum of the residuals of each query, and the weight of the query."""
-    query = block.spread(groups.query)
-    residuals = block.weight * (state.scores - block.spread(groups.y))
-    n = groups.n_queries
-    sums = [np.bincount(query, values, n) for values in (residuals, block.weight)]
+    query = block.by_row(block.query)
+    residuals = block.weight * (state.scores - block.by_row(block.y))
+    sums = [np.bincount(query, values, n_queries) for values in (residuals, block.weight)]
     return state, tuple(sums)
 
 
 def magnitude_gradients(
-    block: Block,
-    state: State,
-    pool: Pool,
-    groups: Groups,
-    means: Floats,
+    block: Block, state: State, pool: Pool, means: Floats
 ) -> tuple[State, tuple[float, float, float]]:
     """Set gradients from the mean residual of each query; return their sums, and the loss."""
-    residuals = state.scores - block.spread(groups.y + means[groups.query])
+    residuals = state.scores - block.by_row(block.y + means[block.query])
     g = block.weight * residuals
     state, (size, bend) = set_gradients(state, g, block.weight)
-    return state, (size, bend, float(g @ residuals))
+    return state, (size, bend, float((g * residuals).sum()))
 
 
 class GivenPairs(NamedTuple):
@@ -395,29 +386,28 @@ class ListLoss:
 
     Parameters
     ----------
-    groups : Groups
+    largest : float
+        The largest target, by its size.
     loss : {"exponential", "logistic"}
     pair_weight : {"uniform", "magnitude", "ndcg"}
     """
 
-    def __init__(self, groups: Groups, loss: str, pair_weight: str) -> None:
-        self.groups, self.loss, self.pair_weight = groups, loss, pair_weight
+    def __init__(self, largest: float, loss: str, pair_weight: str) -> None:
+        self.options = largest, loss, pair_weight
 
     def __call__(self, blocks: Blocks) -> Sums:
         """Set gradients; see `Loss`. The value is the mean slope of the pairs."""
-        size, bend, slope, weight = blocks.run(
-            list_gradients, self.groups, self.loss, self.pair_weight
-        )
+        size, bend, slope, weight = blocks.run(list_gradients, *self.options)
         return size, bend, float(slope / weight)
 
 
 def list_gradients(
-    block: Block, state: State, pool: Pool, groups: Groups, loss: str, pair_weight: str
+    block: Block, state: State, pool: Pool, largest: float, loss: str, pair_weight: str
 ) -> tuple[State, tuple[float, ...]]:
     """Set gradients pair by pair; return their sums, and those of slopes and weights of pairs."""
     if not len(state.scores):
         return state._replace(gradients=np.empty(0), hessians=np.empty(0)), (0.0,) * 4
-    g, h, slope, weight = PairSlopes(block, groups, loss, pair_weight, pool)(state.scores)
+    g, h, slope, weight = PairSlopes(block, largest, loss, pair_weight, pool)(state.scores)
     state, sums = set_gradients(state, g, h)
     return state, (*sums, slope, weight)
 
@@ -433,29 +423,28 @@ class PairSlopes:
     ----------
     block : Block
         Rows of whole queries.
-    groups : Groups
-        Those of all blocks.
-    loss : {"exponential", "logistic"}
-    pair_weight : {"uniform", "magnitude", "ndcg"}
+    largest, loss, pair_weight
+        As for `ListLoss`.
     pool : Pool
         Threads that share the queries.
     """
 
     def __init__(
-        self, block: Block, groups: Groups, loss: str, pair_weight: str, pool: Pool
+        self, block: Block, largest: float, loss: str, pair_weight: str, pool: Pool
     ) -> None:
         self.logistic, self.pool = loss == "logistic", pool
         self.kind = {"uniform": UNIFORM, "magnitude": MAGNITUDE, "ndcg": NDCG}[pair_weight]
-        query, y, m = groups.query[block.groups], groups.y, len(block.weight)
+        query, y, m = block.query, block.y, len(block.weight)
         first = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
         self.starts = starts = np.append(block.starts[first], m)
         ends = np.repeat(block.starts[1:], np.diff(block.starts))
         if self.kind == NDCG:
-            worth = np.exp2(y) - 1.0
+            gains = block.by_row(np.exp2(y) - 1.0)
         else:  # from the lowest of the query on, at most 2 in size
-            scaled = y / max(float(np.abs(y).max()), 1.0)
-            worth = scaled - scaled[groups.starts[groups.query]]
-        gains = block.spread(worth)
+            scaled = y / max(largest, 1.0)
+            gains = block.by_row(
+                scaled - np.repeat(scaled[first], np.diff(np.append(first, len(y))))
+            )
         counts = block.counts.astype(np.int64)
         reached = np.append(0, np.cumsum(counts))
         self.worth = 1.0 / np.log2(np.arange(2, int(np.diff(reached[starts]).max()) + 2))

@@ -155,11 +155,11 @@ def make_rounds(
         return StumpRounds(blocks, groups, bins, n_rows, *options)
     loss: Loss
     if plan.loss == "magnitude":
-        loss = MagnitudeLoss(groups)
+        loss = MagnitudeLoss(groups.n_queries)
     elif plan.loss == "exponential" and plan.pair_weight != "ndcg":
         loss = ExponentialLoss(groups, magnitude=plan.pair_weight == "magnitude")
     else:
-        loss = ListLoss(groups, plan.loss, plan.pair_weight)
+        loss = ListLoss(float(np.abs(groups.y).max()), plan.loss, plan.pair_weight)
     return TreeRounds(blocks, loss, bins, limits_of(model, plan), n_copies)
 
 
@@ -526,8 +526,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         with Pool(self.n_jobs) as pool:
             weighted = None if sample_weight is None else weight
             bins, edges = self._bin(data.X, order, weighted, random, pool)
-            n = np.arange(len(groups.y))
-            block = Block.of(bins, n, starts, weight[order], copies[order])
+            keys = np.arange(len(groups.y)), groups.query, groups.y
+            block = Block.of(bins, keys, starts, weight[order], copies[order])
             sizes = len(order), int(copies[order].sum())
             rounds = make_rounds(self, plan, Blocks([block], pool), groups, bins, sizes)
             self._take_rounds(rounds, edges, bins.missing, stop)
@@ -594,7 +594,8 @@ class RankBoost(RankerMixin, BaseEstimator):
                 rounds = PairRounds(listed, m, bins, self.criterion, self.step, pool)
             else:
                 ones = np.ones(m, dtype=np.int64)
-                block = Block.of(bins, np.array([0]), np.array([0, m]), ones.astype(float), ones)
+                keys = np.array([0]), np.array([0]), np.zeros(1)
+                block = Block.of(bins, keys, np.array([0, m]), ones.astype(float), ones)
                 blocks, given_loss = Blocks([block], pool), GivenPairsLoss(listed, plan.loss)
                 rounds = TreeRounds(blocks, given_loss, bins, limits_of(self, plan), m)
             self._take_rounds(rounds, edges, bins.missing, stop)

@@ -164,9 +164,9 @@ class StumpRounds(Rounds):
         push: float = 1.0,
     ) -> None:
         n = len(groups.y)
+        few = few_groups(n, n_rows, bins)
         if criterion == "auto":
-            exact = push == 1.0 and step == "exact"
-            criterion = "loss" if exact and few_groups(n, n_rows, bins) else "edge"
+            criterion = "loss" if few and push == 1.0 and step == "exact" else "edge"
         super().__init__(bins, criterion, step, groups.n_pairs, blocks.pool)
         self.blocks, self.push = blocks, push
         self.weights = PairWeights(groups, magnitude=pair_weight == "magnitude", push=push)
@@ -174,7 +174,9 @@ class StumpRounds(Rounds):
         self.slots = Slots(1 - kinds, slots, n, int(bins.n_bins.max()) + 1)
         self.row_bytes = 8 * len(kinds) * self.slots.stride
         most = max(KEPT, n_rows * len(bins.n_bins))
-        self.keeps = criterion == "loss" and self.row_bytes * len(bins.n_bins) <= most
+        # with many groups a histogram of potentials tells the edge
+        self.by_potentials = criterion == "edge" and not few
+        self.keeps = not self.by_potentials and self.row_bytes * len(bins.n_bins) <= most
         self._sum_again()
         self.first_log = self.log_total
 
@@ -193,7 +195,7 @@ class StumpRounds(Rounds):
     def search(self) -> None:
         """Fill the best cuts; see `Rounds`."""
         weights, slots, bins, d = self.weights, self.slots, self.bins, len(self.best)
-        if self.criterion == "edge":
+        if self.by_potentials:
             with np.errstate(over="ignore"):
                 coefficients = np.exp(weights.log_shares() + self.shift)
             (hist,) = self.blocks.run(potential_histograms, coefficients, slots.stride)
@@ -214,8 +216,9 @@ class StumpRounds(Rounds):
         slots, some = self.slots, hist[first:last]
         first, last = offset + first, offset + last
         choose_slot_cuts(
-            some, first, last, self.bins, slots.kinds, slots.groups, links, self.limit, self.best
-        )
+            some, first, last, self.bins, slots.kinds, slots.groups, links,
+            self.criterion == "edge", self.limit, self.best,
+        )  # fmt: skip
 
     def split(self, cut: Cut) -> tuple[int, int, tuple[float, float]]:
         """Split the rows; see `Rounds`."""
@@ -313,7 +316,7 @@ class PairRounds(Rounds):
     def weigh(self) -> tuple[float, float]:
         """Return plus and minus; see `Rounds`."""
         better, worse = self.above[self.pairs.better], self.above[self.pairs.worse]
-        return float(self.shares @ (better > worse)), float(self.shares @ (better < worse))
+        return float(self.shares[better > worse].sum()), float(self.shares[better < worse].sum())
 
     def add_step(self, alpha: float, picks_above: bool) -> None:  # noqa: ARG002
         """Add a step; see `Rounds`."""

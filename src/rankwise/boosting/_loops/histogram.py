@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankwise._core._loops.rows import SUMS
 from rankwise._core.compilation import compiled
 
 # Equal parts of the range of a feature, which say where to begin to look for a value.
 CELLS = 1024
 # Rows that are put into bins at a time, so that they stay in the cache.
-TILE = 64
+TILE = 256
 # A cut must be better than one before it by more than the rounding error of sums.
 CUT_TIE = 1e-12
 # The same for the gain of a split, as a share of its score.
@@ -78,26 +79,33 @@ def bin_rows(X, order, first, last, edges, starts, cells, low, scale, codes, mis
     ``edges[starts[f] : starts[f + 1]]`` are those of feature f, rising, the last one infinity;
     `find_tables` fills the other tables.
     """
+    values, places = np.empty(TILE), np.empty(TILE, dtype=np.int32)
     for begin in range(first, last, TILE):
+        n = min(TILE, last - begin)
         for f in range(X.shape[1]):
-            offset, n_bins = starts[f], starts[f + 1] - starts[f]
-            for t in range(begin, min(begin + TILE, last)):
-                x = X[order[t], f]
-                if np.isnan(x):
-                    codes[f, t], missing[f] = n_bins, True
-                    continue
+            table, own, column = cells[f], edges[starts[f] : starts[f + 1]], codes[f, begin:last]
+            for t in range(n):
+                x = values[t] = X[order[begin + t], f]
                 way = (0.5 * x - low[f]) * scale[f]
-                cell = np.int64(min(max(way, 0.0), CELLS - 1.0))
-                left, right = np.int64(cells[f, cell]), np.int64(cells[f, cell + 1])
-                left += edges[offset + left] < x
-                if edges[offset + left] < x:
+                way = way if way > 0.0 else 0.0
+                places[t] = np.int32(way if way < CELLS - 1.0 else CELLS - 1.0)
+            for t in range(n):
+                x, cell = values[t], np.uint32(places[t])
+                left = np.uint64(table[cell])
+                # most cells have one edge or none: no branch that can't be foreseen
+                left += np.uint64(own[left] < x)
+                if own[left] < x:
+                    right = np.uint64(table[cell + np.uint32(1)])
                     while left < right:
-                        middle = (left + right) >> 1
-                        if edges[offset + middle] < x:
-                            left = middle + 1
+                        middle = (left + right) >> np.uint64(1)
+                        if own[middle] < x:
+                            left = middle + np.uint64(1)
                         else:
                             right = middle
-                codes[f, t] = left
+                column[t] = left
+            for t in range(n):
+                if np.isnan(values[t]):
+                    column[t], missing[f] = own.shape[0], True
 
 
 @compiled(error_model="numpy")
@@ -203,8 +211,8 @@ def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist)
     bins : Bins
     first, last : int
         Features.
-    values : ndarray of shape (n_kinds, m)
-        Of all rows; for entries 0 where a row is not picked.
+    values : ndarray of shape (n_kinds, n)
+        Those of the rows that are picked.
     kinds : ndarray of shape (n_slots,)
         Which of the values a slot takes.
     row_spans : ndarray of shape (n_slots, 2)
@@ -215,46 +223,78 @@ def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist)
         Where those of the slot begin and end among them.
     hist : ndarray
     """
+    # for entries, values in the places of all rows
+    spread = np.zeros((values.shape[0], row_spans.max() if bins.sparse else 0))
+    if bins.sparse:
+        for t in range(picked.shape[0]):
+            for k in range(values.shape[0]):
+                spread[k, picked[t]] = values[k, t]
     for f in range(first, last):
         begin, end = bins.starts[f], bins.starts[f + 1]
         column = bins.codes[begin:end]
         for q in range(kinds.shape[0]):
-            cells, mine = hist[f - first, q], values[kinds[q]]
+            cells, mine, here = hist[f - first, q], values[kinds[q]], spread[kinds[q]]
             if not bins.sparse:
                 for t in range(spans[q, 0], spans[q, 1]):
-                    cells[column[picked[t]]] += mine[picked[t]]
+                    cells[column[picked[t]]] += mine[t]
                 continue
             rest = 0.0
             for t in range(spans[q, 0], spans[q, 1]):
-                rest += mine[picked[t]]
+                rest += mine[t]
             p = begin + np.searchsorted(bins.rows[begin:end], row_spans[q, 0])
             while p < end and bins.rows[p] < row_spans[q, 1]:
-                cells[bins.codes[p]] += mine[bins.rows[p]]
-                rest -= mine[bins.rows[p]]
+                cells[bins.codes[p]] += here[bins.rows[p]]
+                rest -= here[bins.rows[p]]
                 p += 1
             cells[bins.zero[f]] += rest
 
 
+@compiled(fastmath=SUMS)
+def sum_sides(factors, above, starts, out):
+    """Fill ``out`` (2, 2, n_groups) with sums of factors (2, m), of rows above and of others."""
+    for kind in range(2):
+        for g in range(out.shape[2]):
+            high = low = 0.0
+            for i in range(starts[g], starts[g + 1]):
+                here = factors[kind, i] if above[i] else 0.0
+                high += here
+                low += factors[kind, i] - here
+            out[kind, 0, g], out[kind, 1, g] = high, low
+
+
+@compiled(error_model="numpy")
+def scale_factors(factors, picked, change, moves):
+    """Multiply the factors (2, m) of picked rows; fill ``moves`` (2, n) with what that adds."""
+    for kind in range(2):
+        for t in range(picked.shape[0]):
+            before = factors[kind, picked[t]]
+            factors[kind, picked[t]] = before * change[kind]
+            moves[kind, t] = factors[kind, picked[t]] - before
+
+
 @compiled(inner=True, error_model="numpy")
-def choose_z(plus, minus, n_bins, limit, side, best):
-    """Let ``best`` be (Z, cut, side of the missing) if a cut here has a lower Z.
+def choose(plus, minus, n_bins, edge, limit, side, best):
+    """Let ``best`` be (value, cut, side of the missing) if a cut here has a lower value.
 
     ``plus`` and ``minus`` are the shares of pairs that each cut puts in the right order, and in
-    the wrong one; a step is at most half the logarithm of ``limit``.
+    the wrong one. The value is Z of the best step, of at most half the logarithm of ``limit``, or
+    minus the edge.
     """
     most, least = np.sqrt(limit), 1.0 / np.sqrt(limit)
     for p in range(n_bins):
         right, wrong = max(plus[p], 0.0), max(minus[p], 0.0)
         low, high = min(right, wrong), max(right, wrong)
         capped, free = high * least + low * most, 2.0 * np.sqrt(right * wrong)
-        z = 1.0 - right - wrong + (capped if high > limit * low else free)
-        if z < best[0] - CUT_TIE:
-            best[0], best[1], best[2] = z, p, side
+        value = 1.0 - right - wrong + (capped if high > limit * low else free)
+        if edge:
+            value = low - high
+        if value < best[0] - CUT_TIE:
+            best[0], best[1], best[2] = value, p, side
 
 
 @compiled(error_model="numpy")
-def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, limit, best):
-    """Let ``best`` (d, 3) be (Z, cut, side of the missing) of features first to last.
+def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, edge, limit, best):
+    """Let ``best`` (d, 3) be (value, cut, side of the missing) of features first to last.
 
     Parameters
     ----------
@@ -267,7 +307,8 @@ def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, limit, best)
         The kind and group of each slot; groups rise, and the better slot of a group is first.
     links : ndarray of shape (4, n_groups)
         ``ratio``, ``rise``, ``blend`` and ``weight``, see `rankwise.boosting.losses.PairWeights`.
-    limit : float
+    edge, limit
+        As in `choose`.
     best : ndarray
     """
     ratio, rise, blend, weight = links[0], links[1], links[2], links[3]
@@ -292,7 +333,7 @@ def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, limit, best)
                     else:
                         below[p] = ratio[g] * below[p] + rise[g] * share
                     share += unit * cells[p]
-            choose_z(plus, minus, n_bins, limit, side, best[f])
+            choose(plus, minus, n_bins, edge, limit, side, best[f])
 
 
 @compiled(error_model="numpy")
@@ -342,7 +383,7 @@ def choose_pair_cuts(bins, first, last, worse, better, shares, n_rows, limit, be
             for p in range(1, n_bins):
                 plus[p] += plus[p - 1]
                 minus[p] += minus[p - 1]
-            choose_z(plus, minus, n_bins, limit, side, best[f])
+            choose(plus, minus, n_bins, False, limit, side, best[f])
 
 
 @compiled(error_model="numpy")
