@@ -25,12 +25,7 @@ from rich.table import Table
 
 from benchmarks.harness import load
 from benchmarks.report import append, console, describe
-from rankwise._core.pairs import Pairs
-from rankwise._core.threads import Pool
 from rankwise.boosting import RankBoost
-from rankwise.boosting._loops.gradients import fill_gradients
-from rankwise.boosting.gradients import PairSlopes
-from rankwise.boosting.pair_weights import AllPairs
 from rankwise.datasets import read_letor
 from rankwise.metrics import ndcg_score, pairwise_misranking_loss
 
@@ -224,7 +219,7 @@ def race(
 
 
 def long() -> None:
-    """One query of 100,000 rows: each way to learn from it, and the error of the grid."""
+    """One query of 100,000 rows: each way to learn from it."""
     train, test = interactions(1, LONG_ROWS, 0), interactions(1, LONG_ROWS, 1)
     table = Table("entrant", "misranking", "CPU s")
     entrants: dict[str, Fit] = {
@@ -251,24 +246,6 @@ def long() -> None:
         table.add_row(entrant, f"{pairwise_misranking_loss(test[1], scores):.4f}", f"{spent:.2f}")
     console.rule(f"one query of {LONG_ROWS:,} rows")
     console.print(table)
-    show_grid_error()
-
-
-def show_grid_error() -> None:
-    """Print how far the gradient on a grid is from that of all pairs, for 8,000 rows."""
-    _, y, _ = interactions(1, 8000, 2, d=4)
-    relation = AllPairs(Pairs(y), 1.0)
-    relation.s[:] = relation.groups.y.repeat(np.diff(relation.groups.starts)) * 4
-    relation.s += np.random.default_rng(0).standard_normal(8000)
-    for pair_weight in ("uniform", "ndcg"):
-        with Pool(1) as pool:
-            slopes = PairSlopes(relation, True, pair_weight, pool)
-            near, _, _ = slopes()
-        exact, sums = np.empty((2, 8000)), np.empty((1, 2))
-        fill_gradients(slopes.lists, 0, 1, relation.s, slopes.kind, True, exact, sums)
-        exact *= np.abs(near).sum() / np.abs(exact[0]).sum()
-        error = np.abs(near - exact[0]).sum() / np.abs(near).sum()
-        console.print(f"gradient on the grid, {pair_weight}: off by {error:.1e} of its size")
 
 
 def other(kind: str, n_queries: int, rows: int, seed: int) -> tuple[Array, Array, Array]:
