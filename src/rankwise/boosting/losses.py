@@ -67,13 +67,23 @@ class Groups:
     """
 
     def __init__(self, query: Indices, y: Floats, copies: Floats) -> None:
-        self.query, self.y = query, y
+        self.query, self.y, self.copies = query, y, copies
         self.n_queries = int(query[-1]) + 1
         self.is_lowest = np.append(True, query[1:] != query[:-1])
         self.is_highest = np.append(self.is_lowest[1:], True)
         self.starts = np.append(np.flatnonzero(self.is_lowest), len(y))
         before = np.cumsum(copies) - copies
         self.n_pairs = float((copies * (before - before[self.starts[query]])).sum())
+
+    def kurtosis(self) -> float:
+        """Return the kurtosis of the targets around the means of their queries, 0 if all are 0."""
+        mass = np.bincount(self.query, self.copies)
+        scaled = self.y / max(float(np.abs(self.y).max()), 1e-300)
+        means = np.bincount(self.query, self.copies * scaled) / np.maximum(mass, 1.0)
+        squares = (scaled - means[self.query]) ** 2
+        total = float((self.copies * squares).sum())
+        fourth = float((self.copies * squares**2).sum())
+        return fourth / total * float(mass.sum()) / total if total > 0 else 0.0
 
     def check_comparable(self) -> None:
         """Raise if no pair of rows has an order."""

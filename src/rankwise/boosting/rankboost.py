@@ -42,6 +42,8 @@ from rankwise.boosting.stumps import PairRounds, Rounds, StumpRounds
 MOST_GAIN = 50
 # Integers up to this are tried as proportions of weights.
 MOST_COPIES = 1000
+# The kurtosis of targets up to which the magnitude loss is the default of trees.
+LIGHT_TAILS = 5.0
 # What a tree adds of its step by default.
 RATE_OF_TREES = 0.1
 # What there is after some ways to fit, and not after others.
@@ -66,7 +68,7 @@ class Plan(NamedTuple):
     stumps: bool
 
 
-def plan_fit(model: "RankBoost", y: Floats | None, n_queries: int) -> Plan:
+def plan_fit(model: "RankBoost", groups: Groups | None) -> Plan:
     """Return what a fit does by its options and its targets; None for given pairs.
 
     Raises
@@ -75,13 +77,14 @@ def plan_fit(model: "RankBoost", y: Floats | None, n_queries: int) -> Plan:
         If options don't go together, or not with the targets.
     """
     trees, loss, pair_weight = model.max_leaf_nodes > 2, model.loss, model.pair_weight
-    rate = model.learning_rate
+    rate, given = model.learning_rate, groups is None
     if isinstance(rate, str):
         rate = RATE_OF_TREES if trees else 1.0
     if loss == "auto":
-        by_rows = trees and y is not None and pair_weight == "auto" and n_queries
-        loss = "magnitude" if by_rows else "exponential"
-    if loss == "magnitude" and y is None:
+        by_rows = trees and pair_weight == "auto" and groups is not None
+        light = by_rows and groups is not None and groups.kurtosis() <= LIGHT_TAILS
+        loss = "magnitude" if light else "exponential"
+    if loss == "magnitude" and given:
         raise ValueError(
             "loss='magnitude' is for fit: given pairs have no targets; use 'exponential'"
         )
@@ -90,16 +93,18 @@ def plan_fit(model: "RankBoost", y: Floats | None, n_queries: int) -> Plan:
             f"pair_weight={pair_weight!r} is for the exponential and the logistic loss: use "
             "'uniform' with loss='magnitude'"
         )
-    if pair_weight == "ndcg" and y is None:
+    if pair_weight == "ndcg" and given:
         raise ValueError("pair_weight='ndcg' is for fit: given pairs are no lists; use 'uniform'")
     pair_weight = "uniform" if pair_weight == "auto" else pair_weight
     stumps = not trees and rate == 1.0 and loss == "exponential" and pair_weight != "ndcg"
-    _check_steps(model, stumps=stumps, magnitude=pair_weight == "magnitude", given=y is None)
-    if pair_weight == "ndcg" and y is not None and not (y.min() >= 0 and y.max() <= MOST_GAIN):
-        raise ValueError(
-            f"y runs from {y.min()} to {y.max()}, but pair_weight='ndcg' takes grades from 0 to "
-            f"{MOST_GAIN}, for the gain is 2^y - 1: shift them or use 'uniform'"
-        )
+    _check_steps(model, stumps=stumps, magnitude=pair_weight == "magnitude", given=given)
+    if pair_weight == "ndcg" and groups is not None:
+        low, high = groups.y.min(), groups.y.max()
+        if not (low >= 0 and high <= MOST_GAIN):
+            raise ValueError(
+                f"y runs from {low} to {high}, but pair_weight='ndcg' takes grades from 0 to "
+                f"{MOST_GAIN}, for the gain is 2^y - 1: shift them or use 'uniform'"
+            )
     return Plan(loss, pair_weight, float(rate), stumps)
 
 
@@ -506,11 +511,11 @@ class RankBoost(RankerMixin, BaseEstimator):
         data = check_ranked(self, X, y, qid, sample_weight, missing=True)
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, and a pair takes two")
-        plan = plan_fit(self, data.y, data.n_queries)
         random = check_random_state(self.random_state)
         weight, copies = proportions(data.weight)
         data, stop = data._replace(weight=weight), None
         groups, order, starts = Groups.of_rows(data.codes, data.y, copies)
+        plan = plan_fit(self, groups)
         check_groups(self.push, groups)
         if self.n_iter_no_change is not None:
             kept, left_out = split_rows(data, self.validation_fraction, random)
@@ -563,7 +568,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        plan = plan_fit(self, None, 1)
+        plan = plan_fit(self, None)
         rows = check_rows(self, X, reset=True, finite="allow-nan")
         given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0], y)
         weight, _ = scale_weights(weight)
@@ -600,7 +605,7 @@ class RankBoost(RankerMixin, BaseEstimator):
                 rounds = TreeRounds(blocks, given_loss, bins, limits_of(self, plan), m)
             self._take_rounds(rounds, edges, bins.missing, stop)
         self._set_plan(plan, len(weight), 1)
-        self.n_dropped_pairs_ = n_dropped
+        self.n_dropped_pairs_, self._two_targets = n_dropped, False
         return self
 
     def __sklearn_tags__(self) -> Tags:

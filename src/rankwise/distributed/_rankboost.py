@@ -82,7 +82,6 @@ def learn(model: RankBoost, parts: Parts) -> None:
     if parts.n_rows == 1:
         raise ValueError("X has 1 sample with a weight, and a pair takes two")
     layout = find_layout(summaries)
-    plan = plan_fit(model, layout.y, int(layout.query[-1]) + 1)
     weights, copies = None, layout.sizes.astype(np.float64)
     by_part: list[list[Any]] = [[None] * parts.n_parts] * 2
     if "sample_weight" in parts.kinds:
@@ -92,6 +91,7 @@ def learn(model: RankBoost, parts: Parts) -> None:
         counted = np.concatenate(parts.map(copies_of_groups, each=by_part[1:]))
         copies = np.bincount(np.concatenate(layout.of_parts), counted).astype(np.float64)
     groups = Groups(layout.query, layout.y, copies)
+    plan = plan_fit(model, groups)
     check_groups(model.push, groups)
     random = check_random_state(model.random_state)
     edges = find_all_edges(parts, model.max_bins, weights, random)
