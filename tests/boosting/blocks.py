@@ -15,7 +15,7 @@ def one_block(X, y, pool, *, qid=None, weight=None, counts=None, max_bins=None):
     weight = np.ones(m) if weight is None else weight
     groups, order, starts = Groups.of_rows(codes, np.asarray(y, dtype=float), counts)
     bins, edges = bin_features(X, order, None, max_bins, np.random.RandomState(0), pool)
-    keys = np.arange(len(groups.y)), groups.query, groups.y
+    keys = groups.keys(np.arange(len(groups.y)))
     block = Block.of(bins, keys, starts, weight[order], counts[order])
     return Blocks([block], pool), groups, order, edges
 

@@ -130,7 +130,7 @@ def _first_leaf(tree, node):
 
 def loss_of(groups, loss, pair_weight):
     if loss == "magnitude":
-        return MagnitudeLoss(groups.n_queries)
+        return MagnitudeLoss(groups)
     if loss == "exponential" and pair_weight != "ndcg":
         return ExponentialLoss(groups, magnitude=pair_weight == "magnitude")
     return ListLoss(np.abs(groups.y).max(), loss, pair_weight)
@@ -189,7 +189,8 @@ def test_the_magnitude_loss_is_the_sum_over_all_pairs(graded_rows):
 
     with Pool(1) as pool:
         blocks, groups, order, _ = one_block(X, y, pool, qid=qid, weight=a)
-        loss = MagnitudeLoss(groups.n_queries)
+        loss = MagnitudeLoss(groups)
+        loss.unit = 1.0
         loss(blocks)
         g, h, value = gradients_at(blocks, loss, s[order])
     assert_allclose(value, literal(s) / literal(np.zeros(50)), rtol=1e-12)

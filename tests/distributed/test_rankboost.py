@@ -215,7 +215,7 @@ def test_a_part_without_positives_and_queries_as_texts():
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("pair_weight", ["uniform", "magnitude"])
+@pytest.mark.parametrize("pair_weight", ["auto", "uniform", "magnitude"])
 @pytest.mark.parametrize(("queries", "weights"), [(0, None), (0, "real"), (6, "whole"), (40, None)])
 @pytest.mark.parametrize("depth", [None, 2])
 def test_trees_are_those_of_one_machine(pair_weight, queries, weights, depth):

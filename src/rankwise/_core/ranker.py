@@ -48,7 +48,7 @@ class RankerMixin(RegressorMixin):
     """
 
     n_queries_: int
-    _two_targets = False
+    _two_targets: bool
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -77,7 +77,7 @@ class RankerMixin(RegressorMixin):
         order, starts = group_rows(codes[best], n_queries)
         return positions_in_queries(best[order], codes, starts)
 
-    @available_if(lambda self: self._two_targets)
+    @available_if(lambda self: getattr(self, "_two_targets", False))
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the score of each row, as ``predict``; only after a fit on exactly two targets.
 

@@ -25,6 +25,7 @@ from rankwise.boosting.histogram import (
     add_leaf_values,
     init_root,
     split_leaf,
+    sum_leaves,
 )
 from rankwise.boosting.losses import Loss
 
@@ -146,7 +147,9 @@ class TreeGrower:
     def _find_split(self, node: TreeNode) -> None:
         """Find the best split of a leaf, and push the leaf on the heap if there is one."""
         limits, bins, best = self.limits, self.bins, self.best
-        if limits.max_depth is not None and node.depth >= limits.max_depth:
+        deep = limits.max_depth is not None and node.depth >= limits.max_depth
+        full = len(self.leaves) == limits.max_leaf_nodes
+        if deep or full or node.total[2] < 2 * limits.min_samples_leaf:
             return
         hist, l2, min_rows = node.histogram, self.l2 + 1e-300, limits.min_samples_leaf
 
@@ -165,7 +168,7 @@ class TreeGrower:
 
     def values(self) -> Floats:
         """Return what each leaf adds to the scores."""
-        sums = np.array([leaf.total for leaf in self.leaves])
+        (sums,) = self.blocks.run(sum_leaves)
         curve = np.maximum(sums[:, 1] + self.l2, 1e-300)
         return np.asarray(-self.limits.learning_rate * sums[:, 0] / curve)
 
@@ -219,7 +222,7 @@ class TreeRounds:
             missing_above=np.array(missing_above),
             gains=np.array(gains),
             children=np.array(grower.children),
-            values=values,
+            values=self.loss.unit * values,
             counts=np.array([leaf.total[2] for leaf in grower.leaves]),
             loss=self.sums[2],
         )

@@ -32,8 +32,8 @@ class Block(NamedTuple):
     """Some rows, sorted by query and target, so that they come group by group.
 
     - ``bins``: their features;
-    - ``groups``, ``query``, ``y`` (n,): the numbers of the groups that have rows here, rising, and
-      their queries and targets;
+    - ``groups``, ``query``, ``y``, ``heights`` (n,): the numbers of the groups that have rows here,
+      rising, their queries and targets, and how far these are above the lowest of the query;
     - ``starts`` (n + 1,): where the rows of each begin;
     - ``weight``, ``log_weight`` (m,): row weights and their logarithms;
     - ``counts`` (m,): how many rows each stands for;
@@ -44,6 +44,7 @@ class Block(NamedTuple):
     groups: Indices
     query: Indices
     y: Floats
+    heights: Floats
     starts: Indices
     weight: Floats
     log_weight: Floats
@@ -52,10 +53,14 @@ class Block(NamedTuple):
 
     @classmethod
     def of(
-        cls, bins: Bins, keys: tuple[Indices, Indices, Floats], starts: Indices, weight: Floats,
+        cls,
+        bins: Bins,
+        keys: tuple[Indices, Indices, Floats, Floats],
+        starts: Indices,
+        weight: Floats,
         counts: Indices,
-    ) -> "Block":  # fmt: skip
-        """Return a block of rows; ``keys`` are groups, query and y.
+    ) -> "Block":
+        """Return a block of rows; ``keys`` are groups, query, y and heights.
 
         A weight that was rounded to 0 counts as the smallest number.
         """
@@ -317,6 +322,15 @@ def split_leaf(
     leaves = (*state.leaves[:leaf], rows[~above], *state.leaves[leaf + 1 :], rows[above])
     state = state._replace(leaves=leaves)
     return state, (node_histogram(block, state, pool, -1 if takes_above else leaf),)
+
+
+def sum_leaves(block: Block, state: State, pool: Pool) -> tuple[State, tuple[Floats]]:
+    """Return the sums of gradients and Hessians (n_leaves, 2) over the rows of each leaf.
+
+    Those of histograms that were subtracted have lost digits where weights differ much.
+    """
+    pairs = state.gradients, state.hessians
+    return state, (np.array([[each[rows].sum() for each in pairs] for rows in state.leaves]),)
 
 
 def add_leaf_values(

@@ -62,6 +62,8 @@ class Groups:
         last never the worse.
     starts : ndarray of shape (n_queries + 1,)
         The groups of each query.
+    heights : ndarray of shape (n_groups,)
+        How far each target is above the lowest of its query.
     n_pairs : float
         The pairs of rows of a query with different targets.
     """
@@ -72,18 +74,27 @@ class Groups:
         self.is_lowest = np.append(True, query[1:] != query[:-1])
         self.is_highest = np.append(self.is_lowest[1:], True)
         self.starts = np.append(np.flatnonzero(self.is_lowest), len(y))
+        self.heights = y - y[self.starts[query]]
         before = np.cumsum(copies) - copies
         self.n_pairs = float((copies * (before - before[self.starts[query]])).sum())
 
     def kurtosis(self) -> float:
         """Return the kurtosis of the targets around the means of their queries, 0 if all are 0."""
         mass = np.bincount(self.query, self.copies)
-        scaled = self.y / max(float(np.abs(self.y).max()), 1e-300)
+        scaled = self.heights / self.unit()
         means = np.bincount(self.query, self.copies * scaled) / np.maximum(mass, 1.0)
         squares = (scaled - means[self.query]) ** 2
         total = float((self.copies * squares).sum())
         fourth = float((self.copies * squares**2).sum())
         return fourth / total * float(mass.sum()) / total if total > 0 else 0.0
+
+    def unit(self) -> float:
+        """Return the largest difference of two targets of a query."""
+        return max(float(self.heights.max()), 1e-300)
+
+    def keys(self, groups: Indices) -> tuple[Indices, Indices, Floats, Floats]:
+        """Return what `Block.of` takes for the groups with these numbers."""
+        return groups, self.query[groups], self.y[groups], self.heights[groups]
 
     def check_comparable(self) -> None:
         """Raise if no pair of rows has an order."""
@@ -215,7 +226,9 @@ def log_sums(
 
 
 class Loss(Protocol):
-    """Sets the gradients and Hessians of blocks."""
+    """Sets the gradients and Hessians of blocks; scores of blocks are in units of ``unit``."""
+
+    unit: float
 
     def __call__(self, blocks: Blocks) -> Sums:
         """Set them at the scores; return their sums, and the value of the loss."""
@@ -223,6 +236,8 @@ class Loss(Protocol):
 
 class ExponentialLoss:
     """The exponential loss of all pairs, from sums over groups; O(m). Parameters: `PairWeights`."""
+
+    unit = 1.0
 
     def __init__(self, groups: Groups, *, magnitude: bool = False) -> None:
         self.weights = PairWeights(groups, magnitude=magnitude)
@@ -276,40 +291,43 @@ class MagnitudeLoss:
     factor of 2. Rows count alike here, and pairs in `rankwise.magnitude.MPRank`: that weighs a
     query by :math:`A_q` more, which is the same for lists of one length.
 
+    Scores and targets are in units of the largest difference of two targets of a query, so that
+    squares of targets of any size can be summed.
+
     Parameters
     ----------
-    n_queries : int
+    groups : Groups
     """
 
-    def __init__(self, n_queries: int) -> None:
-        self.n_queries = n_queries
+    def __init__(self, groups: Groups) -> None:
+        self.n_queries, self.unit = groups.n_queries, groups.unit()
         self.first: float | None = None
 
     def __call__(self, blocks: Blocks) -> Sums:
         """Set gradients; see `Loss`."""
-        sums, mass = blocks.run(residual_sums, self.n_queries)
+        sums, mass = blocks.run(residual_sums, self.n_queries, self.unit)
         means = sums / np.maximum(mass, 1e-300)
-        size, bend, loss = blocks.run(magnitude_gradients, means)
+        size, bend, loss = blocks.run(magnitude_gradients, means, self.unit)
         if self.first is None:
             self.first = loss
         return size, bend, loss / self.first
 
 
 def residual_sums(
-    block: Block, state: State, pool: Pool, n_queries: int
+    block: Block, state: State, pool: Pool, n_queries: int, unit: float
 ) -> tuple[State, tuple[Any, ...]]:
     """Return the weighted sum of the residuals of each query, and the weight of the query."""
     query = block.by_row(block.query)
-    residuals = block.weight * (state.scores - block.by_row(block.y))
+    residuals = block.weight * (state.scores - block.by_row(block.heights / unit))
     sums = [np.bincount(query, values, n_queries) for values in (residuals, block.weight)]
     return state, tuple(sums)
 
 
 def magnitude_gradients(
-    block: Block, state: State, pool: Pool, means: Floats
+    block: Block, state: State, pool: Pool, means: Floats, unit: float
 ) -> tuple[State, tuple[float, float, float]]:
     """Set gradients from the mean residual of each query; return their sums, and the loss."""
-    residuals = state.scores - block.by_row(block.y + means[block.query])
+    residuals = state.scores - block.by_row(block.heights / unit + means[block.query])
     g = block.weight * residuals
     state, (size, bend) = set_gradients(state, g, block.weight)
     return state, (size, bend, float((g * residuals).sum()))
@@ -339,6 +357,8 @@ class GivenPairs(NamedTuple):
 
 class GivenPairsLoss:
     """The exponential or the logistic loss of given pairs, of rows in one block."""
+
+    unit = 1.0
 
     def __init__(self, pairs: GivenPairs, loss: str) -> None:
         self.pairs, self.logistic = pairs, loss == "logistic"
@@ -402,13 +422,15 @@ class ListLoss:
     pair_weight : {"uniform", "magnitude", "ndcg"}
     """
 
+    unit = 1.0
+
     def __init__(self, largest: float, loss: str, pair_weight: str) -> None:
         self.options = largest, loss, pair_weight
 
     def __call__(self, blocks: Blocks) -> Sums:
         """Set gradients; see `Loss`. The value is the mean slope of the pairs."""
         size, bend, slope, weight = blocks.run(list_gradients, *self.options)
-        return size, bend, float(slope / weight)
+        return size, bend, float(slope / max(weight, 1e-300))
 
 
 def list_gradients(

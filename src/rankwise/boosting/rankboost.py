@@ -160,7 +160,7 @@ def make_rounds(
         return StumpRounds(blocks, groups, bins, n_rows, *options)
     loss: Loss
     if plan.loss == "magnitude":
-        loss = MagnitudeLoss(groups.n_queries)
+        loss = MagnitudeLoss(groups)
     elif plan.loss == "exponential" and plan.pair_weight != "ndcg":
         loss = ExponentialLoss(groups, magnitude=plan.pair_weight == "magnitude")
     else:
@@ -531,7 +531,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         with Pool(self.n_jobs) as pool:
             weighted = None if sample_weight is None else weight
             bins, edges = self._bin(data.X, order, weighted, random, pool)
-            keys = np.arange(len(groups.y)), groups.query, groups.y
+            keys = groups.keys(np.arange(len(groups.y)))
             block = Block.of(bins, keys, starts, weight[order], copies[order])
             sizes = len(order), int(copies[order].sum())
             rounds = make_rounds(self, plan, Blocks([block], pool), groups, bins, sizes)
@@ -599,7 +599,7 @@ class RankBoost(RankerMixin, BaseEstimator):
                 rounds = PairRounds(listed, m, bins, self.criterion, self.step, pool)
             else:
                 ones = np.ones(m, dtype=np.int64)
-                keys = np.array([0]), np.array([0]), np.zeros(1)
+                keys = np.array([0]), np.array([0]), np.zeros(1), np.zeros(1)
                 block = Block.of(bins, keys, np.array([0, m]), ones.astype(float), ones)
                 blocks, given_loss = Blocks([block], pool), GivenPairsLoss(listed, plan.loss)
                 rounds = TreeRounds(blocks, given_loss, bins, limits_of(self, plan), m)

@@ -104,7 +104,7 @@ def learn(model: RankBoost, parts: Parts) -> None:
     bins = Bins(none, none, none, none, n_bins, missing, sparse=False)
     sizes = parts.n_rows, int(copies.sum())
     with Pool(model.n_jobs) as pool:
-        blocks = make_blocks(parts, kept, layout, bins, pool, whole=whole)
+        blocks = make_blocks(parts, kept, (layout, groups), bins, pool, whole=whole)
         try:
             rounds = make_rounds(model, plan, blocks, groups, bins, sizes)
             model._take_rounds(rounds, edges, missing, say=parts.say)
@@ -277,21 +277,21 @@ def join_parts(taken: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def build_block(kept: dict[str, Any], bins: Bins, keys: tuple[Ints, Floats]) -> Block:
-    """Return the block of a part; ``keys`` are query and target of all groups."""
+def build_block(kept: dict[str, Any], bins: Bins, keys: tuple[Any, ...]) -> Block:
+    """Return the block of a part; ``keys`` are those of all groups."""
     bins = dense_bins(np.ascontiguousarray(kept["codes"]).reshape(-1), bins.n_bins, bins.missing)
     own = {name: np.array(kept[name]) for name in ("groups", "starts", "weight", "counts")}
-    groups = own["groups"]
-    keys_here = groups, keys[0][groups], keys[1][groups]
-    return Block.of(bins, keys_here, own["starts"], own["weight"], own["counts"])
+    here = tuple(key[own["groups"]] for key in keys)
+    return Block.of(bins, here, own["starts"], own["weight"], own["counts"])
 
 
 def make_blocks(
-    parts: Any, kept: Any, layout: Layout, bins: Bins, pool: Pool, *, whole: bool
+    parts: Any, kept: Any, found: tuple[Layout, Groups], bins: Bins, pool: Pool, *, whole: bool
 ) -> "Blocks | RemoteBlocks":
     """Return the blocks of the parts, with each query in one of them if it must be ``whole``."""
+    layout, groups = found
     full = [p for p in range(parts.n_parts) if parts.rows[p]]
-    keys = layout.query, layout.y
+    keys = groups.keys(np.arange(len(groups.y)))
     if isinstance(parts, MachineParts):
         needed = (_ROW_BYTES + (len(bins.n_bins) if whole else 0)) * parts.n_rows
         if parts.limit is not None and needed > parts.limit:

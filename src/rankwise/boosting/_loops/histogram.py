@@ -197,9 +197,9 @@ def find_splits(hist, first, last, n_bins, missing, total, l2, min_rows, best):
                 if n < min_rows or n_all - n < min_rows:
                     continue
                 low, high = h + l2, h_all - h + l2
-                score = (g * g * high + (g_all - g) * (g_all - g) * low) / (low * high)
-                if score - before > best[f, 0] + SPLIT_TIE * score:
-                    best[f, 0], best[f, 1], best[f, 2] = score - before, p, side
+                score = g * g * high + (g_all - g) * (g_all - g) * low  # times low and high
+                if score * (1.0 - SPLIT_TIE) > (before + best[f, 0]) * low * high:
+                    best[f, 0], best[f, 1], best[f, 2] = score / (low * high) - before, p, side
 
 
 @compiled(error_model="numpy")
