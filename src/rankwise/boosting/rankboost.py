@@ -280,9 +280,9 @@ class RankBoost(RankerMixin, BaseEstimator):
 
     The pairs are never formed: their weights are products of a factor of each row. A round takes
     O(n d + d bins k) for d features, k groups of equal query and target, and n rows on the smaller
-    side of the last cut; ``criterion="edge"`` takes O(m d) for m rows and any number of groups. CSR
+    side of the last cut; ``criterion="edge"`` takes O(m d) for m rows and many groups. CSR
     rows take O(entries) in place of O(n d) or O(m d). Memory is a byte an entry, or four with
-    ``max_bins=None``, and at most as much again, or 16 MB, for histograms.
+    ``max_bins=None``, at most as much again, or 64 MB, for histograms, and some 120 bytes a row.
 
     ``push=p`` is the p-norm push, for two classes: it minimises
 
@@ -299,10 +299,17 @@ class RankBoost(RankerMixin, BaseEstimator):
     With more than two leaves, another rate or loss, or ``pair_weight="ndcg"``, a round is a
     second-order step: with g and h gradient and diagonal Hessian of the loss, it grows a tree, best
     split first, whose leaves add
-    :math:`-\nu \sum g / (\sum h + \lambda \bar h)`; ``max_leaf_nodes=31`` is usual. The exponential
-    loss takes O(m) a round beside the histograms, O(m d log leaves) if splits are even. The
-    logistic loss and "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid
-    of 512 scores.
+    :math:`-\nu \sum g / (\sum h + \lambda \bar h)`; 8 to 31 leaves are usual. The magnitude loss,
+    with residuals :math:`r = s - y` and :math:`A_q` the weight of query q, is
+
+    .. math:: \sum_q \frac{1}{2 A_q} \sum_{ij \in q} a_i a_j
+              \bigl((s_j - s_i) - (y_j - y_i)\bigr)^2 = \sum_i a_i (r_i - \bar r_{q(i)})^2 .
+
+    So differences of scores in a query are in the units of y. Rows count alike, where pairs do in
+    `rankwise.magnitude.MPRank`: the same for lists of one length. This and the exponential loss
+    take O(m) a round beside the histograms, O(m d log leaves) if splits are even. The logistic loss
+    and "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid of 512
+    scores.
 
     Parameters
     ----------
@@ -318,8 +325,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         "edge" for more, as with many queries or real-valued targets.
     pair_weight : {"auto", "uniform", "magnitude", "ndcg"}, default="auto"
         Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
-        changed places, at the present scores; beside its row weights. "auto" is "ndcg" for more
-        than two leaves on several queries of grades from 0 to 10, otherwise "uniform".
+        changed places, at the present scores; beside its row weights. "auto" is "uniform".
+        The magnitude loss takes no other.
     max_leaf_nodes : int, default=2
         Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.
     max_depth : int or None, default=None
@@ -331,10 +338,12 @@ class RankBoost(RankerMixin, BaseEstimator):
     learning_rate : float or "auto", default="auto"
         :math:`\nu`, the share of a second-order step that is taken. "auto" is 1 for two leaves and
         0.1 for more.
-    loss : {"auto", "exponential", "logistic"}, default="auto"
-        What a pair costs, :math:`e^{-(s_j - s_i)}` or :math:`\log(1 + e^{-(s_j - s_i)})`. "auto" is
-        the former. Second-order steps scale the gradient of each query by
-        :math:`\log_2(1 + S) / S`, with S the sum of its size.
+    loss : {"auto", "exponential", "logistic", "magnitude"}, default="auto"
+        What a pair costs, :math:`e^{-(s_j - s_i)}`, :math:`\log(1 + e^{-(s_j - s_i)})` or as above.
+        "auto" is "exponential" for two leaves, for given pairs and if ``pair_weight`` is given;
+        otherwise "magnitude" if the kurtosis of y around the means of the queries is at most 5, and
+        "exponential" if it is larger. Second-order steps on the first two scale the gradient of
+        each query by :math:`\log_2(1 + S) / S`, with S the sum of its size.
     push : float, default=1.0
         The power p of the p-norm push, at least 1, which is RankBoost; 4 to 16 are usual.
     step : {"exact", "smooth-margin"}, default="exact"
@@ -369,13 +378,17 @@ class RankBoost(RankerMixin, BaseEstimator):
         With more leaves, the next node of the tree below and above the cut, or ~leaf.
     leaf_values_ : ndarray of shape (n_leaves,)
         With more leaves, what each adds to the score.
+    leaf_counts_ : ndarray of shape (n_leaves,)
+        The training rows of each leaf, repetitions counted; base rankers have two, below and above.
     criterion_ : {"loss", "edge"}
         What base rankers were chosen by; absent for second-order steps.
+    loss_ : {"exponential", "logistic", "magnitude"}
+        What was minimised.
     pair_weight_ : {"uniform", "magnitude", "ndcg"}
         What a pair weighed.
     train_loss_ : ndarray of shape (n_rounds,)
-        The exponential loss after each round, or the p-norm push, over its first value. For pairs
-        that are summed one by one, logistic or "ndcg", the mean slope of the loss over the pairs.
+        The exponential or magnitude loss after each round, or the p-norm push, over its first
+        value. For pairs that are summed one by one, logistic or "ndcg", the mean slope of the loss.
     smooth_margin_ : ndarray of shape (n_rounds,)
         G after each round, negative as long as some pair is in the wrong order; absent for
         second-order steps and for a push. With weights, the mean weight of a pair counts as 1.
@@ -418,7 +431,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     >>> model.feature_importances_.round(1)
     array([0.4, 0.6, 0. , 0. , 0. ])
     >>> y = np.digitize(X[:, 0] * X[:, 1], [0.0, 1.0])
-    >>> trees = RankBoost(max_leaf_nodes=31).fit(X[:1000], y[:1000])
+    >>> trees = RankBoost(max_leaf_nodes=16).fit(X[:1000], y[:1000])
     >>> round(trees.score(X[1000:], y[1000:]), 1)
     1.0
     """
