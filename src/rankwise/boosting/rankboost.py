@@ -43,7 +43,7 @@ MOST_GAIN = 50
 # Integers up to this are tried as proportions of weights.
 MOST_COPIES = 1000
 # The kurtosis of targets up to which the magnitude loss is the default of trees.
-LIGHT_TAILS = 5.0
+LIGHT_TAILS = 4.0
 # What a tree adds of its step by default.
 RATE_OF_TREES = 0.1
 # What there is after some ways to fit, and not after others.
@@ -341,7 +341,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     loss : {"auto", "exponential", "logistic", "magnitude"}, default="auto"
         What a pair costs, :math:`e^{-(s_j - s_i)}`, :math:`\log(1 + e^{-(s_j - s_i)})` or as above.
         "auto" is "exponential" for two leaves, for given pairs and if ``pair_weight`` is given;
-        otherwise "magnitude" if the kurtosis of y around the means of the queries is at most 5, and
+        otherwise "magnitude" if the kurtosis of y around the means of the queries is at most 4, and
         "exponential" if it is larger. Second-order steps on the first two scale the gradient of
         each query by :math:`\log_2(1 + S) / S`, with S the sum of its size.
     push : float, default=1.0

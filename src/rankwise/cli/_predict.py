@@ -369,8 +369,8 @@ if TYPE_CHECKING:
 def explain(model: Path, table: Path, row: int, top: int | None, as_json: bool) -> None:
     """Split the score of a row by its columns.
 
-    The score of a linear model is a sum over columns, that of RankBoost one of Shapley values. Other
-    models raise an error: their scores have no such parts.
+    The score of a linear model is a sum over columns, that of RankBoost one of Shapley values.
+    Other models raise an error: their scores have no such parts.
     """
     score, start, parts = parts_of(model, table, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))
