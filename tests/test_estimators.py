@@ -130,6 +130,7 @@ OPTIONS = {
     "MPRankCV": [{"kernel": "poly"}],
     "RankSVM": [{"C": 1e5}, {"pair_weight": "magnitude"}],
     "RankBoost": [
+        {"loss": "magnitude", "max_leaf_nodes": 3, "min_samples_leaf": 1, "n_estimators": 10},
         {"n_estimators": 10, "loss": "logistic", "max_leaf_nodes": 4, "min_samples_leaf": 1},
         {"n_estimators": 10, "pair_weight": "ndcg", "max_leaf_nodes": 4, "min_samples_leaf": 1},
         {"n_estimators": 10, "max_leaf_nodes": 3, "min_samples_leaf": 1, "l2": 0.0},

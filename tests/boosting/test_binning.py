@@ -7,6 +7,7 @@ from scipy import sparse
 
 from rankwise._core.threads import Pool
 from rankwise.boosting.binning import bin_features, find_edges
+from tests.boosting.blocks import column
 
 
 @pytest.mark.parametrize("max_bins", [255, None])
@@ -35,12 +36,7 @@ def test_bins_count_the_edges_below(max_bins):
         assert_array_equal(np.flatnonzero(bins.missing), [3, 5])
         for f in range(X.shape[1]):
             x = X[order, f]
-            if isinstance(rows, np.ndarray):
-                codes = bins.codes[f // 8, :, f % 8]
-            else:
-                codes = np.full(m, bins.zero[f])
-                entries = slice(bins.indptr[f], bins.indptr[f + 1])
-                codes[bins.rows[entries]] = bins.codes[entries]
+            codes = column(bins, f, m)
             expected = np.where(np.isnan(x), len(edges[f]) + 1, np.searchsorted(edges[f], x))
             assert_array_equal(codes, expected)
         results.append(edges)

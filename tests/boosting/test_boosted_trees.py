@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.boosting import RankBoost, stumps
-from rankwise.boosting.pair_weights import proportions
+from rankwise.boosting.rankboost import proportions
 from rankwise.metrics import exponential_pair_loss, ndcg_score
 
 TREES = {"max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 5}
@@ -15,6 +15,7 @@ KINDS = [
     {"loss": "logistic"},
     {"pair_weight": "ndcg"},
     {"pair_weight": "magnitude", "loss": "logistic", "max_depth": 2},
+    {"loss": "magnitude"},
 ]
 
 
@@ -87,6 +88,7 @@ def test_two_leaves_with_a_small_rate_are_steps_too(graded_rows):
         {**TREES, "pair_weight": "uniform"},
         {**TREES, "pair_weight": "ndcg"},
         {**TREES, "pair_weight": "ndcg", "loss": "logistic"},
+        {**TREES, "loss": "magnitude"},
     ],
 )
 def test_weights_count_by_their_proportions_and_as_repetitions(options, graded_rows):
@@ -204,25 +206,48 @@ def test_a_missing_value_goes_to_a_learned_side():
     assert np.isfinite(model.predict([[0.0, np.nan]])).all()
 
 
-def test_what_is_taken_unasked(graded_rows):
+def test_what_auto_stands_for(graded_rows):
     X, y, qid, _ = graded_rows(3, m=120)
-    lists = [
-        ({"max_leaf_nodes": 8}, y, qid, "ndcg"),
-        ({"max_leaf_nodes": 8}, y, None, "uniform"),
-        ({"max_leaf_nodes": 8}, y + 0.5, qid, "uniform"),
-        ({"max_leaf_nodes": 8}, y - 1, qid, "uniform"),
-        ({"max_leaf_nodes": 8}, 3 * y, qid, "uniform"),
-        ({}, y, qid, "uniform"),
-        ({"learning_rate": 0.1}, y, qid, "uniform"),
+    rare = (np.arange(120) % 12 == 0).astype(float)
+    trees = {"max_leaf_nodes": 8}
+    fits = [
+        (trees, y, qid, "magnitude", "uniform"),
+        (trees, y, None, "magnitude", "uniform"),
+        (trees, 3 * y - 0.5, qid, "magnitude", "uniform"),
+        (trees, np.sinh(3 * X[:, 0]), None, "exponential", "uniform"),
+        (trees, rare, None, "exponential", "uniform"),
+        ({**trees, "pair_weight": "ndcg"}, y, qid, "exponential", "ndcg"),
+        ({**trees, "loss": "logistic"}, y, qid, "logistic", "uniform"),
+        ({}, y, qid, "exponential", "uniform"),
+        ({"learning_rate": 0.1}, y, qid, "exponential", "uniform"),
     ]
-    for options, targets, queries, expected in lists:
+    for options, targets, queries, loss, weight in fits:
         model = RankBoost(6, **options).fit(X, targets, qid=queries)
-        assert model.pair_weight_ == expected
+        assert (model.loss_, model.pair_weight_) == (loss, weight)
         rate = options.get("learning_rate", 0.1 if "max_leaf_nodes" in options else 1.0)
-        said = RankBoost(6, **{**options, "pair_weight": expected, "learning_rate": rate})
-        assert_array_equal(said.fit(X, targets, qid=queries).predict(X), model.predict(X))
+        given = {"loss": loss, "pair_weight": weight, "learning_rate": rate}
+        same = RankBoost(6, **{**options, **given})
+        assert_array_equal(same.fit(X, targets, qid=queries).predict(X), model.predict(X))
     pairs = np.argwhere(y[:, None] < y[None, :])
-    assert RankBoost(3, max_leaf_nodes=8).fit_pairs(X, pairs).pair_weight_ == "uniform"
+    assert RankBoost(3, **trees).fit_pairs(X, pairs).loss_ == "exponential"
+    with pytest.raises(ValueError, match="loss='magnitude' is for fit: given pairs have no"):
+        RankBoost(loss="magnitude").fit_pairs(X, pairs)
+    with pytest.raises(ValueError, match="pair_weight='ndcg' is for the exponential and the log"):
+        RankBoost(loss="magnitude", pair_weight="ndcg").fit(X, y, qid=qid)
+
+
+def test_the_magnitude_loss_keeps_the_size_of_differences():
+    X, _, qid = products(40, 30, noise=0.1)
+    target = np.sign(X[:, 0]) * X[:, 1] + 5.0 * np.sin(qid)  # a level of each query
+    model = RankBoost(200, loss="magnitude", **TREES).fit(X, target, qid=qid)
+    Xt, _, qt = products(40, 30, seed=1)
+    true, found = np.sign(Xt[:, 0]) * Xt[:, 1], model.predict(Xt)
+    for q in range(3):
+        centred = [each[qt == q] - each[qt == q].mean() for each in (true, found)]
+        assert np.abs(centred[1] - centred[0]).mean() < 0.15
+    assert (np.diff(model.train_loss_) <= 0).all()
+    two = RankBoost(20, loss="magnitude").fit(X, target, qid=qid)  # two leaves
+    assert_allclose(list(two.staged_predict(X))[-1], two.predict(X), atol=1e-12)
 
 
 def test_rows_without_a_split_leave_nothing_to_grow():

@@ -5,91 +5,93 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rankwise._core.compilation import compiled
-from rankwise._core.pairs import Pairs
 from rankwise._core.threads import Pool
 from rankwise.boosting import stumps
-from rankwise.boosting._loops.bins import Part, add_part, fill_column
-from rankwise.boosting._loops.stumps import weigh_split
+from rankwise.boosting._loops.histogram import HISTOGRAM, fill_histograms, fill_slots, find_above
 from rankwise.boosting.binning import bin_features
-from rankwise.boosting.pair_weights import AllPairs
+from rankwise.boosting.histogram import slot_histograms
 from rankwise.boosting.stumps import StumpRounds
+from tests.boosting.blocks import column, one_block
 from tests.reference import pair_weights
 
 
-@compiled
-def add_to(bins, begin, end, part, hist):
-    """Add a part in compiled code, which sums differently from Python."""
-    add_part(bins, begin, end, part, hist)
-
-
+@pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("max_bins", [255, None])
 @pytest.mark.parametrize("levels", [2, 4])
-def test_kept_histograms_are_those_of_all_rows(levels, max_bins, monkeypatch, graded_rows):
-    # Each round adds what it changes; sums that move far are begun anew, one slot at a time.
+def test_kept_histograms_are_those_of_all_rows(
+    levels, max_bins, is_sparse, monkeypatch, graded_rows
+):
+    # Each round adds what it changes; sums that move far are computed again.
     monkeypatch.setattr(stumps, "KEPT", np.inf)
     m = 400
     X, y, qid, weight = graded_rows(levels, m=m, missing=True)
     X = np.hstack([X, X[::-1], X[:, ::-1]])
-    relation = AllPairs(Pairs(y, qid=qid, sample_weight=weight), 1e4)
-    order, groups, factors = relation.order, relation.groups, relation.factors
+    X[X > 1] = 0
+    D = pair_weights(y, one_sided=True, qid=qid, sample_weight=weight)
+    random, scores, ages = np.random.default_rng(0), np.zeros(m), []
     with Pool(1) as pool:
-        bins, _ = bin_features(X, order, None, max_bins, np.random.RandomState(0), pool)
-        rounds = StumpRounds(relation, bins, "loss", pool)
-    wholes, stride = rounds.state.wholes, int(bins.n_bins.max()) + 1
-    random, scores, renewals = np.random.default_rng(0), np.zeros(m), []
-    for _ in range(60):
-        renewals.append(wholes.begins.sum())
-        rounds.search()
-        for q, g in enumerate(factors.group):
-            rows = slice(groups.starts[g], groups.starts[g + 1])
-            n = rows.stop - rows.start
-            values = wholes.unit[q] * factors.values[factors.first[q] :][:n]
-            values = np.floor(values + 0.5).astype(np.int64)
-            assert wholes.total[q] == values.sum()
-            for f in range(12):
-                expected = np.zeros(stride, dtype=np.int64)
-                np.add.at(expected, bins.codes[f // 8, rows, f % 8], values)
-                assert_array_equal(rounds.hists[f // 8, q, f % 8], expected)
-        h = random.uniform(size=m) < random.uniform()
-        alpha = random.normal()
-        scores += alpha * h
-        rounds.h[:] = h
-        picks_above = 2 * h.sum() <= m
-        weigh_split(rounds.state, picks_above, False)
-        rounds.add_step(alpha, picks_above)
-        assert_allclose(relation.s, scores, atol=1e-12)
-        D = pair_weights(y, one_sided=True, qid=qid, sample_weight=weight)[order][:, order]
-        total = (D * np.exp(scores[:, None] - scores[None, :])).sum()
-        assert_allclose(relation.log_total, np.log(total), rtol=1e-12)
-    assert renewals[0] == len(factors.group)
-    assert 0 < np.mean(renewals[1:]) < len(factors.group) / 2
+        rows = sparse.csr_array(X) if is_sparse else X
+        blocks, groups, order, edges = one_block(
+            rows, y, pool, qid=qid, weight=weight, max_bins=max_bins
+        )
+        bins = blocks.blocks[0].bins
+        rounds = StumpRounds(blocks, groups, bins, m, "loss")
+        for _ in range(60):
+            ages.append(rounds.age)
+            _, (expected,) = slot_histograms(
+                blocks.blocks[0], blocks.states[0], pool, rounds.slots, 0, 12
+            )
+            totals = expected[0].sum(axis=1)[None, :, None]
+            assert_allclose(rounds.hist / totals, expected / totals, atol=1e-14)
+            f = random.integers(12)
+            cut = random.integers(1, bins.n_bins[f]) if bins.n_bins[f] > 1 else 0
+            alpha = random.normal(0, 0.3)
+            n_above, _, _ = rounds.split((f, cut, 1))
+            value = edges[f][cut - 1] if cut else -np.inf
+            h = np.isnan(X[:, f]) | (X[:, f] > value)
+            scores += alpha * h
+            assert n_above == h.sum()
+            rounds.add_step(alpha, 2 * h.sum() <= m)
+            assert_allclose(blocks.states[0].scores, scores[order], atol=1e-12)
+            total = (D * np.exp(scores[:, None] - scores[None, :])).sum()
+            assert_allclose(rounds.log_total, np.log(total), rtol=1e-12)
+    assert max(ages) == stumps.FRESH - 1
 
 
 @pytest.mark.parametrize("max_bins", [255, None])
-@pytest.mark.parametrize("words", [(), (2,)])
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_histograms_of_parts_add_up(is_sparse, words, max_bins, graded_rows):
+def test_histograms_of_some_rows_are_counts_of_them(is_sparse, max_bins, graded_rows):
     X, _, _, _ = graded_rows(2, m=500, missing=True)
     X = np.hstack([X] * 3)
     X[X > 1] = 0
-    rows = sparse.csr_array(X) if is_sparse else X
+    given = sparse.csr_array(X) if is_sparse else X
     with Pool(1) as pool:
-        bins, _ = bin_features(rows, np.arange(500), None, max_bins, np.random.RandomState(0), pool)
-    values = np.random.default_rng(0).integers(-(2**40), 2**40, size=(500, *words))
-    stride = int(bins.n_bins.max()) + 1
-    for first, last in [(0, 8), (8, 12)]:
-        found, expected = np.zeros((2, 8, stride, *words), dtype=np.int64)
-        for start, stop in [(0, 500), (0, 200), (200, 500)]:
-            some = values[start:stop]
-            total = np.atleast_1d(some.sum(axis=0))
-            part = Part(np.arange(start, stop, dtype=np.uint32), some, start, total)
-            add_to(bins, first, last, part, expected if stop - start == 500 else found)
-        # a block of four or fewer features leaves the rest of the words alone
-        assert_array_equal(found[: last - first], expected[: last - first])
-        for f in range(first, last):
-            column = np.empty(500, dtype=np.int64)
-            fill_column(bins, f, column)
-            counted = np.zeros((stride, *words), dtype=np.int64)
-            np.add.at(counted, column, values)
-            assert_array_equal(expected[f - first], counted)
+        bins, _ = bin_features(
+            given, np.arange(500), None, max_bins, np.random.RandomState(0), pool
+        )
+    random = np.random.default_rng(0)
+    values, stride = random.normal(size=(3, 500)), int(bins.n_bins.max()) + 1
+    rows = np.flatnonzero(random.random(500) < 0.3).astype(np.uint32)
+    spans = np.array([[0, 200], [200, 500]])
+    some = np.searchsorted(rows, spans)
+    for first, last in [(0, 12), (3, 7)]:
+        hist = np.zeros((12, stride), dtype=HISTOGRAM)
+        fill_histograms(bins, first, last, rows, *values, hist)
+        slots = np.zeros((last - first, 2, stride))
+        fill_slots(bins, first, last, values[:2, rows], np.array([1, 0]), spans, rows, some, slots)
+        for f in range(12):
+            codes = column(bins, f, 500)
+            for name, value in zip(HISTOGRAM.names, values, strict=True):
+                expected = np.bincount(codes[rows], value[rows], stride)
+                expected = expected if first <= f < last else np.zeros(stride)
+                assert_allclose(hist[name][f], expected, atol=1e-13)
+            for q, (begin, end) in enumerate(some):
+                if first <= f < last:
+                    here = rows[begin:end]
+                    expected = np.bincount(codes[here], values[1 - q, here], stride)
+                    assert_allclose(slots[f - first, q], expected, atol=1e-13)
+    for f, side in [(0, 0), (0, 1), (5, 1), (3, 0)]:
+        codes, above, cut = column(bins, f, 500)[rows], np.empty(len(rows), np.bool_), 1
+        find_above(bins, f, cut, side, rows, above)
+        missing = codes == bins.n_bins[f]
+        assert_array_equal(above, np.where(missing, side == 1, codes >= cut))

@@ -8,13 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise._core import threads as pool_module
-from rankwise._core.pairs import Pairs
 from rankwise._core.threads import Pool
 from rankwise.boosting import RankBoost, stumps
-from rankwise.boosting._loops import stumps as loops
-from rankwise.boosting.binning import bin_features
-from rankwise.boosting.pair_weights import AllPairs
+from rankwise.boosting.losses import PairWeights
 from rankwise.boosting.stumps import StumpRounds
+from tests.boosting.blocks import one_block, set_scores
 from tests.reference import pair_weights, rankboost
 
 
@@ -32,57 +30,48 @@ def shared(monkeypatch):
     return ranges
 
 
-@pytest.fixture
-def one_thread():
-    """Return a function that makes the rounds of boosting on rows of one thread."""
-    with Pool(1) as pool:
-
-        def make(X, relation, criterion="loss"):
-            bins, _ = bin_features(X, relation.order, None, 255, np.random.RandomState(0), pool)
-            return StumpRounds(relation, bins, criterion, pool)
-
-        yield make
-
-
-def test_sums_of_what_is_left_stay_precise(one_thread):
+def test_sums_of_what_is_left_stay_precise():
     # The smaller side has nearly all the weight, and then almost none.
     y = np.repeat([0, 1], [50, 3])
-    relation = AllPairs(Pairs(y), 150)
-    rounds = one_thread(np.zeros((53, 1)), relation)
     rare, usual = np.arange(53) % 50 == 0, np.ones(53, dtype=bool)
     scores = np.zeros(53)
-    for h, alpha in [(rare, 34.0), (rare, -34.0), (rare, 30.0), (usual, 3.0), (rare, -30.0)]:
-        up, down = np.exp(scores[:50]), np.exp(-scores[50:])
-        plus = up[~h[:50]].sum() * down[h[50:]].sum()
-        minus = up[h[:50]].sum() * down[~h[50:]].sum()
-        expected = np.array([plus, minus]) / (up.sum() * down.sum())
-        rounds.h[:] = h
-        picks_above = 2 * h.sum() <= 53
-        found = loops.weigh_split(rounds.state, picks_above, False)
-        assert_allclose(found, expected, rtol=1e-9)
-        rounds.add_step(alpha, picks_above)
-        scores += alpha * h
+    with Pool(1) as pool:
+        blocks, groups, _, _ = one_block(np.column_stack([rare, usual]).astype(float), y, pool)
+        rounds = StumpRounds(blocks, groups, blocks.blocks[0].bins, 53, "loss")
+        for f, alpha in [(0, 34.0), (0, -34.0), (0, 30.0), (1, 3.0), (0, -30.0)]:
+            h = (rare, usual)[f]
+            up, down = np.exp(scores[:50]), np.exp(-scores[50:])
+            plus = up[~h[:50]].sum() * down[h[50:]].sum()
+            minus = up[h[:50]].sum() * down[~h[50:]].sum()
+            expected = np.array([plus, minus]) / (up.sum() * down.sum())
+            n_above, n_rows, _ = rounds.split((f, 1 - f, 0))
+            assert_allclose(rounds.weigh(), expected, rtol=1e-9)
+            rounds.add_step(alpha, 2 * n_above <= n_rows)
+            scores += alpha * h
 
 
 @pytest.mark.parametrize("criterion", ["loss", "edge"])
 @pytest.mark.parametrize("kept", [0, np.inf])
-def test_scores_of_any_size_in_every_way(kept, criterion, one_thread, monkeypatch, graded_rows):
+def test_scores_of_any_size_in_every_way(kept, criterion, monkeypatch, graded_rows):
     X, y, qid, _ = graded_rows(None, seed=2)
     y = np.round(y, 1)
     start = 400 * y + np.random.default_rng(0).normal(size=len(y))
     D = pair_weights(y, one_sided=True, qid=qid)
     D = D * np.exp(np.where(D > 0, start[:, None] - start[None, :], 0))
     monkeypatch.setattr(stumps, "KEPT", kept)
-    relation = AllPairs(Pairs(y, qid=qid), 100)
-    relation.s[:] = start[relation.order]
-    relation.compute_weights()
-    assert_allclose(relation.log_total, np.log(D.sum()))
-    rounds = one_thread(X, relation, criterion)
-    for expected in rankboost(X, D, 5, n_pairs=100, criterion=criterion):
-        tree = rounds.grow()
-        assert tree.features[0] == expected.feature
-        assert_allclose(tree.values, [0.0, expected.alpha], rtol=1e-7)
-        assert_allclose(tree.loss, expected.loss, rtol=1e-9)
+    with Pool(1) as pool:
+        blocks, groups, order, _ = one_block(X, y, pool, qid=qid)
+        groups.n_pairs = 100
+        set_scores(blocks, start[order])
+        weights = PairWeights(groups)
+        weights.compute(blocks)
+        assert_allclose(weights.log_total, np.log(D.sum()))
+        rounds = StumpRounds(blocks, groups, blocks.blocks[0].bins, len(y), criterion)
+        for expected in rankboost(X, D, 5, n_pairs=100, criterion=criterion):
+            tree = rounds.grow()
+            assert tree.features[0] == expected.feature
+            assert_allclose(tree.values, [0.0, expected.alpha], rtol=1e-7)
+            assert_allclose(tree.loss, expected.loss, rtol=1e-9)
 
 
 @pytest.mark.parametrize("criterion", ["loss", "edge"])
@@ -95,8 +84,7 @@ def test_threads_make_no_difference(d, levels, criterion, shared, graded_rows):
         one = RankBoost(4, criterion=criterion).fit(rows, y, qid=qid)
         shared.clear()
         three = RankBoost(4, criterion=criterion, n_jobs=3).fit(rows, y, qid=qid)
-        # threads share blocks of eight features
-        assert d <= 8 or max(shared) > 1
+        assert d == 1 or max(shared) > 1
         assert_array_equal(one.predict(X), three.predict(X))
         assert_array_equal(one.train_loss_, three.train_loss_)
 
@@ -119,15 +107,15 @@ def test_an_error_in_a_thread_ends_the_fit(kind, monkeypatch, graded_rows):
     X = np.hstack([X] * 8)
     model = RankBoost(3, n_jobs=2).fit(X, y)
     before, threads = dict(vars(model)), threading.active_count()
-    search_slots = loops.search_slots
+    choose_slot_cuts = stumps.choose_slot_cuts
 
-    def broken(bins, first, last, *others):
+    def broken(hist, first, last, *others):
         if first > 0:
-            raise kind(f"blocks {first} to {last}")
-        search_slots(bins, first, last, *others)
+            raise kind(f"features {first} to {last}")
+        choose_slot_cuts(hist, first, last, *others)
 
-    monkeypatch.setattr(loops, "search_slots", broken)
-    with pytest.raises(kind, match="blocks"):
+    monkeypatch.setattr(stumps, "choose_slot_cuts", broken)
+    with pytest.raises(kind, match="features"):
         model.fit(X, y)
     assert threading.active_count() == threads
     assert vars(model) == before
@@ -137,10 +125,9 @@ def test_an_error_in_a_thread_ends_the_fit(kind, monkeypatch, graded_rows):
 def test_no_thread_is_left_when_rounds_are_broken_off(graded_rows):
     X, y, _, _ = graded_rows(2, m=5_000)
     threads = threading.active_count()
-    relation = AllPairs(Pairs(y), 1e4)
     with Pool(3) as pool:
-        bins, _ = bin_features(X, relation.order, None, 255, np.random.RandomState(0), pool)
-        StumpRounds(relation, bins, "loss", pool).grow()
+        blocks, groups, _, _ = one_block(X, y, pool, max_bins=255)
+        StumpRounds(blocks, groups, blocks.blocks[0].bins, len(y), "loss").grow()
         assert threading.active_count() > threads
     assert threading.active_count() == threads
 

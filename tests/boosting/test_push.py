@@ -10,9 +10,10 @@ from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 
 from rankwise import load, save
-from rankwise._core.pairs import Pairs
+from rankwise._core.threads import Pool
 from rankwise.boosting import RankBoost
-from rankwise.boosting.pair_weights import AllPairs
+from rankwise.boosting.losses import PairWeights
+from tests.boosting.blocks import one_block, set_scores
 from tests.reference import pair_weights, pnorm_push, rankboost
 
 
@@ -50,19 +51,22 @@ def test_rounds_of_the_literal_push(missing, queries, weighted, push, graded_row
 
 @pytest.mark.parametrize("push", [1.0, 2.5])
 def test_weights_of_the_pairs_are_the_gradient_of_the_push(push, graded_rows):
-    _, y, qid, a = graded_rows(2)
-    relation = AllPairs(Pairs(y, qid=qid, sample_weight=a), 1.0, push)
-    relation.s[:] = np.random.default_rng(0).normal(size=len(y))
+    X, y, qid, a = graded_rows(2)
+    with Pool(1) as pool:
+        blocks, groups, order, _ = one_block(X, y, pool, qid=qid, weight=a)
+    weights = PairWeights(groups, push=push)
 
     def log_total(s):
-        relation.s[:] = s
-        relation.compute_weights()
-        return relation.log_total
+        set_scores(blocks, s)
+        weights.compute(blocks)
+        return weights.log_total
 
-    s = relation.s.copy()
+    s = np.random.default_rng(0).normal(size=len(y))
     slope = approx_fprime(s, log_total, 1e-7)
     log_total(s)
-    up, down = relation.shares()
+    down, up = a[order] * np.exp(
+        np.array([push * s, -s]) + blocks.blocks[0].spread(weights.log_shares())
+    )
     assert_allclose(push * (down - up), slope, atol=1e-5)
 
 

@@ -6,21 +6,26 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.optimize import approx_fprime
 
-from rankwise._core.pairs import Pairs
 from rankwise._core.threads import Pool
-from rankwise.boosting import gradients as slopes
-from rankwise.boosting._loops.gradients import (
+from rankwise.boosting import losses
+from rankwise.boosting._loops.losses import (
     MAGNITUDE,
     NDCG,
     UNIFORM,
     Lists,
     fill_gradients,
 )
-from rankwise.boosting.binning import bin_features
-from rankwise.boosting.gradients import gradient_of
-from rankwise.boosting.pair_weights import AllPairs, GivenPairs
-from rankwise.boosting.trees import Limits, Trees
+from rankwise.boosting.grower import Limits, TreeRounds
+from rankwise.boosting.losses import (
+    ExponentialLoss,
+    GivenPairs,
+    GivenPairsLoss,
+    ListLoss,
+    MagnitudeLoss,
+)
+from tests.boosting.blocks import one_block, set_scores
 
 LIMITS = Limits(max_leaf_nodes=6, max_depth=3, min_samples_leaf=3, l2=2.0, learning_rate=0.3)
 
@@ -45,6 +50,10 @@ def literal_gradient(s, y, qid, a, loss, pair_weight):
     for q in np.unique(qid):
         rows = np.flatnonzero(qid == q)
         t, grades = s[rows], y[rows]
+        if loss == "magnitude":
+            r = t - grades
+            g[rows], h[rows] = a[rows] * (r - np.average(r, weights=a[rows])), a[rows]
+            continue
         weight = np.outer(a[rows], a[rows]) * (grades[None, :] > grades[:, None])
         if pair_weight == "magnitude":
             weight = weight * (grades[None, :] - grades[:, None]) / max(np.abs(y).max(), 1)
@@ -61,6 +70,13 @@ def literal_gradient(s, y, qid, a, loss, pair_weight):
         g[rows] = scale * (slope.sum(axis=1) - slope.sum(axis=0))
         h[rows] = scale * (bent.sum(axis=1) + bent.sum(axis=0))
     return g, h
+
+
+def repeated_gradient(s, y, qid, counts, loss, pair_weight):
+    """Return the same for rows that are repeated, as the sums over the copies of each."""
+    rows = np.repeat(np.arange(len(s)), counts)
+    copies = literal_gradient(s[rows], y[rows], qid[rows], np.ones(len(rows)), loss, pair_weight)
+    return [np.bincount(rows, each) for each in copies]
 
 
 def every_split(X, rows, counts):
@@ -112,35 +128,75 @@ def _first_leaf(tree, node):
     return node
 
 
-def trees_on(X, relation, loss, pair_weight, pool, *, counts=None, limits=LIMITS):
-    bins, edges = bin_features(X, relation.order, None, None, np.random.RandomState(0), pool)
-    counts = np.ones(len(relation.s), dtype=np.int64) if counts is None else counts
-    gradient = gradient_of(relation, loss, pair_weight, pool)
-    return Trees(relation.s, gradient, bins, limits, counts[relation.order], pool), edges
+def loss_of(groups, loss, pair_weight):
+    if loss == "magnitude":
+        return MagnitudeLoss(groups)
+    if loss == "exponential" and pair_weight != "ndcg":
+        return ExponentialLoss(groups, magnitude=pair_weight == "magnitude")
+    return ListLoss(np.abs(groups.y).max(), loss, pair_weight)
 
 
-@pytest.mark.parametrize("loss", ["exponential", "logistic"])
-@pytest.mark.parametrize("pair_weight", ["uniform", "magnitude", "ndcg"])
+def gradients_at(blocks, loss, s=None):
+    """Return gradient, Hessian and loss at scores."""
+    if s is not None:
+        set_scores(blocks, s)
+    value = loss(blocks)[2]
+    return blocks.states[0].gradients, blocks.states[0].hessians, value
+
+
+@pytest.mark.parametrize(
+    ("loss", "pair_weight"),
+    [
+        *product(["exponential", "logistic"], ["uniform", "magnitude", "ndcg"]),
+        ("magnitude", "uniform"),
+    ],
+)
 @pytest.mark.parametrize(("queries", "weighted", "missing"), list(product([False, True], repeat=3)))
 def test_rounds_of_the_literal_trees(queries, weighted, missing, pair_weight, loss, graded_rows):
     X, y, qid, _ = graded_rows(3, m=60, missing=missing)
     qid = qid if queries else np.zeros(60, dtype=int)
     counts = np.random.default_rng(1).integers(1, 4, size=60) if weighted else np.ones(60, int)
     a = counts.astype(float)
-    kind = "uniform" if pair_weight == "ndcg" else pair_weight
-    relation = AllPairs(Pairs(y, qid=qid, sample_weight=a, pair_weight=kind), 1)
-    s, order = np.zeros(60), relation.order
+    s = np.zeros(60)
     with Pool(1) as pool:
-        trees, edges = trees_on(X, relation, loss, pair_weight, pool, counts=counts)
+        blocks, groups, order, edges = one_block(X, y, pool, qid=qid, weight=a, counts=counts)
+        loss_ = loss_of(groups, loss, pair_weight)
+        trees = TreeRounds(blocks, loss_, blocks.blocks[0].bins, LIMITS, counts.sum())
         for _ in range(4):
-            g, h = literal_gradient(s, y, qid, a, loss, pair_weight)
-            assert_allclose(trees.slope, g[order], rtol=1e-9, atol=1e-12)
-            assert_allclose(trees.curve, h[order], rtol=1e-9, atol=1e-12)
+            g, h = repeated_gradient(s, y, qid, counts, loss, pair_weight)
+            state = blocks.states[0]
+            assert_allclose(state.gradients, g[order], rtol=1e-9, atol=1e-12)
+            assert_allclose(state.hessians, h[order], rtol=1e-9, atol=1e-12)
             tree = trees.grow()
             assert_grows_as_literally(tree, X, edges, s, g, h, counts)
-            assert_allclose(trees.s, s[order], atol=1e-9)
+            assert_allclose(blocks.states[0].scores, s[order], atol=1e-9)
             # ties of scores decide the weights of NDCG: both go on from the same numbers
-            s[order] = trees.s
+            s[order] = blocks.states[0].scores
+            assert_allclose(tree.counts.sum(), counts.sum())
+
+
+def test_the_magnitude_loss_is_the_sum_over_all_pairs(graded_rows):
+    X, y, qid, a = graded_rows(None, m=50)
+    s = np.random.default_rng(0).normal(size=50)
+
+    def literal(s):
+        total = 0.0
+        for q in np.unique(qid):
+            rows = np.flatnonzero(qid == q)
+            for i, j in product(rows, rows):
+                total += a[i] * a[j] * (s[j] - s[i] - (y[j] - y[i])) ** 2 / (2 * a[rows].sum())
+        return total
+
+    with Pool(1) as pool:
+        blocks, groups, order, _ = one_block(X, y, pool, qid=qid, weight=a)
+        loss = MagnitudeLoss(groups)
+        loss.unit = 1.0
+        loss(blocks)
+        g, h, value = gradients_at(blocks, loss, s[order])
+    assert_allclose(value, literal(s) / literal(np.zeros(50)), rtol=1e-12)
+    slope = approx_fprime(s, literal, 1e-6)
+    assert_allclose(2 * g, slope[order], atol=1e-4)
+    assert_allclose(h, a[order])
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
@@ -148,17 +204,20 @@ def test_given_pairs_that_are_all_have_the_gradient_of_all(loss, graded_rows):
     X, y, _, _ = graded_rows(4)
     pairs = np.argwhere(y[:, None] < y[None, :])
     worse, better = np.ascontiguousarray(pairs.T)
-    relation = AllPairs(Pairs(y), 1)
-    given = GivenPairs(worse, better, np.ones(len(worse)), len(y))
     with Pool(1) as pool:
-        one, _ = trees_on(X, relation, loss, "uniform", pool)
-        two, _ = trees_on(X, given, loss, "uniform", pool)
+        blocks, groups, order, _ = one_block(X, y, pool)
+        others, _, _, _ = one_block(X, np.zeros(len(y)), pool)
+        bins, m = blocks.blocks[0].bins, len(y)
+        given = GivenPairsLoss(GivenPairs(worse, better, np.zeros(len(worse))), loss)
+        one = TreeRounds(blocks, loss_of(groups, loss, "uniform"), bins, LIMITS, m)
+        two = TreeRounds(others, given, others.blocks[0].bins, LIMITS, m)
         for _ in range(5):
             # one query: only the unit of the gradient differs
-            ratio = two.slope[relation.order] @ one.slope / (one.slope @ one.slope)
-            assert_allclose(two.slope[relation.order], ratio * one.slope, rtol=1e-7, atol=1e-9)
+            mine, its = blocks.states[0].gradients, others.states[0].gradients[order]
+            ratio = its @ mine / (mine @ mine)
+            assert_allclose(its, ratio * mine, rtol=1e-7, atol=1e-9)
             assert_array_equal(one.grow().features, two.grow().features)
-            assert_allclose(two.s[relation.order], one.s, atol=1e-9)
+            assert_allclose(others.states[0].scores[order], blocks.states[0].scores, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
@@ -169,14 +228,15 @@ def test_a_row_that_counts_twice_has_two_places(loss, graded_rows):
     rows = np.repeat(np.arange(60), counts)
     found = []
     for chosen, copies in ((np.arange(60), counts), (rows, np.ones(len(rows), dtype=np.int64))):
-        a = copies.astype(float)
-        relation = AllPairs(Pairs(y[chosen], qid=qid[chosen], sample_weight=a), 1)
-        relation.s[:] = s[chosen][relation.order]
         with Pool(1) as pool:
-            gradient = gradient_of(relation, loss, "ndcg", pool, copies[relation.order])
-            g, h, slope = gradient()
+            blocks, groups, order, _ = one_block(
+                np.zeros((len(chosen), 1)), y[chosen], pool, qid=qid[chosen],
+                weight=copies.astype(float), counts=copies,
+            )  # fmt: skip
+            pair_loss = loss_of(groups, loss, "ndcg")
+            g, h, slope = gradients_at(blocks, pair_loss, s[chosen][order])
         sums = np.zeros((2, 60))
-        np.add.at(sums, (slice(None), chosen[relation.order]), np.stack([g, h]))
+        np.add.at(sums, (slice(None), chosen[order]), np.stack([g, h]))
         found.append((sums, slope))
     assert_allclose(found[0][0], found[1][0], rtol=1e-9, atol=1e-12)
     assert_allclose(found[0][1], found[1][1], rtol=1e-9)
@@ -187,13 +247,14 @@ def test_csr_grows_the_trees_of_dense_rows(graded_rows):
     X[np.random.default_rng(0).uniform(size=X.shape) < 0.5] = 0
     found = []
     for rows in (X, sparse.csr_array(X)):
-        relation = AllPairs(Pairs(y, qid=qid), 1)
         with Pool(1) as pool:
-            trees, _ = trees_on(rows, relation, "exponential", "uniform", pool)
+            blocks, groups, _, _ = one_block(rows, y, pool, qid=qid)
+            loss = ExponentialLoss(groups)
+            trees = TreeRounds(blocks, loss, blocks.blocks[0].bins, LIMITS, len(y))
             found.append([trees.grow() for _ in range(5)])
     for dense, entries in zip(*found, strict=True):
         for one, two in zip(dense, entries, strict=True):
-            assert_array_equal(one, two)
+            assert_allclose(one, two, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("pair_weight", ["uniform", "ndcg"])
@@ -205,12 +266,11 @@ def test_the_grid_of_a_long_query_is_close_to_its_pairs(levels, pair_weight, mon
     start = 1.5 * y + random.normal(size=m)
     results = []
     for long in (m, 0):
-        monkeypatch.setattr(slopes, "LONG", long)
-        relation = AllPairs(Pairs(y), 1)
-        relation.s[:] = start[relation.order]
+        monkeypatch.setattr(losses, "LONG", long)
         with Pool(1) as pool:
-            g, h, loss = gradient_of(relation, "logistic", pair_weight, pool)()
-        results.append((g, h, loss))
+            blocks, groups, order, _ = one_block(np.zeros((m, 1)), y, pool)
+            loss = loss_of(groups, "logistic", pair_weight)
+            results.append(gradients_at(blocks, loss, start[order]))
     (g, h, loss), (near_g, near_h, near_loss) = results
     # of NDCG's weights the first places, a few rows, are the coarsest
     most, typical = (1e-4, 1e-4) if pair_weight == "uniform" else (0.3, 0.01)
@@ -224,10 +284,10 @@ def test_scores_of_any_size_have_gradients(graded_rows):
     _, y, qid, _ = graded_rows(3)
     for loss, size in product(["exponential", "logistic"], [1e3, 1e5]):
         for way in (1, -1):
-            relation = AllPairs(Pairs(y, qid=qid), 1)
-            relation.s[:] = way * size * y[relation.order]
             with Pool(1) as pool:
-                g, h, _ = gradient_of(relation, loss, "uniform", pool)()
+                blocks, groups, order, _ = one_block(np.zeros((len(y), 1)), y, pool, qid=qid)
+                pair_loss = loss_of(groups, loss, "uniform")
+                g, h, _ = gradients_at(blocks, pair_loss, way * size * y[order])
             assert np.isfinite(g).all()
             assert np.isfinite(h).all()
 

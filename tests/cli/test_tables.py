@@ -165,7 +165,9 @@ def test_lists_are_drawn_whole(lists, ranker):
     assert told["measures"][0]["values"][0] > 0.8
 
 
-@pytest.mark.parametrize("model", [PRank(), MPRank(), RankSVM(), RankBoost(n_estimators=20)])
+@pytest.mark.parametrize(
+    "model", [PRank(), MPRank(), RankSVM(), RankBoost(20), RankBoost(20, max_leaf_nodes=4)]
+)
 @pytest.mark.parametrize("columns", [["size", "age"], ["age"]])
 def test_parts_add_up_to_the_score(table, model, columns):
     rows = frame().fillna(0)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from rankwise.boosting import RankBoost
 from rankwise.distributed import _waiting, fit, fit_taste
-from rankwise.distributed._crew import Remote
+from rankwise.distributed._rankboost import RemoteBlocks
 from rankwise.distributed._recommend import People
 from rankwise.distributed._waiting import NoWorkersError, longest_wait
 from rankwise.magnitude import MPRank
@@ -78,17 +78,17 @@ class TestNoWorkers:
 
     @pytest.mark.parametrize("limited", ["here", "at the scheduler"])
     def test_rounds_end_if_all_workers_leave(self, monkeypatch, limited):
-        ask, asked = Remote.ask, []
+        run, asked = RemoteBlocks.run, []
 
-        def ask_and_leave(self, name, *arguments):
-            asked.append(name)
+        def run_and_leave(self, function, *arguments, **others):
+            asked.append(function)
             if len(asked) == 9:
                 cluster.scale(0)
                 while self.client.nthreads():
                     time.sleep(0.05)
-            return ask(self, name, *arguments)
+            return run(self, function, *arguments, **others)
 
-        monkeypatch.setattr(Remote, "ask", ask_and_leave)
+        monkeypatch.setattr(RemoteBlocks, "run", run_and_leave)
         options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50, "threads_per_worker": 1}
         scheduler = {"here": None, "at the scheduler": "0.2s"}[limited]
         with dask.config.set({_waiting.SETTING: scheduler}):

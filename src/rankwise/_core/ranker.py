@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise._core._loops.rows import as_rows, scores
@@ -47,6 +48,7 @@ class RankerMixin(RegressorMixin):
     """
 
     n_queries_: int
+    _two_targets: bool
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -74,6 +76,25 @@ class RankerMixin(RegressorMixin):
         best = np.argsort(-values, kind="stable")
         order, starts = group_rows(codes[best], n_queries)
         return positions_in_queries(best[order], codes, starts)
+
+    @available_if(lambda self: getattr(self, "_two_targets", False))
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the score of each row, as ``predict``; only after a fit on exactly two targets.
+
+        So scikit-learn's ``scoring="roc_auc"`` and ``"average_precision"`` take the scores of a
+        ranker as those of a classifier.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        values: NDArray[np.float64] = self.predict(X)
+        return values
 
     def score(
         self,
@@ -205,7 +226,7 @@ class Ranked(NamedTuple):
 
 
 def check_ranked(
-    estimator: object,
+    estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
     qid: ArrayLike | None,
@@ -214,7 +235,10 @@ def check_ranked(
     reset: bool = True,
     missing: bool = False,
 ) -> Ranked:
-    """Validate the rows and ratings of a ranker; with ``missing``, X may hold NaN."""
+    """Validate the rows and ratings of a ranker; with ``missing``, X may hold NaN.
+
+    With ``reset``, the ranker notes whether its ratings are exactly two.
+    """
     refuse_masked(y, "y")
     with explained(X, y), np.errstate(over="ignore", invalid="ignore"):
         rows, given = validate_data(
@@ -239,6 +263,8 @@ def check_ranked(
     weight, weight_unit = np.ones(n), 1.0
     if sample_weight is not None:
         weight, weight_unit = scale_weights(check_weights(sample_weight, "sample_weight", n))
+    low, high = ratings.min(), ratings.max()
+    estimator._two_targets = bool(reset and low < high and np.isin(ratings, (low, high)).all())
     codes, n_queries = encode_queries(qid, n)
     kept = np.flatnonzero(weight)
     if len(kept) < n:

@@ -1,6 +1,6 @@
-"""Boosted rankers: RankBoost on stumps, and trees for the same pair losses."""
+"""Boosted rankers: RankBoost on stumps, and trees for losses over pairs."""
 
-from rankwise.boosting._ensemble import FeatureScore
-from rankwise.boosting._rankboost import RankBoost
+from rankwise.boosting.predictor import Explanation, FeatureScore
+from rankwise.boosting.rankboost import RankBoost
 
-__all__ = ["FeatureScore", "RankBoost"]
+__all__ = ["Explanation", "FeatureScore", "RankBoost"]

@@ -1,6 +1,5 @@
-"""Features cut into bins: quantiles of a sample of the rows, or every distinct value."""
+"""Features cut into bins: at quantiles of a sample of the rows, or between all distinct values."""
 
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,17 +7,9 @@ from numpy.typing import NDArray
 
 from rankwise._core._loops.rows import as_rows
 from rankwise._core.threads import Pool
-from rankwise.boosting._loops.binning import (
-    Edges,
-    bin_columns,
-    bin_rows,
-    even_edges,
-    find_tables,
-    take_columns,
-)
-from rankwise.boosting._loops.bins import WIDTH, Dense, Sparse
+from rankwise.boosting._loops.histogram import CELLS, Bins, bin_rows, find_tables
 
-__all__ = ["Dense", "bin_rows"]
+__all__ = ["Bins"]
 
 Floats = NDArray[np.float64]
 
@@ -39,21 +30,20 @@ def find_edges(ordered: Floats, weight: Floats | None, max_bins: int | None) -> 
     n = int(np.searchsorted(ordered, np.nan))
     if n == 0:
         return np.empty(0)
-    if max_bins is not None and weight is None and n > max_bins:
-        edges = np.empty(max_bins - 1)
-        if even_edges(ordered[:n], edges):
-            return edges
     last = np.flatnonzero(np.append(ordered[1:n] > ordered[: n - 1], True))
     distinct = ordered[last]
     splits = np.arange(len(distinct) - 1)
     if max_bins is not None and len(distinct) > max_bins:
+        if weight is None and len(distinct) == n:
+            splits = np.arange(1, max_bins) * n // max_bins - 1
+            return _between(distinct, splits)
         reached = last + 1.0 if weight is None else np.cumsum(weight[:n])[last]
         mass = np.diff(reached, prepend=0.0)
         heavy = mass >= reached[-1] / max_bins
         light = mass[~heavy].sum()
         # values whose weight is lost beside the heavy ones need no bins
-        room = (max_bins - heavy.sum()) / light if light > 1e-300 else 0.0
-        size = np.where(heavy, 1.0, mass * room)
+        n_light = (max_bins - heavy.sum()) / light if light > 1e-300 else 0.0
+        size = np.where(heavy, 1.0, mass * n_light)
         place = np.minimum(np.floor(np.cumsum(size) - size / 2), max_bins - 1)
         splits = np.flatnonzero(np.diff(place))
     return _between(distinct, splits)
@@ -71,15 +61,72 @@ def _between(values: Floats, splits: NDArray[Any]) -> Floats:
     return np.where((low <= middle) & (middle < high), middle, low)
 
 
+def sample_rows(m: int, max_bins: int | None, random: np.random.RandomState) -> NDArray[np.int64]:
+    """Return the rows, of m, that the edges are taken from, rising."""
+    if max_bins is not None and m > SAMPLE:
+        return np.sort(random.permutation(m)[:SAMPLE])
+    return np.arange(m)
+
+
+def edges_of_columns(columns: Floats, weight: Floats | None, max_bins: int | None) -> list[Floats]:
+    """Return the edges of features, from the columns (d, n) of a sample."""
+    if weight is None:
+        return [find_edges(ordered, None, max_bins) for ordered in np.sort(columns, axis=1)]
+    return [_weighted_edges(values, weight, max_bins) for values in columns]
+
+
+class BinMapper(NamedTuple):
+    """Edges of d features, and tables that say where to look for a value, see `find_tables`."""
+
+    edges: Floats
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    low: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, edges: list[Floats]) -> "BinMapper":
+        """Return the mapper of the edges of each feature."""
+        joined = np.concatenate([np.append(each, np.inf) for each in edges])
+        starts = np.append(0, np.cumsum([len(each) + 1 for each in edges]))
+        d = len(edges)
+        mapper = cls(joined, starts, np.empty((d, CELLS + 1), np.int32), np.empty(d), np.empty(d))
+        find_tables(*mapper)
+        return mapper
+
+    def transform(self, X: NDArray[Any], order: NDArray[np.int64], pool: Pool) -> Bins:
+        """Return the bins of an array, whose row i is row ``order[i]`` of X."""
+        n_bins = np.diff(self.starts)
+        kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
+        m, d = len(order), len(n_bins)
+        codes, missing = np.empty((d, m), dtype=kind), np.zeros(d, dtype=np.bool_)
+        rows = as_rows(X)
+
+        def fill(first: int, last: int) -> None:
+            bin_rows(rows, order, first, last, *self, codes, missing)
+
+        pool.run_ranges(fill, m, work=BIN_STEPS * m * d)
+        return dense_bins(codes.ravel(), n_bins, missing)
+
+
+def dense_bins(codes: NDArray[Any], n_bins: NDArray[np.int64], missing: NDArray[np.bool_]) -> Bins:
+    """Return the bins of features whose codes (d m,) are those of the rows, one after the other."""
+    codes = codes.view(np.ndarray)
+    codes.flags.writeable = False
+    none, d = np.empty(0, dtype=np.int64), len(n_bins)
+    starts = np.arange(d + 1) * (len(codes) // d)
+    return Bins(codes, starts, none, none, n_bins, missing, sparse=False)
+
+
 def bin_features(
     X: Any,
-    order: NDArray[Any],
+    order: NDArray[np.int64],
     weight: Floats | None,
     max_bins: int | None,
     random: np.random.RandomState,
     pool: Pool,
-) -> tuple[Dense | Sparse, list[Floats]]:
-    """Return the bins of the rows in the given order, and the edges of each feature.
+) -> tuple[Bins, list[Floats]]:
+    """Return the bins of all rows, and the edges of each feature.
 
     Parameters
     ----------
@@ -96,112 +143,44 @@ def bin_features(
     pool : Pool
         Threads that share rows and features, if X is dense.
     """
-    rows = sample_rows(X.shape[0], max_bins, random)
-    sampled_weight = None if weight is None else weight[rows]
-    if isinstance(X, np.ndarray):
-        return _bin_dense(X, order, rows, sampled_weight, max_bins, pool)
-    return _bin_sparse(X, order, rows, sampled_weight, max_bins)
-
-
-def sample_rows(m: int, max_bins: int | None, random: np.random.RandomState) -> NDArray[np.int64]:
-    """Return which of m rows the edges are taken from, rising."""
-    if max_bins is not None and m > SAMPLE:
-        return np.sort(random.permutation(m)[:SAMPLE])
-    return np.arange(m)
-
-
-def edges_of_columns(columns: Floats, weight: Floats | None, max_bins: int | None) -> list[Floats]:
-    """Return the edges of features, from the columns (d, n) of a sample."""
-    if weight is None:
-        return [find_edges(ordered, None, max_bins) for ordered in np.sort(columns, axis=1)]
-    return [_weighted_edges(values, weight, max_bins) for values in columns]
-
-
-class Table(NamedTuple):
-    """Edges to put rows into bins by, and the bins of each feature; ``kind`` is that of a code."""
-
-    edges: Edges
-    n_bins: NDArray[np.int64]
-    kind: Any
-
-    @classmethod
-    def of(cls, edges: list[Floats]) -> "Table":
-        """Return a table of the edges of each feature."""
-        joined, starts = _join(edges)
-        n_bins, found = np.diff(starts), find_tables(joined, starts, 0, len(edges))
-        kind = np.uint8 if n_bins.max() <= LARGEST else np.uint32
-        return cls(Edges(joined, starts, *found), n_bins, kind)
-
-    def shape(self, m: int) -> tuple[int, int, int]:
-        """Return the shape of the codes of m rows."""
-        return -(-len(self.n_bins) // WIDTH), m, WIDTH
-
-
-def _bin_dense(
-    X: NDArray[Any],
-    order: NDArray[Any],
-    sampled: NDArray[np.int64],
-    weight: Floats | None,
-    max_bins: int | None,
-    pool: Pool,
-) -> tuple[Dense, list[Floats]]:
-    """Return bins and edges of an array; ``weight`` is that of the sampled rows."""
-    (m, d), rows = X.shape, as_rows(X)
-    columns = np.empty((d, len(sampled)))
-
-    def take(first: int, last: int) -> None:
-        take_columns(rows, sampled, first, last, columns)
+    sampled = sample_rows(X.shape[0], max_bins, random)
+    mass = None if weight is None else weight[sampled]
+    if not isinstance(X, np.ndarray):
+        return _bin_sparse(X, order, sampled, mass, max_bins)
+    columns = np.ascontiguousarray(X[sampled].T)
 
     def edges_of(first: int, last: int) -> list[Floats]:
-        return edges_of_columns(columns[first:last], weight, max_bins)
+        return edges_of_columns(columns[first:last], mass, max_bins)
 
-    pool.run_ranges(take, len(sampled), work=columns.size)
-    edges = list(chain(*pool.run_ranges(edges_of, d, work=SORT_STEPS * columns.size)))
-    table = Table.of(edges)
-    codes = np.empty(table.shape(m), dtype=table.kind)
-    missing, places = np.zeros(d, dtype=np.bool_), np.empty(m, dtype=np.int64)
-    places[order] = np.arange(m)
-
-    def fill(first: int, last: int) -> None:
-        bin_rows(rows, places, first, last, table.edges, codes, missing)
-
-    pool.run_ranges(fill, m, work=BIN_STEPS * X.size)
-    return Dense(codes, table.n_bins, missing), edges
+    found = pool.run_ranges(edges_of, len(columns), work=SORT_STEPS * columns.size)
+    edges = [each for some in found for each in some]
+    return BinMapper.of(edges).transform(X, order, pool), edges
 
 
 def _bin_sparse(
     X: Any,
-    order: NDArray[Any],
+    order: NDArray[np.int64],
     sampled: NDArray[np.int64],
     weight: Floats | None,
     max_bins: int | None,
-) -> tuple[Sparse, list[Floats]]:
+) -> tuple[Bins, list[Floats]]:
     """Return bins and edges of a CSR matrix; ``weight`` is that of the sampled rows."""
-    d, by_column = X.shape[1], X[sampled].tocsc()
+    d, columns, entries = X.shape[1], X[sampled].tocsc(), X[order].tocsc()
     full = np.ones(len(sampled)) if weight is None else weight
     total = full.sum()
-
-    def edges_of(f: int) -> Floats:
-        entries = slice(by_column.indptr[f], by_column.indptr[f + 1])
-        values, mass = by_column.data[entries], full[by_column.indices[entries]]
+    codes = np.empty(len(entries.data), dtype=np.uint32)
+    zero, missing, edges = np.empty(d, dtype=np.int64), np.zeros(d, dtype=np.bool_), []
+    for f in range(d):
+        some = slice(columns.indptr[f], columns.indptr[f + 1])
+        values, mass = columns.data[some], full[columns.indices[some]]
         if len(values) < len(sampled):
             values, mass = np.append(values, 0.0), np.append(mass, total - mass.sum())
-        return _weighted_edges(values, mass, max_bins)
-
-    edges = [edges_of(f) for f in range(d)]
-    joined, starts = _join(edges)
-    n_bins = np.diff(starts)
-    entries = X[order].tocsc()
-    codes = np.empty(len(entries.data), dtype=np.uint32)
-    zero = np.empty(d, dtype=np.int64)
-    indptr = entries.indptr.astype(np.int64)
-    missing = np.zeros(d, dtype=np.bool_)
-    bin_columns(entries.data, indptr, joined, starts, codes, zero, missing)
-    rows = entries.indices.astype(np.int64)
-    return Sparse(codes, rows, indptr, zero, n_bins, missing), edges
-
-
-def _join(edges: list[Floats]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the edges of all features, each ending with infinity, and where each starts."""
-    joined = np.concatenate([np.append(e, np.inf) for e in edges])
-    return joined, np.append(0, np.cumsum([len(e) + 1 for e in edges]))
+        edges.append(_weighted_edges(values, mass, max_bins))
+        some = slice(entries.indptr[f], entries.indptr[f + 1])
+        absent = np.isnan(entries.data[some])
+        codes[some] = np.searchsorted(edges[f], entries.data[some]) + absent
+        zero[f], missing[f] = np.searchsorted(edges[f], 0.0), absent.any()
+    codes.flags.writeable = False
+    n_bins = np.array([len(each) + 1 for each in edges])
+    rows, starts = entries.indices.astype(np.int64), entries.indptr.astype(np.int64)
+    return Bins(codes, starts, rows, zero, n_bins, missing, sparse=True), edges

@@ -385,8 +385,8 @@ def explain(
 ) -> None:
     """Split the score of a row by its columns.
 
-    Linear models and boosted stumps are sums over columns, and the parts add up to the score. Other
-    models raise an error: their scores have no such parts.
+    The score of a linear model is a sum over columns, that of RankBoost one of Shapley values.
+    Other models raise an error: their scores have no such parts.
     """
     score, start, parts = parts_of(model, table, reading, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))
@@ -445,8 +445,8 @@ def _adds(kept: "Kept", z: NDArray[np.float64]) -> tuple[NDArray[np.float64], fl
     for inner in ("best_estimator_", "estimator_"):
         last = getattr(last, inner, last)
     if isinstance(last, RankBoost):
-        steps = [last.feature_score(i)(np.array([x]))[0] for i, x in enumerate(z)]
-        return np.array(steps), 0.0
+        found = last.explain(z[None, :])
+        return found.contributions[0], found.base
     coef = np.asarray(getattr(last, "coef_", ()))
     if coef.shape != z.shape:
         raise _refusal(kept)
@@ -480,5 +480,5 @@ def _sources(kept: "Kept", rows: Any, width: int) -> list[str]:
 def _refusal(kept: "Kept") -> click.ClickException:
     return click.ClickException(
         f"{kept.path}: the score of {type(kept.last).__name__} is not a sum over columns; linear "
-        "models and RankBoost's stumps can be explained"
+        "models and RankBoost can be explained"
     )

@@ -50,7 +50,7 @@ _USUAL = {
     "MPRank, Gaussian kernel": 0.18,
 }
 
-_TREES: dict[str, Any] = {"max_leaf_nodes": 31, "learning_rate": 0.1}
+_TREES: dict[str, Any] = {"max_leaf_nodes": 16}
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,9 @@ METHODS = (
     Method(
         "RankBoost, trees",
         "puts pairs in order, by trees",
-        lambda p: RankBoost(**_TREES, pair_weight="ndcg" if p.kind == "grades" else "uniform"),
+        lambda _: RankBoost(**_TREES),
         _ALL[1:],
+        _grid(loss=("magnitude", "exponential")),
         on_scale=False,
     ),
 )

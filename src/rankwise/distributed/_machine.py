@@ -279,7 +279,7 @@ class MachineParts(Parts):
                         f"X has ended before part {part} of {self.n_parts}: it changed"
                     )
                 ahead = reader.submit(next, parts, None)
-                kept = [_load(values.values[part]) for values in along]
+                kept = [load_kept(values.values[part]) for values in along]
                 if part:
                     self.say(f"pass {self.traffic.passes} over {self.n_parts} parts, {part} done")
                 yield part, raw, [*kept, *(values[part] for values in each)]
@@ -315,7 +315,7 @@ class MachineParts(Parts):
         return kept
 
 
-def _load(folder: Path) -> dict[str, Any]:
+def load_kept(folder: Path) -> dict[str, Any]:
     """Return the arrays of a part that were kept, memory-mapped."""
     return {
         path.stem: np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None)

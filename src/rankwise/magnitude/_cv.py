@@ -155,7 +155,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
         self.C_, self.gamma_ = float(Cs[column]), gammas[row]
         best = clone(models[row]).set_params(C=self.C_)
         self.best_estimator_ = best.fit(X, y, qid=qid, sample_weight=sample_weight)
-        self.n_queries_ = best.n_queries_
+        self.n_queries_, self._two_targets = best.n_queries_, best._two_targets
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -192,7 +192,7 @@ class RankSVM(SupportVectorRanker):
         weight = weight / weight.max()
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
         self._learn(rows, costs, None, m)
-        self.n_queries_ = 1
+        self.n_queries_, self._two_targets = 1, False
         return self
 
     def _loss(self, y: Vector, codes: NDArray[np.int64] | None, weight: Vector | None) -> PairLoss:

@@ -1,4 +1,7 @@
-r"""Gradients of a loss over the pairs of each query, pair by pair.
+r"""Sums over groups of rows, and gradients of a loss over the pairs of each query.
+
+The sums are of :math:`a e^s` over groups of rows with equal query and target, in logarithms.
+Gradients are summed up pair by pair.
 
 The pair of a worse row i and a better one j costs :math:`w_{ij} \log(1 + e^{s_i - s_j})` or
 :math:`w_{ij} e^{s_i - s_j}`. Rows are sorted by query and target. O(n^2) for a query of n rows.
@@ -37,6 +40,54 @@ class Lists(NamedTuple):
     best: np.ndarray
     discounts: np.ndarray
     spreads: np.ndarray
+
+
+@compiled(error_model="numpy")
+def fill_log_sums(s, log_weight, starts, push, out):
+    """Fill ``out`` (2, n_groups) with the logarithms of sums over each group.
+
+    The first are of a e^(push s), of rows as the worse ones of pairs, the others of a e^-s.
+    """
+    for g in range(out.shape[1]):
+        for kind in range(2):
+            sign, top, total = push if kind == 0 else -1.0, -np.inf, 0.0
+            for i in range(starts[g], starts[g + 1]):
+                top = max(top, sign * s[i] + log_weight[i])
+            if top == -np.inf:
+                top = 0.0
+            for i in range(starts[g], starts[g + 1]):
+                total += np.exp(sign * s[i] + log_weight[i] - top)
+            out[kind, g] = top + np.log(total)
+
+
+@compiled(inner=True, error_model="numpy")
+def log_add(x, y):
+    """Return log(e^x + e^y)."""
+    high, low = max(x, y), min(x, y)
+    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+
+
+@compiled(error_model="numpy")
+def sum_before(logs, log_steps, opens, out):
+    """Fill ``out`` (2, n) with the logarithms of sums over the groups before each, in its query.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n,)
+        The logarithm of what each group adds.
+    log_steps : ndarray of shape (n,)
+        The logarithm of the distance between the target of a group and that of the one before.
+    opens : ndarray of shape (n,)
+        Whether a group is the first of its query.
+    out : ndarray
+        The plain sums, then those in which a group counts times the distance of the targets.
+    """
+    for g in range(logs.shape[0]):
+        if opens[g]:
+            out[0, g] = out[1, g] = -np.inf
+        else:
+            out[0, g] = log_add(out[0, g - 1], logs[g - 1])
+            out[1, g] = log_add(out[1, g - 1], log_steps[g] + out[0, g])
 
 
 @compiled(error_model="numpy")

@@ -1,4 +1,4 @@
-"""What boosting has learned: stumps or trees as arrays, and the scores that they give."""
+"""Scores of stumps and trees that were learned, and what each feature adds to them."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.boosting._loops.trees import add_trees
-from rankwise.boosting.pair_weights import Tree
+from rankwise.boosting._loops.histogram import add_trees
+from rankwise.boosting.grower import Tree
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,6 +36,22 @@ class FeatureScore(NamedTuple):
     def __call__(self, x: Floats) -> Floats:
         """Return the scores of values of the feature."""
         return np.where(np.isnan(x), self.missing, self.scores[np.searchsorted(self.cuts, x)])
+
+
+class Explanation(NamedTuple):
+    """What each feature adds to the scores of rows.
+
+    Attributes
+    ----------
+    contributions : ndarray of shape (n, n_features)
+        What the features of each row add; ``contributions.sum(axis=1) + base`` are the scores. Why
+        row 0 is before row 1: ``contributions[0] - contributions[1]``.
+    base : float
+        The mean score of the rows that the model was fitted on.
+    """
+
+    contributions: Floats
+    base: float
 
 
 def check_nodes(nodes: "Forest | Stumps", n_features: int) -> None:
@@ -79,7 +95,7 @@ def _is_forest(forest: "Forest") -> bool:
 
 
 class Forest(NamedTuple):
-    """Trees one after the other, as in `rankwise.boosting.pair_weights.Tree`.
+    """Trees one after the other, as in `rankwise.boosting.grower.Tree`.
 
     ``features``, ``cutpoints``, ``missing_above`` and ``children`` are of the nodes of all trees,
     ``values`` of all leaves. Tree t begins with node ``starts[t]`` and leaf ``starts[t] + t``.
@@ -128,6 +144,59 @@ class Forest(NamedTuple):
             self._add(rows, columns, t, t + 1, out)
             yield out
 
+    def explain(self, X: Any, counts: Floats) -> Explanation:
+        r"""Return the Shapley values of the features, of the game that paths of the trees define.
+
+        In this game features outside a coalition are unknown: where a node asks for one, both
+        branches are taken, weighted by their shares of the training rows. A leaf adds its value v
+        times the product over the features f of its path of :math:`o_f`, 1 if the row takes the
+        path, for known ones and :math:`z_f`, the product of the shares, for others. So its Shapley
+        values are
+
+        .. math:: v (o_f - z_f) \int_0^1 \prod_{j \ne f} (o_j t + z_j (1 - t)) \, dt ,
+
+        integrals of polynomials, which Gauss-Legendre quadrature has exactly. O(n L D^2) for n rows
+        and L leaves of depth D.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n, n_features)
+        counts : ndarray of shape (n_leaves,)
+            The training rows of each leaf.
+        """
+        used, columns = np.unique(self.features, return_inverse=True)
+        out, base = np.zeros(X.shape), 0.0
+        rows = _columns(X, used)
+        for t in range(len(self.starts) - 1):
+            first, leaf = int(self.starts[t]), int(self.starts[t]) + t
+            n_nodes = int(self.starts[t + 1]) - first
+            covers = np.empty(n_nodes)
+            for k in range(n_nodes - 1, -1, -1):
+                covers[k] = sum(
+                    counts[leaf + ~c] if c < 0 else covers[c] for c in self.children[first + k]
+                )
+            base += (
+                float(self.values[leaf : leaf + n_nodes + 1] @ counts[leaf:][: n_nodes + 1])
+                / covers[0]
+            )
+            Path = dict[int, tuple[NDArray[np.bool_], float]]
+            paths: list[tuple[int, Path]] = [(0, {})]
+            while paths:
+                k, path = paths.pop()
+                x, f = rows[:, columns[first + k]], int(self.features[first + k])
+                above = np.where(
+                    np.isnan(x), self.missing_above[first + k], x > self.cutpoints[first + k]
+                )
+                for side, child in enumerate(self.children[first + k].tolist()):
+                    cover = counts[leaf + ~child] if child < 0 else covers[child]
+                    taken, share = path.get(f, (True, 1.0))
+                    step = {f: (taken & (above == side), share * cover / covers[k])}
+                    if child >= 0:
+                        paths.append((child, {**path, **step}))
+                    elif self.values[leaf + ~child]:
+                        _add_leaf({**path, **step}, float(self.values[leaf + ~child]), out)
+        return Explanation(out, base)
+
     def _add(self, X: Floats, columns: Indices, first: int, last: int, out: Floats) -> None:
         """Add the trees first to last to ``out``; node k asks for ``X[:, columns[k]]``."""
         trees = np.arange(first, last)
@@ -135,6 +204,18 @@ class Forest(NamedTuple):
         add_trees(
             X, columns, self.cutpoints, self.missing_above, self.children, self.values, starts, out
         )
+
+
+def _add_leaf(path: dict[int, tuple[NDArray[np.bool_], float]], value: float, out: Floats) -> None:
+    """Add the Shapley values of a leaf to those of the features, see `Forest.explain`."""
+    features = list(path)
+    taken = np.array([each for each, _ in path.values()], dtype=np.float64)
+    share = np.array([each for _, each in path.values()])[:, None]
+    nodes, weights = np.polynomial.legendre.leggauss(len(features) // 2 + 1)
+    for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        terms = taken * t + share * (1 - t)
+        others = np.prod(terms, axis=0) / terms
+        out[:, features] += (weight * value * (taken - share) * others).T
 
 
 def _columns(X: Any, used: Indices) -> Floats:
@@ -183,10 +264,16 @@ class Stumps(NamedTuple):
         rows = X if isinstance(X, np.ndarray) else X.tocsc()
         scores = np.zeros(rows.shape[0])
         for feature, cut, above, alpha in zip(*self, strict=True):
-            x = (
-                rows[:, feature]
-                if isinstance(rows, np.ndarray)
-                else _columns(rows, np.array([feature]))[:, 0]
-            )
+            x = _columns(rows, np.array([feature]))[:, 0]
             scores = scores + alpha * np.where(np.isnan(x), above, x > cut)
             yield scores
+
+    def explain(self, X: Any, counts: Floats) -> Explanation:
+        """Return the Shapley values of the features, as `Forest.explain` does."""
+        below, above = counts.reshape(-1, 2).T
+        mean = self.alphas * above / (below + above)
+        out = np.zeros(X.shape)
+        for feature in np.unique(self.features).tolist():
+            x = _columns(X, np.array([feature]))[:, 0]
+            out[:, feature] = self.of_feature(feature)(x) - mean[self.features == feature].sum()
+        return Explanation(out, float(mean.sum()))

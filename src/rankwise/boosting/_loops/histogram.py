@@ -1,0 +1,404 @@
+"""Bins of values, histograms over bins, and the best cut or split of a histogram.
+
+The bin of a value is the number of edges below it; a missing value has the bin after the last one
+of its feature. All functions work on a range of features and write to places of their own, so that
+threads that share the features compute the same sums in the same order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwise._core._loops.rows import SUMS
+from rankwise._core.compilation import compiled
+
+# Equal parts of the range of a feature, which say where to begin to look for a value.
+CELLS = 1024
+# Rows that are put into bins at a time, so that they stay in the cache.
+TILE = 256
+# A cut must be better than one before it by more than the rounding error of sums.
+CUT_TIE = 1e-12
+# The same for the gain of a split, as a share of its score.
+SPLIT_TIE = 1e-9
+
+# What a bin of a tree's node holds; `count` are rows, repetitions counted.
+HISTOGRAM = np.dtype(
+    [("sum_gradients", np.float64), ("sum_hessians", np.float64), ("count", np.float64)]
+)
+
+
+class Bins(NamedTuple):
+    """The bins of m rows and d features, dense or in the form of a CSC matrix.
+
+    - ``codes``: feature f has the codes ``codes[starts[f] : starts[f + 1]]``, those of all rows if
+      dense, else those of its entries;
+    - ``starts`` (d + 1,);
+    - ``rows``: the rows of the entries, rising in a feature; empty if dense;
+    - ``zero`` (d,): the bin of rows without an entry; empty if dense;
+    - ``n_bins`` (d,): the number of bins of each feature;
+    - ``missing`` (d,): whether the feature has missing values;
+    - ``sparse``: whether these are entries.
+    """
+
+    codes: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+    zero: np.ndarray
+    n_bins: np.ndarray
+    missing: np.ndarray
+    sparse: bool
+
+
+@compiled(error_model="numpy")
+def find_tables(edges, starts, cells, low, scale):
+    """Fill tables that say where to look for a value among the edges of its feature.
+
+    The range of a feature's edges is divided into CELLS equal parts. The cell of x is
+    ``(x / 2 - low[f]) * scale[f]``, and ``cells[f, c]`` is the number of edges in the cells below
+    c. The cell of a value rises with the value, so these edges are below all values of the cell.
+    Halves can't overflow when they are subtracted.
+    """
+    for f in range(low.shape[0]):
+        begin, end = starts[f], starts[f + 1] - 1
+        low[f] = scale[f] = 0.0
+        if end - begin > 1:
+            low[f] = 0.5 * edges[begin]
+            scale[f] = CELLS / max(0.5 * edges[end - 1] - low[f], 1e-290)
+        p = begin
+        for cell in range(CELLS):
+            cells[f, cell] = p - begin
+            while p < end and min((0.5 * edges[p] - low[f]) * scale[f], CELLS - 1.0) < cell + 1:
+                p += 1
+        cells[f, CELLS] = end - begin
+
+
+@compiled(error_model="numpy")
+def bin_rows(X, order, first, last, edges, starts, cells, low, scale, codes, missing):
+    """Fill the codes (d, m) of the rows ``order[first:last]`` of X, and mark missing values.
+
+    ``edges[starts[f] : starts[f + 1]]`` are those of feature f, rising, the last one infinity;
+    `find_tables` fills the other tables.
+    """
+    values, places = np.empty(TILE), np.empty(TILE, dtype=np.int32)
+    for begin in range(first, last, TILE):
+        n = min(TILE, last - begin)
+        for f in range(X.shape[1]):
+            table, own, column = cells[f], edges[starts[f] : starts[f + 1]], codes[f, begin:last]
+            for t in range(n):
+                x = values[t] = X[order[begin + t], f]
+                way = (0.5 * x - low[f]) * scale[f]
+                way = way if way > 0.0 else 0.0
+                places[t] = np.int32(way if way < CELLS - 1.0 else CELLS - 1.0)
+            for t in range(n):
+                x, cell = values[t], np.uint32(places[t])
+                left = np.uint64(table[cell])
+                # most cells have one edge or none: no branch that can't be foreseen
+                left += np.uint64(own[left] < x)
+                if own[left] < x:
+                    right = np.uint64(table[cell + np.uint32(1)])
+                    while left < right:
+                        middle = (left + right) >> np.uint64(1)
+                        if own[middle] < x:
+                            left = middle + np.uint64(1)
+                        else:
+                            right = middle
+                column[t] = left
+            for t in range(n):
+                if np.isnan(values[t]):
+                    column[t], missing[f] = own.shape[0], True
+
+
+@compiled(error_model="numpy")
+def find_above(bins, f, cut, missing_above, rows, out):
+    """Fill ``out`` (n,) with whether each of the rows (n,), which rise, is above a cut.
+
+    Those are rows whose bin is ``cut`` or more, and missing ones if ``missing_above``.
+    """
+    begin, end = bins.starts[f], bins.starts[f + 1]
+    most = bins.n_bins[f] - 1 + missing_above
+    if bins.sparse:
+        p = begin
+        for t in range(rows.shape[0]):
+            while p < end and bins.rows[p] < rows[t]:
+                p += 1
+            stored = p < end and bins.rows[p] == rows[t]
+            code = np.int64(bins.codes[p]) if stored else bins.zero[f]
+            out[t] = cut <= code <= most
+    else:
+        for t in range(rows.shape[0]):
+            out[t] = cut <= bins.codes[begin + rows[t]] <= most
+
+
+@compiled(error_model="numpy")
+def fill_histograms(bins, first, last, rows, gradients, hessians, counts, hist):
+    """Add some rows (n,) of a node to its histogram (d, stride), for features first to last.
+
+    ``gradients``, ``hessians`` and ``counts`` (m,) are of all rows.
+    """
+    n, total_g, total_h, total_n = rows.shape[0], 0.0, 0.0, 0.0
+    # values in the order of the rows, or, for entries, in the places of all rows
+    values = np.zeros((gradients.shape[0] if bins.sparse else n, 3))
+    for t in range(n):
+        i = rows[t]
+        at = i if bins.sparse else t
+        values[at, 0], values[at, 1], values[at, 2] = gradients[i], hessians[i], counts[i]
+        total_g += gradients[i]
+        total_h += hessians[i]
+        total_n += counts[i]
+    for f in range(first, last):
+        column = bins.codes[bins.starts[f] : bins.starts[f + 1]]
+        if not bins.sparse:
+            for t in range(n):
+                cell = hist[f, column[rows[t]]]
+                cell.sum_gradients += values[t, 0]
+                cell.sum_hessians += values[t, 1]
+                cell.count += values[t, 2]
+            continue
+        g, h, c = total_g, total_h, total_n
+        for p in range(column.shape[0]):
+            i = bins.rows[bins.starts[f] + p]
+            cell = hist[f, column[p]]
+            cell.sum_gradients += values[i, 0]
+            cell.sum_hessians += values[i, 1]
+            cell.count += values[i, 2]
+            g -= values[i, 0]
+            h -= values[i, 1]
+            c -= values[i, 2]
+        rest = hist[f, bins.zero[f]]
+        rest.sum_gradients += g
+        rest.sum_hessians += h
+        rest.count += c
+
+
+@compiled(error_model="numpy")
+def find_splits(hist, first, last, n_bins, missing, total, l2, min_rows, best):
+    """Let ``best`` (d, 3) be (gain, cut, side of the missing) of features first to last.
+
+    Cut p has the bins below p on the low side; missing values are there too if the side is 0.
+    ``total`` (3,) is what the node sums up to.
+    """
+    g_all, h_all, n_all = total[0], total[1], total[2]
+    before = g_all * g_all / (h_all + l2)
+    for f in range(first, last):
+        best[f, 0] = best[f, 1] = best[f, 2] = 0.0
+        for side in range(1 + missing[f]):
+            g = h = n = 0.0
+            if side == 0:
+                absent = hist[f, n_bins[f]]
+                g, h, n = absent.sum_gradients, absent.sum_hessians, absent.count
+            for p in range(n_bins[f]):
+                if p > 0:
+                    cell = hist[f, p - 1]
+                    if cell.count == 0.0:
+                        continue  # the cut before it is the same
+                    g += cell.sum_gradients
+                    h += cell.sum_hessians
+                    n += cell.count
+                if n < min_rows or n_all - n < min_rows:
+                    continue
+                low, high = h + l2, h_all - h + l2
+                score = g * g * high + (g_all - g) * (g_all - g) * low  # times low and high
+                if score * (1.0 - SPLIT_TIE) > (before + best[f, 0]) * low * high:
+                    best[f, 0], best[f, 1], best[f, 2] = score / (low * high) - before, p, side
+
+
+@compiled(error_model="numpy")
+def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist):
+    """Add the values of picked rows to the histograms (last - first, n_slots, stride) of slots.
+
+    Parameters
+    ----------
+    bins : Bins
+    first, last : int
+        Features.
+    values : ndarray of shape (n_kinds, n)
+        Those of the rows that are picked.
+    kinds : ndarray of shape (n_slots,)
+        Which of the values a slot takes.
+    row_spans : ndarray of shape (n_slots, 2)
+        Where its rows begin and end.
+    picked : ndarray of shape (n,)
+        The rows that are picked, rising.
+    spans : ndarray of shape (n_slots, 2)
+        Where those of the slot begin and end among them.
+    hist : ndarray
+    """
+    # for entries, values in the places of all rows
+    spread = np.zeros((values.shape[0], row_spans.max() if bins.sparse else 0))
+    if bins.sparse:
+        for t in range(picked.shape[0]):
+            for k in range(values.shape[0]):
+                spread[k, picked[t]] = values[k, t]
+    for f in range(first, last):
+        begin, end = bins.starts[f], bins.starts[f + 1]
+        column = bins.codes[begin:end]
+        for q in range(kinds.shape[0]):
+            cells, mine, here = hist[f - first, q], values[kinds[q]], spread[kinds[q]]
+            if not bins.sparse:
+                for t in range(spans[q, 0], spans[q, 1]):
+                    cells[column[picked[t]]] += mine[t]
+                continue
+            rest = 0.0
+            for t in range(spans[q, 0], spans[q, 1]):
+                rest += mine[t]
+            p = begin + np.searchsorted(bins.rows[begin:end], row_spans[q, 0])
+            while p < end and bins.rows[p] < row_spans[q, 1]:
+                cells[bins.codes[p]] += here[bins.rows[p]]
+                rest -= here[bins.rows[p]]
+                p += 1
+            cells[bins.zero[f]] += rest
+
+
+@compiled(fastmath=SUMS)
+def sum_sides(factors, above, starts, out):
+    """Fill ``out`` (2, 2, n_groups) with sums of factors (2, m), of rows above and of others."""
+    for kind in range(2):
+        for g in range(out.shape[2]):
+            high = low = 0.0
+            for i in range(starts[g], starts[g + 1]):
+                here = factors[kind, i] if above[i] else 0.0
+                high += here
+                low += factors[kind, i] - here
+            out[kind, 0, g], out[kind, 1, g] = high, low
+
+
+@compiled(error_model="numpy")
+def scale_factors(factors, picked, change, moves):
+    """Multiply the factors (2, m) of picked rows; fill ``moves`` (2, n) with what that adds."""
+    for kind in range(2):
+        for t in range(picked.shape[0]):
+            before = factors[kind, picked[t]]
+            factors[kind, picked[t]] = before * change[kind]
+            moves[kind, t] = factors[kind, picked[t]] - before
+
+
+@compiled(inner=True, error_model="numpy")
+def choose(plus, minus, n_bins, edge, limit, side, best):
+    """Let ``best`` be (value, cut, side of the missing) if a cut here has a lower value.
+
+    ``plus`` and ``minus`` are the shares of pairs that each cut puts in the right order, and in
+    the wrong one. The value is Z of the best step, of at most half the logarithm of ``limit``, or
+    minus the edge.
+    """
+    most, least = np.sqrt(limit), 1.0 / np.sqrt(limit)
+    for p in range(n_bins):
+        right, wrong = max(plus[p], 0.0), max(minus[p], 0.0)
+        low, high = min(right, wrong), max(right, wrong)
+        capped, free = high * least + low * most, 2.0 * np.sqrt(right * wrong)
+        value = 1.0 - right - wrong + (capped if high > limit * low else free)
+        if edge:
+            value = low - high
+        if value < best[0] - CUT_TIE:
+            best[0], best[1], best[2] = value, p, side
+
+
+@compiled(error_model="numpy")
+def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, edge, limit, best):
+    """Let ``best`` (d, 3) be (value, cut, side of the missing) of features first to last.
+
+    Parameters
+    ----------
+    hist : ndarray of shape (last - first, n_slots, stride)
+        Histograms of the weights of each slot: of the rows of a group as worse ones (kind 0) or
+        better ones (kind 1) of pairs.
+    first, last : int
+    bins : Bins
+    kinds, groups : ndarrays of shape (n_slots,)
+        The kind and group of each slot; groups rise, and the better slot of a group is first.
+    links : ndarray of shape (4, n_groups)
+        ``ratio``, ``rise``, ``blend`` and ``weight``, see `rankwise.boosting.losses.PairWeights`.
+    edge, limit
+        As in `choose`.
+    best : ndarray
+    """
+    ratio, rise, blend, weight = links[0], links[1], links[2], links[3]
+    stride = hist.shape[2]
+    below, gaps, plus, minus = np.empty((4, stride))
+    for f in range(first, last):
+        best[f, 0], n_bins = np.inf, bins.n_bins[f]
+        for side in range(1 + bins.missing[f]):
+            for p in range(stride):
+                below[p] = gaps[p] = plus[p] = minus[p] = 0.0
+            for q in range(kinds.shape[0]):
+                cells, g, total = hist[f - first, q], groups[q], 0.0
+                for p in range(n_bins + 1):
+                    total += cells[p]
+                unit = 1.0 / total
+                share = 0.0 if side else unit * cells[n_bins]
+                for p in range(n_bins):
+                    if kinds[q] == 1:
+                        gaps[p] += blend[g] * (below[p] - gaps[p])
+                        plus[p] += weight[g] * gaps[p] * (1.0 - share)
+                        minus[p] += weight[g] * (1.0 - gaps[p]) * share
+                    else:
+                        below[p] = ratio[g] * below[p] + rise[g] * share
+                    share += unit * cells[p]
+            choose(plus, minus, n_bins, edge, limit, side, best[f])
+
+
+@compiled(error_model="numpy")
+def choose_edge_cuts(hist, first, last, bins, best):
+    """Let ``best`` (d, 3) be (-edge, cut, side of the missing) of features first to last.
+
+    ``hist`` (last - first, 1, stride) has the share of the pairs that a row is the better one of,
+    less that of those that it is the worse one of: below a cut it sums up to minus the edge.
+    """
+    for f in range(first, last):
+        best[f, 0], cells, n_bins = np.inf, hist[f - first, 0], bins.n_bins[f]
+        for side in range(1 + bins.missing[f]):
+            total = 0.0 if side else cells[n_bins]
+            for p in range(n_bins):
+                if -abs(total) < best[f, 0] - CUT_TIE:
+                    best[f, 0], best[f, 1], best[f, 2] = -abs(total), p, side
+                total += cells[p]
+
+
+@compiled(error_model="numpy")
+def choose_pair_cuts(bins, first, last, worse, better, shares, n_rows, limit, best):
+    """Let ``best`` be as in `choose_slot_cuts`, for given pairs with their shares in the loss.
+
+    A pair is split by the cuts between the bins of its rows: each says where that begins and ends.
+    """
+    column = np.empty(n_rows, dtype=np.int64)
+    plus, minus = np.empty((2, bins.n_bins.max() + 2))
+    for f in range(first, last):
+        best[f, 0], n_bins, begin = np.inf, bins.n_bins[f], bins.starts[f]
+        for side in range(1 + bins.missing[f]):
+            for i in range(n_rows):
+                column[i] = bins.zero[f] if bins.sparse else np.int64(bins.codes[begin + i])
+            for p in range(begin, bins.starts[f + 1] if bins.sparse else begin):
+                column[bins.rows[p]] = bins.codes[p]
+            for i in range(n_rows):
+                column[i] = column[i] + 1 if column[i] < n_bins else (n_bins + 1) * side
+            for p in range(n_bins + 2):
+                plus[p] = minus[p] = 0.0
+            for p in range(shares.shape[0]):
+                i, j = column[worse[p]], column[better[p]]
+                if i < j:
+                    plus[i] += shares[p]
+                    plus[j] -= shares[p]
+                elif j < i:
+                    minus[j] += shares[p]
+                    minus[i] -= shares[p]
+            for p in range(1, n_bins):
+                plus[p] += plus[p - 1]
+                minus[p] += minus[p - 1]
+            choose(plus, minus, n_bins, False, limit, side, best[f])
+
+
+@compiled(error_model="numpy")
+def add_trees(X, features, cuts, missing_above, children, values, trees, out):
+    """Add some trees to the scores ``out`` (m,) of the rows X (m, d).
+
+    ``trees`` (n, 2) has the first node and the first leaf of each; the other arrays are those of
+    `rankwise.boosting.predictor.Forest`.
+    """
+    for t in range(trees.shape[0]):
+        node, leaf = trees[t, 0], trees[t, 1]
+        for i in range(X.shape[0]):
+            at = 0
+            while at >= 0:
+                x = X[i, features[node + at]]
+                above = missing_above[node + at] if np.isnan(x) else x > cuts[node + at]
+                at = children[node + at, 1 if above else 0]
+            out[i] += values[leaf + ~at]
