@@ -1,6 +1,5 @@
 """Looks into the best method: which columns it needs, and whether more rows would help."""
 
-import re
 import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rankwise.comparison._columns import source_of
 from rankwise.comparison.measures import Measure
 from rankwise.comparison.methods import Method
 from rankwise.comparison.problem import Problem, make_folds
@@ -88,8 +88,7 @@ def _sources(problem: Problem) -> dict[str, list[str]]:
     """Return the columns of the table with those that were made of them."""
     found: dict[str, list[str]] = {}
     for column in problem.rows.columns:
-        name = re.sub(r" \((days|words, [0-9]+ of [0-9]+)\)$", "", column)
-        found.setdefault(name, []).append(column)
+        found.setdefault(source_of(column), []).append(column)
     return found
 
 
