@@ -55,10 +55,10 @@ _DEFAULT = "MPRank"
 )
 @click.option(
     "--text",
-    type=click.Choice(["refuse", "hash"]),
-    default="refuse",
+    type=click.Choice(["hash", "ignore"]),
+    default="hash",
     show_default=True,
-    help="How to treat columns of free text: raise, or hash their words.",
+    help="How to treat free text: hash its words, or leave it out.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
 @json_option

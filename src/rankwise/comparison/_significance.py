@@ -166,7 +166,11 @@ _SIMPLER = 0.5
 
 
 def expected_losses(
-    losses: Mapping[str, Floats], usual: Mapping[str, float | None], test_share: float
+    losses: Mapping[str, Floats],
+    usual: Mapping[str, float | None],
+    test_share: float,
+    spread: float = _SPREAD,
+    simpler: float = _SIMPLER,
 ) -> tuple[dict[str, float], float]:
     """Return the logarithm of what each method may be expected to lose, and a tolerance.
 
@@ -178,8 +182,10 @@ def expected_losses(
         Of all methods that were tried.
     usual : mapping of str to float or None
         As in `weigh`. If it is not known of all that were tried, the folds alone decide.
-    test_share : float
+    test_share, spread : float
         As in `weigh`.
+    simpler : float
+        The tolerance in standard errors of a difference.
     """
     values = np.array([losses[name] for name in losses])
     means = values.mean(axis=1)
@@ -190,10 +196,10 @@ def expected_losses(
         expected = np.log(means)
         error = np.sqrt(2 * _noise(values, test_share))
     else:
-        expected = weigh(values, np.array(known, float), test_share)
+        expected = weigh(values, np.array(known, float), test_share, spread)
         variance = _noise(values, test_share)
-        error = np.sqrt(2 * variance * _SPREAD**2 / (_SPREAD**2 + variance))
-    return dict(zip(losses, expected.tolist(), strict=True)), float(_SIMPLER * error)
+        error = np.sqrt(2 * variance * spread**2 / (spread**2 + variance))
+    return dict(zip(losses, expected.tolist(), strict=True)), float(simpler * error)
 
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A table as a problem: rows, what they are worth, and the folds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -42,6 +42,8 @@ class Problem:
         Rows of one group are in one fold.
     times : ndarray of shape (n,) or None
         Folds are tested on rows that come later than those that they learn from.
+    group_names : list of str
+        What the groups are called, if a column tells.
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Problem:
     names: NDArray[Any] | None = None
     groups: Indices | None = None
     times: NDArray[np.float64] | None = None
+    group_names: list[str] = field(default_factory=list)
 
     @property
     def graded(self) -> bool:
@@ -124,9 +127,10 @@ def make_problem(
         y = np.asarray(target, float)
     rows = prepare(frame, task.columns).reset_index(drop=True)
     group, name = task.roles.get("group"), name or task.roles.get("name")
-    groups = None
+    groups, group_names = None, []
     if group is not None:
-        groups = pd.factorize(frame[group], use_na_sentinel=False)[0]
+        groups, values = pd.factorize(frame[group], use_na_sentinel=False)
+        group_names = [str(value) for value in values]
     elif query is None and (rows.nunique() > len(rows) / 2).any():
         copies = rows.assign(**{"": y}).groupby([*rows.columns, ""], dropna=False).ngroup()
         groups = copies.to_numpy() if copies.nunique() < len(rows) else None
@@ -145,6 +149,7 @@ def make_problem(
         names=None if name is None else frame[name].astype(str).to_numpy(),
         groups=groups,
         times=times,
+        group_names=group_names,
     )
 
 

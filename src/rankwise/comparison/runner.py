@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from rankwise._core.arguments import check_whole, check_word, did_you_mean
 from rankwise._core.child_process import Child, ChildError
-from rankwise.comparison._columns import as_frame
+from rankwise.comparison._columns import as_frame, prepare_like
 from rankwise.comparison._describe import describe
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import (
@@ -34,6 +35,7 @@ from rankwise.comparison.measures import MAE, Measure
 from rankwise.comparison.methods import METHODS, Method, methods_for, slug
 from rankwise.comparison.problem import Problem, make_folds, make_problem
 from rankwise.comparison.trials import Trials, choose, fit, run
+from rankwise.datasets.files import pandas
 from rankwise.distributed.jobs import on_cluster
 
 if TYPE_CHECKING:
@@ -116,6 +118,8 @@ class Comparison:
         The methods that are more complex than ``best``.
     about : dict of str to str
         Where the numbers come from: versions, date, seed, and the file if there is one.
+    test_share : float
+        Rows tested for each row learned from.
     """
 
     task: Task
@@ -135,6 +139,7 @@ class Comparison:
     by_experience: bool = False
     complex: list[str] = field(default_factory=list)
     about: dict[str, str] = field(default_factory=dict)
+    test_share: float = 0.25
 
     def row(self, name: str) -> Row:
         """Return the row of a method."""
@@ -152,9 +157,22 @@ class Comparison:
 
         return lines_of(self, self.source)
 
-    def from_source(self, path: str) -> "Comparison":
-        """Return the same, with the file that the lines of ``code`` read."""
-        return replace(self, source=path)
+    @property
+    def best_(self) -> Any:
+        """The fitted model: a pipeline that takes what `prepare_like` makes of a table."""
+        return self.model
+
+    def predict(self, frame: "DataFrame") -> Any:
+        """Return the predictions of the fitted model for the rows of a table."""
+        if self.model is None:
+            raise ValueError(f"{self.best} was not kept, since its models can't be saved")
+        if self.task.kind == "ratings":
+            return self.model.predict(*(frame[self.task.roles[part]] for part in ("user", "item")))
+        return self.model.predict(prepare_like(as_frame(frame), self.model))
+
+    def from_source(self, path: str, about: Mapping[str, str] | None = None) -> "Comparison":
+        """Return the same, with the file that ``code`` reads, and more of its provenance."""
+        return replace(self, source=path, about={**(about or {}), **self.about})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as what JSON can hold."""
@@ -185,25 +203,51 @@ class Comparison:
             ],
         }
 
-    def table(self) -> Any:
-        """Return the rows as a `rankwise.reports.Table`."""
+    def to_frame(self) -> "DataFrame":
+        """Return the methods, best first, with the mean of each measure and half its interval."""
+        columns: dict[str, list[Any]] = {"method": [row.name for row in self.rows]}
+        for place, measure in enumerate(self.measures):
+            for name, part in ((measure.name, "means"), (f"{measure.name} ±", "halves")):
+                columns[name] = [
+                    np.nan if row.failure else getattr(row, part)[place] for row in self.rows
+                ]
+        for part in ("pvalue", "fit_seconds", "predict_seconds"):
+            columns[part] = [getattr(row, part) for row in self.rows]
+        columns["advised"] = [row.name == self.best for row in self.rows]
+        return pandas().DataFrame(columns)
+
+    def table(self, *, brief: bool = False) -> Any:
+        """Return the rows as a `rankwise.reports.Table`; a brief one fits a terminal."""
         from rankwise.comparison._report import table_of  # noqa: PLC0415
 
-        return table_of(self)
+        return table_of(self, brief=brief)
 
-    def report(self, title: str = "", *, progress: Progress | None = None) -> Any:
+    def _repr_html_(self) -> str:
+        """Return the advice and the table, for a notebook."""
+        from rankwise.reports import fragment  # noqa: PLC0415
+
+        return fragment(self.advice, self.table())
+
+    def report(
+        self, path: str | Path | None = None, *, title: str = "", progress: Progress | None = None
+    ) -> Any:
         """Return a `rankwise.reports.Report` with figures; this fits the best method some more.
 
         Parameters
         ----------
+        path : str or path, default=None
+            Where the report is saved, as one HTML file.
         title : str, default=""
-            What the report is of.
+            Its title.
         progress : callable, default=None
             Called with what is under way.
         """
         from rankwise.comparison._report import report_of  # noqa: PLC0415
 
-        return report_of(self, title, progress or (lambda _: None))
+        report = report_of(self, title, progress or (lambda _: None))
+        if path is not None:
+            report.save(Path(path).parent, ["html"], name=Path(path).name.removesuffix(".html"))
+        return report
 
 
 def compare(
@@ -344,7 +388,7 @@ def compare(
         setting, random_state, dropped,
         by_experience=best != advised(rows, trials, named, measures[0], share, experience=False),
         complex=list(named)[list(named).index(best) + 1 :] if best else [],
-        about=provenance(random_state),
+        about=provenance(random_state), test_share=share,
     )  # fmt: skip
 
 

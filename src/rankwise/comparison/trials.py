@@ -126,12 +126,17 @@ def choose(method: Method, problem: Problem, measure: Measure, seed: int) -> dic
     folds = make_folds(problem, 3, 1, seed)
     folds = folds if len(problem.y) <= _FEW_ROWS else folds[:1]
 
+    parts = []
+    for train, test in folds:
+        learned, held = problem.take(train), problem.take(test)
+        columns = make_transformer(problem.columns).fit(learned.rows)
+        parts.append((columns.transform(learned.rows), learned, columns.transform(held.rows), held))
+
     def worth(setting: dict[str, Any]) -> float:
         values = []
-        for train, test in folds:
-            held = problem.take(test)
-            answers = answer(fit(method, problem.take(train), setting, seed), held)
-            values.append(measure.of(held.y, answers, held.qid))
+        for X, learned, new, held in parts:
+            model = _fit_model(method, X, learned, setting, seed)
+            values.append(measure.of(held.y, _answer(model, new, held), held.qid))
         return measure.signed(float(np.mean(values)))
 
     return max(method.settings, key=worth)
@@ -144,14 +149,26 @@ def fit(
 
     The target is that of the problem, if no other is given.
     """
+    columns = make_transformer(problem.columns).fit(problem.rows)
+    model = _fit_model(method, columns.transform(problem.rows), problem, setting, seed, target)
+    return Pipeline([("columns", columns), ("model", model)])
+
+
+def _fit_model(
+    method: Method,
+    X: Any,
+    problem: Problem,
+    setting: dict[str, Any],
+    seed: int,
+    target: Any = None,
+) -> Any:
     model = method.build(problem).set_params(**setting)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
-    pipeline = Pipeline([("columns", make_transformer(problem.columns)), ("model", model)])
-    arguments = {}
+    lists = {}
     if problem.qid is not None and "qid" in signature(model.fit).parameters:
-        arguments["model__qid"] = problem.qid
-    return pipeline.fit(problem.rows, problem.y if target is None else target, **arguments)
+        lists["qid"] = problem.qid
+    return model.fit(X, problem.y if target is None else target, **lists)
 
 
 def answer(model: Pipeline, problem: Problem) -> Answers:
@@ -160,16 +177,20 @@ def answer(model: Pipeline, problem: Problem) -> Answers:
     A model of grades says which, and how probable each is if it has ``predict_proba``; the score of
     any other is rounded to a rank.
     """
-    said = np.asarray(model.predict(problem.rows), float)
+    return _answer(model[-1], model[:-1].transform(problem.rows), problem)
+
+
+def _answer(model: Any, X: Any, problem: Problem) -> Answers:
+    said = np.asarray(model.predict(X), float)
     if not problem.graded:
         return Answers(said, None)
     n_ranks = len(problem.labels or ())
-    if not hasattr(model[-1], "classes_"):
+    if not hasattr(model, "classes_"):
         return Answers(said, np.clip(np.rint(said), 1, n_ranks))
-    scores, shares = project(model, problem.rows), None
-    if hasattr(model[-1], "predict_proba"):
+    scores, shares = project(model, X), None
+    if hasattr(model, "predict_proba"):
         shares = np.zeros((len(said), n_ranks))
-        shares[:, model[-1].classes_.astype(int) - 1] = model.predict_proba(problem.rows)
+        shares[:, model.classes_.astype(int) - 1] = model.predict_proba(X)
         scores = shares @ np.arange(1.0, n_ranks + 1) if scores is None else scores
     return Answers(said if scores is None else scores, said, shares)
 

@@ -182,6 +182,14 @@ def to_html(report: "Report") -> str:
     )
 
 
+def fragment(findings: Sequence[str], table: "Table") -> str:
+    """Return findings and a table as HTML for a notebook, in its style."""
+    items = "".join(f"<li>{escape(finding)}</li>\n" for finding in findings)
+    return f"<ul>\n{items}</ul>\n{_html_table(table)}".replace(
+        '<tr class="marked">', '<tr style="font-weight: bold">'
+    )
+
+
 def png(figure: "Figure") -> bytes:
     """Return a figure as PNG."""
     out = BytesIO()
