@@ -13,10 +13,9 @@ import click
 from rich.console import Console
 
 from rankwise.cli._duel import judge
-from rankwise.cli._shared import examples, split_names, table_notes
+from rankwise.cli._shared import FORMS, examples, format_option, split_names, table_notes
 
 _COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie", "group")
-_FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}
 
 
 # From so many rows on a method is ended after a time, for which it runs in a process of its own.
@@ -59,8 +58,7 @@ def _column(part: str, about: str) -> Any:
 @click.option("--max-rows", type=click.IntRange(min=20), help="Compare on a sample of this size.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="comparison",
               show_default=True, help="Folder for report.html and model.rankwise.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table",
-              show_default=True, help="What is printed.")  # fmt: skip
+@format_option
 @click.option("--title", default="", metavar="TEXT", help="Title of the report.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
               help="Seed of the splits and the methods.")  # fmt: skip
@@ -111,7 +109,7 @@ def compare(
             status.stop()
             contests = contests_of(read.frame, task)
             model = BradleyTerry(order_effect=contests.ordered)
-            judge(model, contests[:3], Path(table).name, out=out)
+            judge(model, contests[:3], Path(table).name, out=out, form=form)
             return
         found = run(
             read.frame,
@@ -185,7 +183,7 @@ def _print(found: Any, form: str) -> None:
     brief = form == "table"
     report = Report("Advice", task, [found.table(brief=brief)], found.advice)
     if not brief:
-        click.echo(FORMATS[_FORMATS[form]](report), nl=False)
+        click.echo(FORMATS[FORMS[form]](report), nl=False)
         return
     console = Console(markup=False, emoji=False, highlight=False)
     show(report, console)

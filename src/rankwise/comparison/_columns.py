@@ -119,17 +119,19 @@ def _why_identifier(column: "Series[Any]", *, first: bool) -> str:
     pd, name, n = pandas(), str(column.name), len(column)
     if first and _UNNAMED.fullmatch(name):
         return "has no name, like an index that was written to the file"
-    if column.nunique() < n:
-        if kind_of(column) == "numbers" and _is_identifier(name, column):
-            return "is named like an identifier"
+    integers = pd.api.types.infer_dtype(column, skipna=True) == "integer"
+    distinct = column.nunique()
+    # integers that no float tells apart are no numbers to compute with
+    named = integers and (_is_identifier(name, column) or column.astype(float).nunique() < distinct)
+    if distinct < n:
+        if named and kind_of(column) == "numbers":
+            return "is an identifier with many values"
         return ""
-    if pd.api.types.is_integer_dtype(column):
+    if integers:
         low = column.min()
         if low in {0, 1} and column.max() - low == n - 1:
             return "counts the rows"
-        return "is another integer in each row" if _is_identifier(name, column) else ""
-    if pd.api.types.infer_dtype(column, skipna=True) == "integer":  # too large for 64 bits
-        return "is another integer in each row" if column.astype(float).nunique() < n else ""
+        return "is another integer in each row" if named else ""
     if kind_of(column) != "texts":
         return ""
     words = column.astype(str).str.split().str.len()

@@ -13,7 +13,7 @@ from rankwise.comparison._significance import corrected_interval
 from rankwise.comparison.measures import Measure
 from rankwise.comparison.methods import Method
 from rankwise.comparison.problem import Problem, make_folds
-from rankwise.comparison.trials import answer, fit
+from rankwise.comparison.trials import answer, fit, project
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 1.0)
 # More rows than this are not inspected.
@@ -88,18 +88,24 @@ def pushes_of(model: Any, problem: Problem, rows: list[int], most: int = 3) -> l
     is what the column's value does for this row.
     """
     some = problem.take(np.array(rows))
-    scores = answer(model, some).scores
+    scores = _scores(model, some.rows)
     found: list[list[Push]] = [[] for _ in rows]
     for name, columns in _sources(problem).items():
         usual = problem.rows[columns]
         category = columns[0] in problem.columns.categories
         value = usual.mode().iloc[0] if category else usual.median()
-        moved = scores - answer(model, replace(some, rows=some.rows.assign(**value))).scores
+        moved = scores - _scores(model, some.rows.assign(**value))
         for number, amount in enumerate(moved):
             own = some.rows[columns[0]].iloc[number]
             shown = "" if len(columns) > 1 else own if category else f"{own:.4g}"
             found[number].append(Push(name, str(shown), float(amount)))
     return [sorted(one, key=lambda push: -abs(push.amount))[:most] for one in found]
+
+
+def _scores(model: Any, rows: Any) -> NDArray[np.float64]:
+    """Return the scores of rows by a model, whatever its labels are."""
+    found = project(model, rows)
+    return np.asarray(model.predict(rows), float) if found is None else found
 
 
 def worth(model: Any, held: Problem, measure: Measure) -> float:

@@ -120,7 +120,7 @@ def compare_ratings(
         progress("TasteModel, on all ratings")
         model, best = TasteModel().fit(whole), "TasteModel"
     facts = {
-        "taken for": f"ratings: {task.why}",
+        "task": f"ratings: {task.why}",
         "ratings": f"{table.n_ratings:,} by {table.n_users:,} people of {table.n_items:,} items",
         "scale": f"{table.scale[0]:g} to {table.scale[1]:g}",
     }

@@ -13,7 +13,7 @@ _SCALES = (
     "dead|died, alive|survived",
     "fail|failed, pass|passed, distinction",
     "none|nil, very little, little|few, some, much|many|a lot, very much|a great deal",
-    "none, very mild, mild|slight|minor, moderate, severe|marked|major, very severe|extreme, fatal",
+    "none, very mild, mild|slight|minor|some, moderate, severe|marked|major, very severe|extreme, fatal",
     "none, very low, low|lo, medium|middle|med|moderate|mid|average|normal, high|hi, very high",
     "xxs, xs, s|small, m|medium, l|large, xl|extra large, xxl, xxxl",
     "tiny, small, medium, large|big, huge",

@@ -131,9 +131,10 @@ def make_problem(
     if group is not None:
         groups, values = pd.factorize(frame[group], use_na_sentinel=False)
         group_names = [str(value) for value in values]
-    elif query is None and (rows.nunique() > len(rows) / 2).any():
+    elif query is None:
         copies = rows.assign(**{"": y}).groupby([*rows.columns, ""], dropna=False).ngroup()
-        groups = copies.to_numpy() if copies.nunique() < len(rows) else None
+        n = copies.nunique()
+        groups = copies.to_numpy() if n < len(rows) and (rows.nunique() > n / 2).any() else None
     times = None
     if split == "time":
         if not task.columns.dates:

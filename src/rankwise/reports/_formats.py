@@ -212,7 +212,7 @@ def _words(cell: str) -> str:
 
 def _markdown_table(table: "Table") -> str:
     rows = [
-        [f"**{cell}**" if number == table.marked else cell for cell in map(_words, row)]
+        [f"**{cell}**" if cell and number == table.marked else cell for cell in map(_words, row)]
         for number, row in enumerate(table.rows)
     ]
     lines = [table.columns, ["---"] * len(table.columns), *rows]
