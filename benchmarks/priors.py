@@ -5,7 +5,8 @@ none is of the folder that the advice is judged on (``python -m experiments advi
 100 to 500 rows are learned from and up to 2,000 others are tested. Printed are, for each method,
 the mean logarithm of its loss as a multiple of the best (``_USUAL`` in ``comparison/methods.py``),
 and for several weights and tolerances what the advice then costs against the method that is best in
-the mean of the seeds, each table judged by what is usual on the others. Takes seven minutes of a core a seed.
+the mean of the seeds, each table judged by what is usual on the others. Takes seven minutes of a
+core a seed.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ def cost(found: dict[str, list[Found]], spread: float, simpler: float, n_repeats
             for first in range(0, _REPEATS - n_repeats + 1, n_repeats):
                 folds = one.folds[:, 5 * first : 5 * (first + n_repeats)]
                 losses = dict(zip(one.methods, folds, strict=True))
-                expected, error = _significance.expected_losses(losses, usual, 0.25, spread, simpler)
+                expected, error = _significance.expected_losses(
+                    losses, usual, 0.25, spread, simpler
+                )
                 least = min(expected[name] for name in expected if name in kept) + error
                 name = next(name for name in expected if name in kept and expected[name] <= least)
                 lost.append(one.held[one.methods.index(name)])

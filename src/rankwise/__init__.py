@@ -12,8 +12,9 @@ Each kind of evidence has its package:
 
 `rankwise.papers` has the papers' algorithms with the papers' settings.
 
-`compare` compares the methods that fit a table (`rankwise.comparison`), `rankwise.distributed` fits rows on a Dask
-cluster or from disk, and `rankwise.web` is a service in which people rate and see all ranked.
+`compare` compares the methods that fit a table (`rankwise.comparison`), `rankwise.distributed`
+fits rows on a Dask cluster or from disk, and `rankwise.web` is a service in which people rate and
+see all ranked.
 
 Models are kept as files that run nothing: `save` and `load`, see `rankwise.persistence`.
 

@@ -36,7 +36,12 @@ def run(*arguments):
 def test_the_table_is_printed(table):
     said = run(table, "--rater", "judge")
     assert said.exit_code == 0, said.output
-    for words in ("ann comes first", "advantage of coming first", "of 3 raters answer at random", "unexplained"):
+    for words in (
+        "ann comes first",
+        "advantage of coming first",
+        "of 3 raters answer at random",
+        "unexplained",
+    ):
         assert words in said.output.replace("\n", " ")
     assert list(table.parent.iterdir()) == [table]
 

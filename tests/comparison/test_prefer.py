@@ -86,7 +86,9 @@ def tried(measure=MAE, seconds=None, **losses):
     names = {"hist": "HistGradientBoosting", "trees": "thresholds, trees"}
     names = {key: names.get(key, key) for key in losses}
     trials = {
-        names[key]: Trials(names[key], values[:, None], np.full(10, (seconds or {}).get(key, 1.0)), np.ones(10))
+        names[key]: Trials(
+            names[key], values[:, None], np.full(10, (seconds or {}).get(key, 1.0)), np.ones(10)
+        )
         for key, values in losses.items()
     }
     methods = {m.name: m for m in METHODS if GRADES in m.forms and m.name in trials}
@@ -127,7 +129,8 @@ def advice_of(found, best):
     return advise(
         SimpleNamespace(
             row=lambda name: next(row for row in rows if row.name == name), rows=rows, best=best,
-            measures=[measure], task=task, warnings=[], model=1, by_experience=False,
+            measures=[measure], task=task, pair_interval=None, warnings=[], model=1,
+            by_experience=False,
             complex=list(methods)[list(methods).index(best) + 1 :],
         )
     )  # fmt: skip
@@ -142,7 +145,8 @@ def test_the_advice_is_a_sentence_with_the_numbers_of_the_table():
     assert first.startswith("Use ridge (linear regression, cut into grades): on unseen rows ")
     assert first.endswith("a constant prediction scores 0.900.")
     assert second == (
-        "thresholds, trees has the best mean (MAE 0.300); ridge is statistically tied (0.301, p = 0.99) "
+        "thresholds, trees has the best mean (MAE 0.300); ridge is statistically tied (0.301, "
+        "p = 0.99) "
         "and simpler; it is 20x faster."
     )
     assert advice_of(found, "thresholds, trees")[1] == (
@@ -151,7 +155,8 @@ def test_the_advice_is_a_sentence_with_the_numbers_of_the_table():
     noise = 0.001 * ALTERNATING
     found = tried(hist=0.2 - noise, ridge=0.4 + noise, constant=0.9 + 0 * noise)
     assert advice_of(found, "ridge")[1] == (
-        "HistGradientBoosting has the best mean (MAE 0.200); ridge is worse (0.400, p < 0.001), and "
+        "HistGradientBoosting has the best mean (MAE 0.200); ridge is worse (0.400, p < "
+        "0.001), and "
         "rankwise can't save HistGradientBoosting."
     )
 
@@ -180,5 +185,5 @@ def test_peers_that_are_advised_are_saved(kind, method, tmp_path):
     rankwise_code = {}
     frame.to_csv(tmp_path / "t.csv", index=False)
     code = found.from_source(str(tmp_path / "t.csv")).code
-    exec(code.rpartition("\n")[0], rankwise_code)
+    exec(code.rpartition("\n")[0], rankwise_code)  # noqa: S102
     assert_array_equal(rankwise_code["model"].predict(rankwise_code["rows"]), said)

@@ -106,7 +106,9 @@ def test_dates_offer_a_split_by_time():
 def test_groups_are_offered_and_kept_whole():
     table = frame(patient_id=RNG.integers(0, 20, N))
     found = rankwise.compare(table, target="grade", methods=FEW, quick=True)
-    assert any("one 'patient_id'" in text and "--group patient_id" in text for text in found.warnings)
+    assert any(
+        "one 'patient_id'" in text and "--group patient_id" in text for text in found.warnings
+    )
     found = rankwise.compare(table, target="grade", group="patient_id", methods=FEW, quick=True)
     assert "patient_id" not in found.task.columns.names
     assert not any("--group" in text for text in found.warnings)
@@ -146,7 +148,12 @@ def test_two_classes_are_judged_by_auc_with_brier_score_and_log_loss():
     table = pd.DataFrame({"a": a, "b": RNG.normal(size=463), "ill": np.where(rare, "yes", "no")})
     assert 8 <= rare.sum() <= 30
     found = rankwise.compare(table, methods=[*FEW, "logistic-regression"], quick=True)
-    assert [m.name for m in found.measures] == ["AUC", "average precision", "Brier score", "log loss"]
+    assert [m.name for m in found.measures] == [
+        "AUC",
+        "average precision",
+        "Brier score",
+        "log loss",
+    ]
     assert found.best != "constant"
     assert found.row(found.best).means[0] > 0.8
     assert found.row("constant").means[0] == 0.5
@@ -208,14 +215,16 @@ def test_of_two_unknown_classes_the_rarer_is_the_higher():
 
 
 def test_without_a_target_candidates_are_listed():
-    table = frame(review=[f"words that nobody can order, number {i} of many many words" for i in range(N)])
+    table = frame(
+        review=[f"words that nobody can order, number {i} of many many words" for i in range(N)]
+    )
     del table["grade"]
     with pytest.raises(ValueError, match=r"which column is the target\?.*'b' \(a number\), 'a' \("):
         recognise(table)
     task = recognise(table[["review", "a", "b"]])
     assert task.roles["target"] == "b"
     assert "To rank by another column than 'b' name it (--target): 'a' (a number)." in task.notes
-    with pytest.raises(ValueError, match="column 'Grade' not found; did you mean 'grade'?"):
+    with pytest.raises(ValueError, match=r"column 'Grade' not found; did you mean 'grade'\?"):
         recognise(frame(), target="Grade")
 
 
@@ -258,7 +267,9 @@ def test_a_game_that_was_not_played_is_left_out():
 
 
 def test_texts_are_hashed_or_left_out_with_a_note():
-    table = frame(review=[f"this is good {i} and much too long to be a name of a row" for i in range(N)])
+    table = frame(
+        review=[f"this is good {i} and much too long to be a name of a row" for i in range(N)]
+    )
     task = recognise(table, target="grade")
     assert task.columns.texts == ["review"]
     assert any("words of 'review' are hashed" in note for note in task.notes)

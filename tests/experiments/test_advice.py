@@ -77,7 +77,7 @@ def test_a_method_without_mistakes_leaves_nothing_to_divide_by():
 
 def test_losses_of_units_add_up_to_the_measures():
     class First(RegressorMixin, BaseEstimator):
-        def fit(self, X, y):
+        def fit(self, *_):
             return self
 
         def predict(self, X):

@@ -385,7 +385,8 @@ class TestLinearAlgebra:
 
 
 def log_loss_and_rps(y, shares):
-    """Return the mean logarithmic loss and the ranked probability score of shares of grades from 0."""
+    """Return the mean logarithmic loss and the ranked probability score of shares of grades "
+    "from 0."""
     truth = y[:, None] <= np.arange(shares.shape[1])
     rps = ((np.cumsum(shares, axis=1) - truth) ** 2).sum(axis=1).mean()
     return -np.log(shares[np.arange(len(y)), y]).mean(), rps

@@ -27,7 +27,9 @@ CHARTS = {
     "alike": intervals([Interval("b", 2.0, 2.0, 2.0)], LONG[:40], zero=True),
     "large": intervals([Interval("b", 2.5e9, 1e9, 3e9), Interval("c", -1e9, -2e9, 0)], "x"),
     "points": plot([Series(RNG.normal(size=50) * 1e4, RNG.normal(size=50))], "x", "y"),
-    "line": plot([Series([20, 40, 80], [0.1, 0.2, 0.3], line=True, band=[0.1] * 3)], "n", "y", log=True),
+    "line": plot(
+        [Series([20, 40, 80], [0.1, 0.2, 0.3], line=True, band=[0.1] * 3)], "n", "y", log=True
+    ),
     "diagonal": plot([Series([0.1, 0.9], [0.2, 0.7], line=True)], "p", "share", diagonal=True),
     "matrix": matrix(["strongly disagree", 2, "agree"], np.eye(3), "predicted", "true"),
     "many": matrix(list(range(100, 118)), np.full((18, 18), 1 / 18), "predicted", "true"),
@@ -36,7 +38,7 @@ CHARTS = {
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_nothing_lies_outside_of_a_chart(name):
-    chart = ElementTree.fromstring(CHARTS[name])
+    chart = ElementTree.fromstring(CHARTS[name])  # noqa: S314
     width, height = map(float, chart.get("viewBox").split()[2:])
     for part in chart.iter():
         for key, most in (("x", width), ("y", height), ("x1", width), ("x2", width), ("cx", width),

@@ -76,7 +76,8 @@ def duel(
         task = recognise(frame, **{part: name for part, name in columns.items() if name})
         if task.kind != "contests":
             raise ValueError(
-                f"the columns are {', '.join(frame.columns[:12])}: name those of the two items and of "
+                f"the columns are {', '.join(frame.columns[:12])}: name those of the two "
+                f"items and of "
                 "who won by --first, --second and --outcome, or by --winner and --loser"
             )
         contests = contests_of(frame, task)

@@ -26,7 +26,9 @@ _DATE = re.compile(r"[0-9]{4}[-/][0-9]{1,2}([-/][0-9]{1,2})?([T ][0-9:.,]+(Z|[+-
 DAYS = " (days)"
 _CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
 _WAVES = {"sin": np.sin, "cos": np.cos}
-_MADE = re.compile(r"(.*)( \(days\)| \((?:year|week|day) (?:sin|cos)\)| \(word ([0-9]+) of ([0-9]+)\))")
+_MADE = re.compile(
+    r"(.*)( \(days\)| \((?:year|week|day) (?:sin|cos)\)| \(word ([0-9]+) of ([0-9]+)\))"
+)
 _IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|index|idx|key|rownames?|row|code|nr|no|number|num)$"
 )

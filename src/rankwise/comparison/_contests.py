@@ -83,7 +83,12 @@ def _scores(
     pairs += [(word + sides[0], word + sides[1]) for word in _POINTS]
     numeric = pandas().api.types.is_numeric_dtype
     for one, other in pairs:
-        if one in bare and other in bare and numeric(frame[bare[one]]) and numeric(frame[bare[other]]):
+        if (
+            one in bare
+            and other in bare
+            and numeric(frame[bare[one]])
+            and numeric(frame[bare[other]])
+        ):
             roles = {"first_score": bare[one], "second_score": bare[other]}
             return roles, f"{bare[one]!r} and {bare[other]!r} are the scores of both"
     return None
@@ -127,7 +132,9 @@ def contests_of(frame: "DataFrame", task: "Task") -> Contests:
         rows = np.flatnonzero(frame[[roles[part] for part in parts]].notna().all(axis=1))
         frame = frame.iloc[rows]
         points = [frame[roles[part]].to_numpy(float) for part in parts]
-        told = np.where(points[0] > points[1], "first", np.where(points[0] < points[1], "second", "tie"))
+        told = np.where(
+            points[0] > points[1], "first", np.where(points[0] < points[1], "second", "tie")
+        )
     one, other = ("winner", "loser") if "winner" in roles else ("first", "second")
     first, second = _names(frame, roles[one]), _names(frame, roles[other])
     if "winner" in roles:

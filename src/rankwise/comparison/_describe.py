@@ -97,15 +97,22 @@ def _numeric(problem: Problem) -> list[str]:
 def _rows(frame: "DataFrame", whole: Problem, problem: Problem) -> list[str]:
     found = []
     if len(frame) > len(whole.y):
-        found.append(f"{len(frame) - len(whole.y):,} rows have no target and are left out.")
+        n_absent = len(frame) - len(whole.y)
+        found.append(f"{n_absent:,} rows have no target and are left out.")
+        words = whole.labels is not None and isinstance(whole.labels[0], str)
+        if words and 5 * n_absent > len(frame):
+            found.append("If None or NA is a grade in the file, it was read as missing: rename it.")
     if len(whole.y) > len(problem.y):
         found.append(
-            f"The methods are compared on a sample of {len(problem.y):,} of the {len(whole.y):,} rows "
+            f"The methods are compared on a sample of {len(problem.y):,} of the "
+            f"{len(whole.y):,} rows "
             "(max_rows, or --max-rows); the model learns from all."
         )
     twice = problem.rows.assign(**{"": problem.y}).duplicated()
     if problem.qid is None and twice.mean() > 0.01:
-        kept = "they are kept in one fold" if problem.groups is not None else "its columns have few values"
+        kept = "each is in one fold with its copies"
+        if problem.groups is None:
+            kept = "no wonder where no column has mostly different values"
         found.append(f"{int(twice.sum()):,} rows are copies of others: {kept}.")
     if len(problem.y) < 100:
         found.append(f"Only {len(problem.y)} rows: the intervals are wide.")
@@ -117,7 +124,8 @@ def _groups(frame: "DataFrame", task: Task, problem: Problem) -> list[str]:
     found = []
     if problem.times is None and task.columns.dates:
         found.append(
-            f"{task.columns.dates[0]!r} has dates: if the model is for later rows, use split='time', "
+            f"{task.columns.dates[0]!r} has dates: if the model is for later rows, use "
+            f"split='time', "
             "or --split time."
         )
     if "group" in task.roles or "query" in task.roles:
@@ -129,7 +137,8 @@ def _groups(frame: "DataFrame", task: Task, problem: Problem) -> list[str]:
         repeats = 5 <= n <= len(values) / 1.5 and name != task.roles["target"]
         if repeats and _GROUPS.search(spaced) and values.dtype.kind != "f":
             found.append(
-                f"Rows of one {name!r} ({n:,} values in {len(values):,} rows) are on both sides of a "
+                f"Rows of one {name!r} ({n:,} values in {len(values):,} rows) are on both "
+                f"sides of a "
                 f"split: if the model is for new ones, use group={name!r}, or --group {name}."
             )
     return found
@@ -145,7 +154,9 @@ def _targets(problem: Problem, n_folds: int) -> list[str]:
         label = min(counts, key=lambda label: counts[label])
         return [f"Only {counts[label]} rows are {label!r}: {n_folds} folds instead of 5."]
     rare = [label for label, count in counts.items() if 0 < count < _FEW_OF_A_GRADE]
-    return [f"Fewer than {_FEW_OF_A_GRADE} rows have the grade {' or '.join(rare)}."] if rare else []
+    return (
+        [f"Fewer than {_FEW_OF_A_GRADE} rows have the grade {' or '.join(rare)}."] if rare else []
+    )
 
 
 def _leaks(problem: Problem, best: "Row") -> list[str]:
@@ -155,18 +166,20 @@ def _leaks(problem: Problem, best: "Row") -> list[str]:
     telling = list(dict.fromkeys(map(source_of, telling)))
     if telling:
         return [
-            f"Leak? {name!r} alone orders nearly everything: was it known before the target was? If "
-            f"not, leave it out (ignore=[{name!r}], or --ignore {name})."
+            f"Leak? {name!r} alone orders nearly everything: was it known before the target was? "
+            f"If not, leave it out (ignore=[{name!r}], or --ignore {name})."
             for name in telling[:3]
         ]
     first = problem.measures[0]
     if first.loss(best.means[0]) > _PERFECT:
         return []
     most = max(shares, key=lambda name: shares[name])
-    return [
-        f"Leak? {best.name} makes no error ({first.name} {best.means[0]:.3f}): does a column follow "
-        f"from the target? {source_of(most)!r} tells the most (pairwise accuracy {shares[most]:.3f})."
-    ]
+    text = (
+        f"Leak? {best.name} makes no error ({first.name} {best.means[0]:.3f}): does a column come "
+        f"from the target? {source_of(most)!r} tells the most (pairwise accuracy "
+        f"{shares[most]:.3f})."
+    )
+    return [text]
 
 
 class Summary(NamedTuple):
@@ -203,7 +216,9 @@ def summaries(problem: Problem) -> list[Summary]:
             extent = f"{known.min():.4g} to {known.max():.4g}" if len(known) else "no values"
             missing = float(values.isna().mean())
             if source_of(name) != name and len(known):
-                extent = " to ".join(str(np.datetime64(int(day), "D")) for day in (known.min(), known.max()))
+                extent = " to ".join(
+                    str(np.datetime64(int(day), "D")) for day in (known.min(), known.max())
+                )
         kind = "category" if category else "date" if source_of(name) != name else "number"
         share = order_share(problem, name)
         found.append(

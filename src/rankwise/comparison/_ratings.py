@@ -96,7 +96,7 @@ def compare_ratings(
         odd.append(f"{int(twice.sum()):,} ratings are of an item rated again: the last counts.")
         kept = kept[~twice]
     most = max_rows or (200_000 if quick else 2_000_000)
-    names = {part: roles[part] for part in ("user", "item", "rating")}
+    names: dict[str, Any] = {part: roles[part] for part in ("user", "item", "rating")}
     whole = table = RatingTable.from_frame(kept, **names)
     if len(kept) > most:
         some = _people(kept, roles["user"], most, seed)

@@ -225,10 +225,12 @@ def _contests(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Tas
         )
     if given.keys() - {"winner", "first", "second", "outcome"}:
         return None
-    sides = {part: given[part] for part in ("first", "second", "outcome") if part in given}
+    sides = {part: name for part, name in given.items() if part in {"first", "second", "outcome"}}
     if len(sides) == 3:
         return Task("contests", "the columns were named", sides)
-    found = contest_columns(frame, [name for name in seen if name not in sides.values()] if sides else seen)
+    found = contest_columns(
+        frame, [name for name in seen if name not in sides.values()] if sides else seen
+    )
     if found is None:
         return None
     return Task("contests", found[1], found[0] | sides)
@@ -299,11 +301,12 @@ def _graded(
     if not columns.names:
         raise ValueError(f"no column is left beside {target!r} and free text: use text='hash'")
     for name in columns.numbers:
-        odd = odd_values(frame[name]) if frame[name].dtype == object else ()
+        odd = odd_values(frame[name])
         if len(odd):
             row = int(np.argmax(frame.index == odd.index[0])) + 1
             notes.append(
-                f"{name!r} has numbers, but {str(odd.iloc[0])[:40]!r} in row {row}: {len(odd):,} such "
+                f"{name!r} has numbers, but {str(odd.iloc[0])[:40]!r} in row {row}: "
+                f"{len(odd):,} such "
                 "values count as missing."
             )
     if kind == "grades":
@@ -360,7 +363,7 @@ def _fits(values: "Series[Any]") -> bool:
 def _grades(
     values: "Series[Any]", target: str, order: Sequence[Any] | None
 ) -> tuple[str, list[Any], str]:
-    """Return whether a target is of grades or of a number, its values, and a note on their order."""
+    """Return whether a target is of grades or a number, its values, and a note on their order."""
     pd = pandas()
     if order is not None:
         levels = [value.item() if isinstance(value, np.generic) else value for value in order]
@@ -382,7 +385,9 @@ def _grades(
         if levels:
             shown = " < ".join(map(str, levels))
             why = "" if known else ", the rarer class last"
-            note = f"{target!r} is ordered {shown}{why} (order=[...], or --order a,b,c, changes that)."
+            note = (
+                f"{target!r} is ordered {shown}{why} (order=[...], or --order a,b,c, changes that)."
+            )
             return "grades", levels, note
         shown = ", ".join(map(str, distinct[:6])) + (", ..." if len(distinct) > 6 else "")
         raise ValueError(

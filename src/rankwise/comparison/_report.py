@@ -16,7 +16,7 @@ from rankwise.comparison._inspection import (
 )
 from rankwise.comparison._significance import SURE, corrected_interval
 from rankwise.comparison.methods import method_named
-from rankwise.metrics import mean_rank_loss_per_rank, pair_accuracy_interval
+from rankwise.metrics import mean_rank_loss_per_rank
 from rankwise.reports import Report, Section, Table, charts
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _SHOWN, _DOTS, _ENDS = 15, 1500, 3
+_READING = (
+    "Blue is the advised method; hollow circles are significantly worse than the best mean. The "
+    "differences are paired by split and not corrected for the number of methods."
+)
 _INTERVALS = (
     "An interval covers the mean of a method that learns from as many rows as in a split, if more "
     "rows come from where these came from; in 95 of 100 such studies it holds the true mean. "
@@ -69,7 +73,9 @@ def failures(found: "Comparison") -> list[str]:
 
 def legend(found: "Comparison") -> str:
     """Return one line on the measures."""
-    parts = [f"{m.name}: {'more' if m.more_is_better else 'less'} is better" for m in found.measures]
+    parts = [
+        f"{m.name}: {'more' if m.more_is_better else 'less'} is better" for m in found.measures
+    ]
     return f"{'; '.join(parts)}. ±: 95 % interval. p: corrected for the number of methods."
 
 
@@ -100,8 +106,7 @@ def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
         sections=sections,
         headline=(
             f"{best.means[0]:.3f}",
-            f"{measure.name} of {best.name} on unseen rows (95 % interval {low:.3f} to {high:.3f}; "
-            f"{'more' if measure.more_is_better else 'less'} is better)",
+            f"{measure.name} of {best.name} on unseen rows (95 % interval {low:.3f} to {high:.3f})",
         ),
         about=found.about,
     )
@@ -130,7 +135,7 @@ def _methods(found: "Comparison") -> Section:
         mean, half = corrected_interval(gaps, share)
         color = charts.BLUE if row.name == found.best else charts.GREY
         apart.append(charts.Interval(row.name, mean, mean - half, mean + half, color))
-    figures = {"means-and-95-%-intervals": charts.intervals(values, first.name)}
+    figures: dict[str, Any] = {"means-and-95-%-intervals": charts.intervals(values, first.name)}
     if apart:
         name = f"{first.name} minus that of {rows[0].name}"
         figures["paired-differences-to-the-best"] = charts.intervals(apart, name, zero=True)
@@ -138,8 +143,7 @@ def _methods(found: "Comparison") -> Section:
     text = [
         f"{legend(found)} Seconds are medians on one thread, compiling not counted.",
         f"What x says: {meanings}.",
-        "Blue is the advised method; hollow circles are significantly worse than the best mean. The "
-        "differences are paired by split and not corrected for the number of methods.",
+        _READING,
         *failures(found),
     ]
     return Section("Methods and how sure the order is", text, figures)
@@ -185,7 +189,9 @@ def _columns(found: "Comparison", effects: list[Effect]) -> Section:
     measure = found.measures[0]
     colors = {1: charts.BLUE, -1: charts.ORANGE, 0: charts.GREY}
     rows = [
-        charts.Interval(e.name + e.mark, e.worth, e.worth - e.half, e.worth + e.half, colors[e.sign])
+        charts.Interval(
+            e.name + e.mark, e.worth, e.worth - e.half, e.worth + e.half, colors[e.sign]
+        )
         for e in effects[:_SHOWN]
     ]
     more = f" The first {_SHOWN} of {len(effects)}." if len(effects) > _SHOWN else ""
@@ -208,7 +214,8 @@ def _trend(curve: Curve, measure: Any) -> str:
     else:
         said = "More rows would hardly help: the curve is flat within its spread"
     return (
-        f"{said}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band is the "
+        f"{said}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band "
+        f"is the "
         f"standard deviation over {len(curve.values)} splits."
     )
 
@@ -223,7 +230,8 @@ def _errors(found: "Comparison") -> Section:
     problem, tried = found.problem, found.trials[found.best]
     seen = np.isfinite(tried.scores)
     y, scores = problem.y[seen], tried.scores[seen]
-    figures, text = {}, [f"Of rows that {found.best} did not learn from."]
+    figures: dict[str, Any] = {}
+    text = [f"Of rows that {found.best} did not learn from."]
     if problem.graded:
         ranks, k = tried.ranks[seen].astype(int), len(problem.labels)
         counts = np.zeros((k, k))
@@ -240,13 +248,17 @@ def _errors(found: "Comparison") -> Section:
         if np.isfinite(tried.shares[seen]).all():
             figures["calibration"] = _calibration(y, tried.shares[seen])
             text.append(
-                "Calibration: where the curve is on the diagonal, of the rows with a probability of "
-                "30 % for a grade above the lowest (of the second class, if there are two) 30 % have "
+                "Calibration: where the curve is on the diagonal, of the rows with a "
+                "probability of "
+                "30 % for a grade above the lowest (of the second class, if there are two) 30 "
+                "% have "
                 "one."
             )
     elif problem.qid is not None:
         sizes, values = list_values(y, scores, problem.qid[seen])
-        text.append(f"In {np.mean(values < 0.5):.0%} of the queries most pairs are in the wrong order.")
+        text.append(
+            f"In {np.mean(values < 0.5):.0%} of the queries most pairs are in the wrong order."
+        )
         series = [charts.Series(sizes[:_DOTS], values[:_DOTS])]
         figures["queries"] = charts.plot(series, "rows in the query", "pairwise accuracy")
     else:
@@ -287,7 +299,9 @@ def _ends(found: "Comparison") -> Section:
     order = np.argsort(-np.where(np.isfinite(scores), scores, np.nan), kind="stable")
     order = order[np.isfinite(scores[order])]
     rows = [*order[:_ENDS].tolist(), *order[-_ENDS:].tolist()]
-    names = problem.names if problem.names is not None else [f"row {i + 1}" for i in range(len(scores))]
+    names = (
+        problem.names if problem.names is not None else [f"row {i + 1}" for i in range(len(scores))]
+    )
     pushes = [[] for _ in rows] if found.model is None else pushes_of(found.model, problem, rows)
     cells = [
         [str(names[row]), f"{scores[row]:.3g}", _truth(problem, row), *_shown(push)]
@@ -295,8 +309,10 @@ def _ends(found: "Comparison") -> Section:
     ]
     heads = ["row", "score", f"true {_target(found)}", *["moved most by", "then by", "then by"]]
     text = (
-        f"The {_ENDS} highest and the {_ENDS} lowest scores of rows that {found.best} did not learn "
-        "from. A column moves a score by the difference to what it would be with the median, or the "
+        f"The {_ENDS} highest and the {_ENDS} lowest scores of rows that {found.best} did not "
+        f"learn "
+        "from. A column moves a score by the difference to what it would be with the median, "
+        "or the "
         "most frequent category, in its place, by the model of all rows."
     )
     return Section("Top and bottom rows", [text], tables=[Table("", heads, cells)])
@@ -345,14 +361,12 @@ def _guarantee(found: "Comparison") -> Section:
         _INTERVALS,
         "It says nothing about rows of another kind: other years, other people, other places.",
     ]
-    tried, problem = found.trials[found.best], found.problem
+    problem = found.problem
     if found.task.kind != "ratings" and found.best != "constant":
-        seen = np.isfinite(tried.scores)
-        qid = None if problem.qid is None else problem.qid[seen]
-        low, high = pair_accuracy_interval(problem.y[seen], tried.scores[seen], qid=qid)
+        low, high = found.pair_interval
         lines.insert(
             1,
-            f"Of two rows{' of one query' * (qid is not None)} with different targets "
+            f"Of two rows{' of one query' * (problem.qid is not None)} with different targets "
             f"{found.best} puts the better one first with a probability between {low:.3f} and "
             f"{high:.3f} (95 %, from the scores out of fold).",
         )
@@ -381,7 +395,9 @@ def _code(found: "Comparison") -> list[Section]:
     text = "The model was fitted to all rows and saved. To use it:"
     return [
         Section("Use the model", [text], code="\n".join(load)),
-        Section("Fit it again", ["The same model from the table:"], code=lines_of(found, found.source)),
+        Section(
+            "Fit it again", ["The same model from the table:"], code=lines_of(found, found.source)
+        ),
     ]
 
 
@@ -401,6 +417,7 @@ def _table(found: "Comparison", source: str) -> str:
     ignored = [name for name in found.ignored if name not in known]
     told += [f"ignore={ignored!r}"] if ignored else []
     target = f"frame[{task.roles['target']!r}]"
+    needed = [task.roles[part] for part in ("target", "query") if part in task.roles]
     if task.order is not None and named and not hasattr(model, "label_order"):
         target += f".map({ {label: rank for rank, label in enumerate(task.order, 1)}!r})"
     reading = [
@@ -419,7 +436,7 @@ def _table(found: "Comparison", source: str) -> str:
         "",
         *reading[1:],
         f"task = recognise(frame, {', '.join(told)})",
-        f"frame = frame.dropna(subset={[task.roles[p] for p in ('target', 'query') if p in task.roles]!r})",
+        f"frame = frame.dropna(subset={needed!r})",
         "rows = prepare(frame, task.columns)",
         f"model = make_pipeline(make_transformer(task.columns), {' '.join(repr(model).split())})",
     ]

@@ -160,9 +160,9 @@ def _noise(losses: Floats, test_share: float) -> float:
     return squares / ((n_methods - 1) * (n_folds - 1)) * (1 / n_folds + test_share)
 
 
-# A simpler method is taken if it is expected to lose at most so many standard errors more. Chosen
-# on the tables of ``python -m benchmarks priors``.
-_SIMPLER = 0.5
+# A simpler method is taken if it is expected to lose at most so many standard errors more: where
+# other tables tell what methods usually lose (``python -m benchmarks priors``), and elsewhere.
+_SIMPLER, _SIMPLER_UNKNOWN = 0.25, 0.5
 
 
 def expected_losses(
@@ -185,7 +185,7 @@ def expected_losses(
     test_share, spread : float
         As in `weigh`.
     simpler : float
-        The tolerance in standard errors of a difference.
+        The tolerance in standard errors of a difference, where it is known what is usual.
     """
     values = np.array([losses[name] for name in losses])
     means = values.mean(axis=1)
@@ -194,7 +194,7 @@ def expected_losses(
     known = [usual.get(name) for name in losses]
     if None in known:
         expected = np.log(means)
-        error = np.sqrt(2 * _noise(values, test_share))
+        error, simpler = np.sqrt(2 * _noise(values, test_share)), _SIMPLER_UNKNOWN
     else:
         expected = weigh(values, np.array(known, float), test_share, spread)
         variance = _noise(values, test_share)
@@ -220,7 +220,9 @@ def advise(found: "Comparison") -> list[str]:
     if constant is not None and constant is not best:
         first += f"; a constant prediction scores {constant.means[0]:.3f}"
     leaks = [text for text in found.warnings if text.startswith("Leak?")]
-    unsaved = [] if found.model is not None else [f"rankwise can't save {best.name}: fit it yourself."]
+    unsaved = (
+        [] if found.model is not None else [f"rankwise can't save {best.name}: fit it yourself."]
+    )
     return [*leaks, f"{first}.", _how_sure(found, best, constant), *unsaved]
 
 
@@ -228,8 +230,12 @@ def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
     if constant is best:
         return "No method is expected to do better than a constant prediction."
     doubt = ""
-    if constant is not None and constant.pvalue > SURE:
-        doubt = f"The gain over a constant prediction could be chance ({_p(constant)}). "
+    if found.pair_interval is not None and found.pair_interval[0] <= 0.5:
+        low, high = found.pair_interval
+        doubt = (
+            "Whether it is better than chance is open: it orders between "
+            f"{low:.3f} and {high:.3f} of the pairs rightly (95 %). "
+        )
     return doubt + _how_it_compares(found, best)
 
 

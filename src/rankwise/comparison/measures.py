@@ -95,11 +95,16 @@ ACCURACY = Measure("accuracy", _accuracy, True, "{} of the predictions are right
 PAIRS = Measure("pairwise accuracy", _pairs, True, "{} of the pairs are in the right order")
 AUC = Measure("AUC", _pairs, True, "{} of the pairs of a positive and a negative are in order")
 PRECISION = Measure(
-    "average precision", _average_precision, True, "the precision, averaged over the positives, is {}"
+    "average precision",
+    _average_precision,
+    True,
+    "the precision, averaged over the positives, is {}",
 )
 BRIER = Measure("Brier score", _brier, False, "the squared error of the probabilities is {}")
 LOG_LOSS = Measure("log loss", _log_loss, False, "the log loss of the probabilities is {}")
-NDCG = Measure("NDCG@10", _ndcg, True, "the first ten of a query reach {} of the best possible gain")
+NDCG = Measure(
+    "NDCG@10", _ndcg, True, "the first ten of a query reach {} of the best possible gain"
+)
 DIFFERENCE = Measure(
     "difference error", _difference, False, "the difference of two rows is off by {} (RMS)"
 )

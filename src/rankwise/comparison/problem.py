@@ -75,7 +75,7 @@ class Problem:
 
     def take(self, index: Indices) -> Self:
         """Return the problem of some rows."""
-        parts = {
+        parts: dict[str, Any] = {
             name: None if (values := getattr(self, name)) is None else values[index]
             for name in ("y", "qid", "names", "groups", "times")
         }
@@ -164,9 +164,13 @@ def make_folds(problem: Problem, n_folds: int, n_repeats: int, seed: int) -> lis
     """
     if problem.times is not None:
         parts = np.array_split(np.argsort(problem.times, kind="stable"), n_folds + 1)
-        return [(np.sort(np.concatenate(parts[:k])), np.sort(parts[k])) for k in range(1, len(parts))]
+        return [
+            (np.sort(np.concatenate(parts[:k])), np.sort(parts[k])) for k in range(1, len(parts))
+        ]
     units = problem.qid if problem.qid is not None else problem.groups
-    unit_of = np.arange(len(problem.y)) if units is None else np.unique(units, return_inverse=True)[1]
+    unit_of = (
+        np.arange(len(problem.y)) if units is None else np.unique(units, return_inverse=True)[1]
+    )
     n = int(unit_of.max()) + 1
     n_folds = min(n_folds, n)
     if problem.binary and units is None:

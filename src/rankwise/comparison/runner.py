@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
@@ -30,6 +30,7 @@ from rankwise.comparison._significance import (
     corrected_interval,
     corrected_test,
     expected_losses,
+    standard_error,
 )
 from rankwise.comparison.measures import MAE, Measure
 from rankwise.comparison.methods import METHODS, Method, methods_for, slug
@@ -37,6 +38,7 @@ from rankwise.comparison.problem import Problem, make_folds, make_problem
 from rankwise.comparison.trials import Trials, choose, fit, run
 from rankwise.datasets.files import pandas
 from rankwise.distributed.jobs import on_cluster
+from rankwise.metrics import pair_accuracy_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -144,6 +146,16 @@ class Comparison:
     def row(self, name: str) -> Row:
         """Return the row of a method."""
         return next(row for row in self.rows if row.name == name)
+
+    @cached_property
+    def pair_interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the pairwise accuracy of ``best``, from its scores out of fold."""
+        if self.task.kind == "ratings":
+            return None
+        scores, problem = self.trials[self.best].scores, self.problem
+        seen = np.isfinite(scores)
+        qid = None if problem.qid is None else problem.qid[seen]
+        return pair_accuracy_interval(problem.y[seen], scores[seen], qid=qid)
 
     @property
     def advice(self) -> list[str]:
@@ -519,10 +531,9 @@ def rank_rows(
             )
         )
     for name in (name for name in trials if trials[name].failure):
-        method, none, why = methods[name], np.empty(0), trials[name].failure
-        rows.append(
-            Row(name, method.about, method.baseline, method.kept, none, none, *[np.nan] * 3, why)
-        )
+        method, why = methods[name], trials[name].failure
+        known = name, method.about, method.baseline, method.kept
+        rows.append(Row(*known, np.empty(0), np.empty(0), np.nan, np.nan, np.nan, why))
     return rows
 
 
@@ -538,13 +549,19 @@ def advised(
     """Return the name of the method to use, empty if none can be kept.
 
     Of the methods that can be kept the one with the best mean, unless others are statistically
-    tied: then the first in `METHODS`, which begin with the simplest, of those whose expected loss
-    is as good within its error (`expected_losses`).
+    tied, and within one standard error of the paired difference: then the first in `METHODS`, which
+    begin with the simplest, of those whose expected loss is as good within its error
+    (`expected_losses`).
     """
     able = [row.name for row in rows if not row.failure and methods[row.name].kept]
     if not able or able[0] == "constant":
         return able[0] if able else ""
-    tied = [name for name in able if tied_with_best(rows, name)] or able[:1]
+    first = trials[able[0]].values[:, 0]
+    tied = able[:1]
+    for name in able[1:]:
+        gap = measure.signed(first - trials[name].values[:, 0])
+        if tied_with_best(rows, name) and gap.mean() <= standard_error(gap, share):
+            tied.append(name)
     losses = {
         name: np.array([measure.loss(v) for v in trials[name].values[:, 0]])
         for name in methods

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
@@ -60,7 +61,8 @@ def run(name: str, problem: Problem, folds: list[Fold], seed: int) -> Trials:
     """Return the trials of a method, which is called by its name; if it fails, why."""
     try:
         # one thread each: seconds can be compared, and small fits do not wait for each other
-        with warnings.catch_warnings(), threadpool_limits(1):
+        fast = config_context(assume_finite=True, skip_parameter_validation=True)
+        with warnings.catch_warnings(), threadpool_limits(1), fast:
             # a method that warns on one fold of many has its say in its measures
             warnings.simplefilter("ignore")
             return _run(method_named(name, problem), problem, folds, seed)

@@ -311,8 +311,8 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> Floats:
         r"""Return the probability of each label, by cumulative logistic regressions on the score.
 
-        :math:`P(y > r) = 1 / (1 + e^{-\alpha_r s - \beta_r})` for each r is fitted to the scores that
-        the thresholds are fitted to, of rows that were left out: so the probabilities are
+        :math:`P(y > r) = 1 / (1 + e^{-\alpha_r s - \beta_r})` for each r is fitted to the scores
+        that the thresholds are fitted to, of rows that were left out: so the probabilities are
         calibrated. Where two of the curves cross, the higher rank's is lowered to that of the rank
         below. ``predict`` cuts by the loss: with "absolute" it is the median of the labels, which
         need not be the most probable one.

@@ -9,7 +9,8 @@ level l for the score at place t, the least costs of the first i scores in level
 
 where j may not part equal scores. Cost: O(n) time and numbers for each level.
 
-Costs may be those of the rows, or what they are to be expected for such scores: `cumulative_regressions`.
+Costs may be those of the rows, or what is to be expected for such scores, by
+`cumulative_regressions`.
 """
 
 from collections.abc import Callable

@@ -139,7 +139,11 @@ def to_json(report: "Report") -> str:
 
 
 def _json_table(table: "Table") -> dict[str, Any]:
-    return {"title": table.title, "columns": table.columns, "rows": [[*map(_words, row)] for row in table.rows]}
+    return {
+        "title": table.title,
+        "columns": table.columns,
+        "rows": [[*map(_words, row)] for row in table.rows],
+    }
 
 
 def to_latex(report: "Report") -> str:
@@ -176,7 +180,8 @@ def to_html(report: "Report") -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{escape(report.title)}</h1>\n<p class="setting">{escape(report.setting)}</p>\n{headline}'
+        f"<h1>{escape(report.title)}</h1>\n<p "
+        f'class="setting">{escape(report.setting)}</p>\n{headline}'
         + (f"<ul>\n{findings}{links}</ul>\n" if findings or links else "")
         + f"{contents}{tables}{figures}{sections}</body>\n</html>\n"
     )
@@ -324,7 +329,9 @@ def _html_figure(name: str, figure: "Figure | Svg", *, named: bool = True) -> st
 
 def _drawn(figure: "Figure") -> str:
     out = StringIO()
-    figure.savefig(out, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
+    figure.savefig(
+        out, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None}
+    )
     text = out.getvalue()
     text = re.sub(r' (?:width|height)="[0-9.]+pt"', "", text[text.index("<svg ") :], count=2)
     for colour, variable in (("#000000", "currentColor"), ("#ffffff", "var(--page, #fff)")):

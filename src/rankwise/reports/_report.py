@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankwise._core.files import replacing
 from rankwise.reports._formats import FORMATS, figure_file, results_csv
-from rankwise.reports.charts import Svg
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 T = TypeVar("T")
 
@@ -69,7 +68,7 @@ class Section:
 
     title: str
     text: list[str] = field(default_factory=list)
-    figures: "dict[str, Figure | Svg]" = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     code: str = ""
 
@@ -116,7 +115,7 @@ class Report:
     setting: str
     tables: list[Table]
     findings: list[str]
-    figures: "dict[str, Figure | Svg]" = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
     results: list[dict[str, Any]] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)

@@ -70,12 +70,19 @@ def intervals(rows: Sequence[Interval], label: str, *, zero: bool = False) -> Sv
         if math.isfinite(row.low) and math.isfinite(row.high):
             parts.append(_line(axis(row.low), y, axis(row.high), y, stroke))
         fill = "var(--page, #fff)" if row.hollow else row.color
-        parts.append(f'<circle cx="{axis(row.value):.1f}" cy="{y}" r="4.5" fill="{fill}" {stroke}/>')
+        parts.append(
+            f'<circle cx="{axis(row.value):.1f}" cy="{y}" r="4.5" fill="{fill}" {stroke}/>'
+        )
     return _svg(parts, height + 42)
 
 
 def plot(
-    series: Sequence[Series], x_label: str, y_label: str, *, diagonal: bool = False, log: bool = False
+    series: Sequence[Series],
+    x_label: str,
+    y_label: str,
+    *,
+    diagonal: bool = False,
+    log: bool = False,
 ) -> Svg:
     """Draw points and lines.
 
@@ -112,8 +119,12 @@ def plot(
     for one in series:
         places = [(x_axis(x), y_axis(y)) for x, y in zip(one.x, one.y, strict=True)]
         if one.line and one.band is not None:
-            upper = [(x_axis(x), y_axis(y + b)) for x, y, b in zip(one.x, one.y, one.band, strict=True)]
-            lower = [(x_axis(x), y_axis(y - b)) for x, y, b in zip(one.x, one.y, one.band, strict=True)]
+            upper = [
+                (x_axis(x), y_axis(y + b)) for x, y, b in zip(one.x, one.y, one.band, strict=True)
+            ]
+            lower = [
+                (x_axis(x), y_axis(y - b)) for x, y, b in zip(one.x, one.y, one.band, strict=True)
+            ]
             outline = _points([*upper, *lower[::-1]])
             parts.append(f'<polygon points="{outline}" fill="{one.color}" opacity=".18"/>')
         if one.line:
@@ -142,11 +153,14 @@ def matrix(labels: Sequence[Any], shares: Any, x_label: str, y_label: str) -> Sv
             box = f'x="{x:.1f}" y="{y:.1f}" width="{width - 2:.1f}" height="{tall - 2:.1f}" rx="3"'
             parts.append(f'<rect {box} fill="{BLUE}" opacity="{0.04 + 0.66 * share:.2f}"/>')
             if share >= 0.005:
-                parts.append(_text(x + width / 2 - 1, y + tall / 2 + 4, f"{100 * share:.0f}", "middle"))
+                parts.append(
+                    _text(x + width / 2 - 1, y + tall / 2 + 4, f"{100 * share:.0f}", "middle")
+                )
     bottom = 20 + tall * k + 16
     step = math.ceil(max(map(text_width, names)) / width) if turn else 1
-    for j in range(0, k, step):
-        parts.append(_text(left + width * (j + 0.5) - 1, bottom, names[j], "middle"))
+    parts += [
+        _text(left + width * (j + 0.5) - 1, bottom, names[j], "middle") for j in range(0, k, step)
+    ]
     parts.append(_text(left + width * k / 2, bottom + 22, x_label, "middle"))
     return _svg(parts, bottom + 32)
 
@@ -167,7 +181,8 @@ def histogram(counts: Sequence[int]) -> Svg:
 def text_width(text: str) -> float:
     """Return about how wide a text is, rather too wide: fonts differ."""
     return sum(
-        _SIZE * (1.05 if ord(c) > 0x2E80 else 0.95 if c in "mwMW@%" else 0.75 if c.isupper() else 0.6)
+        _SIZE
+        * (1.05 if ord(c) > 0x2E80 else 0.95 if c in "mwMW@%" else 0.75 if c.isupper() else 0.6)
         for c in text
     )
 
@@ -221,7 +236,9 @@ def _vertical(axis: _Axis, height: float, label: str, top: float = 0.0) -> str:
         if x - half >= free:
             parts.append(_text(min(x, _WIDTH - half), top + height + 16, name, "middle"))
             free = x + half + 6
-    middle = min(max((axis.start + axis.end) / 2, text_width(label) / 2), _WIDTH - text_width(label) / 2)
+    middle = min(
+        max((axis.start + axis.end) / 2, text_width(label) / 2), _WIDTH - text_width(label) / 2
+    )
     return "".join([*parts, _text(middle, top + height + 36, label, "middle")])
 
 

@@ -91,9 +91,7 @@ def _parts(widths: list[int], n_names: int, width: int) -> list[list[int]]:
     return parts or [[]]
 
 
-def _grid(
-    columns: list[list[str]], widths: list[int], n_names: int, marked: int | None
-) -> Grid:
+def _grid(columns: list[list[str]], widths: list[int], n_names: int, marked: int | None) -> Grid:
     grid = Grid(box=SIMPLE_HEAD)
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         grid.add_column(
