@@ -86,7 +86,7 @@ def test_copies_of_rows_stay_in_one_fold():
     for train, test in make_folds(problem, 5, 2, 0):
         assert not set(train % N) & set(test % N)
     found = rankwise.compare(table, target="grade", methods=FEW, quick=True)
-    assert f"{N} rows are copies of others: they are kept in one fold." in found.warnings
+    assert f"{N} rows are copies of others: each is in one fold with its copies." in found.warnings
     few = pd.DataFrame({"a": np.arange(N) % 3, "grade": np.arange(N) % 2})
     assert make_problem(few, recognise(few)).groups is None
 

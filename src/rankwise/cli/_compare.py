@@ -109,7 +109,8 @@ def compare(
             status.stop()
             contests = contests_of(read.frame, task)
             model = BradleyTerry(order_effect=contests.ordered)
-            judge(model, contests[:3], Path(table).name, out=out, form=form)
+            left = len(read.frame) - len(contests.rows)
+            judge(model, contests[:3], Path(table).name, left_out=left, out=out, form=form)
             return
         found = run(
             read.frame,

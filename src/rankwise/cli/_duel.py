@@ -88,7 +88,8 @@ def duel(
     given = None if rater is None else frame[rater].astype(str).iloc[contests.rows].to_numpy()
     ordered = contests.ordered and not no_order
     model = BradleyTerry(ties=ties, order_effect=ordered, level=level)
-    judge(model, contests[:3], table.name, rater=given, out=out, form=form)
+    left_out = len(frame) - len(contests.rows)
+    judge(model, contests[:3], table.name, rater=given, left_out=left_out, out=out, form=form)
 
 
 def judge(
@@ -97,6 +98,7 @@ def judge(
     name: str,
     *,
     rater: Any = None,
+    left_out: int = 0,
     out: Path | None,
     form: str = "table",
 ) -> None:
@@ -112,6 +114,8 @@ def judge(
         Of the data.
     rater : array-like, default=None
         Who judged.
+    left_out : int
+        Rows of the table without scores.
     out : Path or None
         The folder; the model is kept there too.
     form : str
@@ -122,7 +126,9 @@ def judge(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(*contests, rater=rater)
-    report = make_report(model, name, [str(w.message) for w in said], draw=out is not None)
+    texts = [str(w.message) for w in said]
+    texts += [f"{left_out:,} rows have no scores and are left out"] * bool(left_out)
+    report = make_report(model, name, texts, draw=out is not None)
     console = Console(markup=False, emoji=False)
     if form == "table":
         show(_short(report), console)

@@ -49,7 +49,7 @@ def describe(
     return _facts(frame, task, problem), [
         *_leaks(problem, best),
         *task.notes,
-        *_rows(frame, whole, problem),
+        *_rows(frame, task, whole, problem),
         *_groups(frame, task, problem),
         *_targets(problem, n_folds),
         *_columns(problem),
@@ -83,7 +83,7 @@ def _facts(frame: "DataFrame", task: Task, problem: Problem) -> dict[str, str]:
         )
     else:
         low, middle, high = np.quantile(problem.y, [0, 0.5, 1])
-        facts["target"] = f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+        facts["target"] = f"{plain(low)} to {plain(high)}, median {plain(middle)}"
     if problem.qid is not None:
         sizes = np.bincount(problem.qid)
         facts["queries"] = f"{len(sizes):,} of {sizes.min()} to {sizes.max():,} rows"
@@ -94,7 +94,7 @@ def _numeric(problem: Problem) -> list[str]:
     return [name for name in problem.rows.columns if name not in problem.columns.categories]
 
 
-def _rows(frame: "DataFrame", whole: Problem, problem: Problem) -> list[str]:
+def _rows(frame: "DataFrame", task: Task, whole: Problem, problem: Problem) -> list[str]:
     found = []
     if len(frame) > len(whole.y):
         n_absent = len(frame) - len(whole.y)
@@ -109,10 +109,10 @@ def _rows(frame: "DataFrame", whole: Problem, problem: Problem) -> list[str]:
             "(max_rows, or --max-rows); the model learns from all."
         )
     twice = problem.rows.assign(**{"": problem.y}).duplicated()
-    if problem.qid is None and twice.mean() > 0.01:
+    if not {"query", "group"} & task.roles.keys() and twice.mean() > 0.01:
         kept = "each is in one fold with its copies"
         if problem.groups is None:
-            kept = "no wonder where no column has mostly different values"
+            kept = "usual where no column has mostly different values"
         found.append(f"{int(twice.sum()):,} rows are copies of others: {kept}.")
     if len(problem.y) < 100:
         found.append(f"Only {len(problem.y)} rows: the intervals are wide.")
@@ -213,7 +213,7 @@ def summaries(problem: Problem) -> list[Summary]:
         else:
             known = values.dropna().to_numpy()
             counts = np.histogram(known, 12)[0].tolist() if len(known) else [0]
-            extent = f"{known.min():.4g} to {known.max():.4g}" if len(known) else "no values"
+            extent = f"{plain(known.min())} to {plain(known.max())}" if len(known) else "no values"
             missing = float(values.isna().mean())
             if source_of(name) != name and len(known):
                 extent = " to ".join(
@@ -250,6 +250,11 @@ def order_share(problem: Problem, name: str) -> float:
         return 0.5
     wrong = pairwise_misranking_loss(problem.y[known], numbers[known], qid=qid, ties="half")
     return float(max(wrong, 1 - wrong))
+
+
+def plain(value: float) -> str:
+    """Return a number with four digits, a large one with all digits before the point."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
 def _category_means(problem: Problem, name: str) -> "Series[float]":

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rankwise.comparison._columns import source_of
+from rankwise.comparison._describe import plain
 from rankwise.comparison._significance import corrected_interval
 from rankwise.comparison.measures import Measure
 from rankwise.comparison.methods import Method
@@ -97,7 +98,7 @@ def pushes_of(model: Any, problem: Problem, rows: list[int], most: int = 3) -> l
         moved = scores - _scores(model, some.rows.assign(**value))
         for number, amount in enumerate(moved):
             own = some.rows[columns[0]].iloc[number]
-            shown = "" if len(columns) > 1 else own if category else f"{own:.4g}"
+            shown = "" if len(columns) > 1 else own if category else plain(own)
             found[number].append(Push(name, str(shown), float(amount)))
     return [sorted(one, key=lambda push: -abs(push.amount))[:most] for one in found]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from rankwise.comparison._describe import Summary, summaries
+from rankwise.comparison._describe import Summary, plain, summaries
 from rankwise.comparison._inspection import (
     Curve,
     Effect,
@@ -55,7 +55,7 @@ def table_of(found: "Comparison", *, brief: bool = False) -> Table:
             rows += [] if brief else [[f"{row.name}: {row.failure}", *["-"] * (len(names) + 3)]]
             continue
         cells = [
-            "-" if np.isnan(mean) else f"{mean:.3f}" if brief and i else f"{mean:.3f} ± {half:.3f}"
+            "-" if np.isnan(mean) else _digits(mean) + f" ± {_digits(half)}" * (not (brief and i))
             for i, (mean, half) in enumerate(zip(row.means, row.halves, strict=True))
         ]
         seconds = [] if brief else [f"{row.fit_seconds:.3f}", f"{row.predict_seconds:.4f}"]
@@ -64,6 +64,10 @@ def table_of(found: "Comparison", *, brief: bool = False) -> Table:
     title = f"Methods on unseen data: {found.setting}"
     marked = next(i for i, row in enumerate(found.rows) if row.name == found.best)
     return Table(title, columns, rows, marked)
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
 
 
 def failures(found: "Comparison") -> list[str]:
@@ -304,10 +308,10 @@ def _ends(found: "Comparison") -> Section:
     )
     pushes = [[] for _ in rows] if found.model is None else pushes_of(found.model, problem, rows)
     cells = [
-        [str(names[row]), f"{scores[row]:.3g}", _truth(problem, row), *_shown(push)]
+        [str(names[row]), plain(scores[row]), _truth(problem, row), _shown(push)]
         for row, push in zip(rows, pushes, strict=True)
     ]
-    heads = ["row", "score", f"true {_target(found)}", *["moved most by", "then by", "then by"]]
+    heads = ["row", "score", f"true {_target(found)}", "moved most by"]
     text = (
         f"The {_ENDS} highest and the {_ENDS} lowest scores of rows that {found.best} did not "
         f"learn "
@@ -318,15 +322,18 @@ def _ends(found: "Comparison") -> Section:
     return Section("Top and bottom rows", [text], tables=[Table("", heads, cells)])
 
 
-def _shown(pushes: list[Any]) -> list[str]:
-    said = [f"{p.name}{f' = {p.value}' * bool(p.value)} ({p.amount:+.2g})" for p in pushes]
-    return [*said, *["-"] * (3 - len(said))]
+def _shown(pushes: list[Any]) -> str:
+    parts = [
+        f"{p.name}{f' = {p.value}' * bool(p.value)} ({'+' * (p.amount > 0)}{plain(p.amount)})"
+        for p in pushes
+    ]
+    return ", ".join(parts) or "-"
 
 
 def _truth(problem: Any, row: int) -> str:
     if problem.labels is not None and problem.qid is None:
         return str(problem.labels[int(problem.y[row]) - 1])
-    return f"{problem.y[row]:.4g}"
+    return plain(problem.y[row])
 
 
 def list_values(y: Any, scores: Any, qid: Any) -> tuple[Any, Any]:
@@ -362,7 +369,7 @@ def _guarantee(found: "Comparison") -> Section:
         "It says nothing about rows of another kind: other years, other people, other places.",
     ]
     problem = found.problem
-    if found.task.kind != "ratings" and found.best != "constant":
+    if found.pair_interval is not None and found.best != "constant":
         low, high = found.pair_interval
         lines.insert(
             1,

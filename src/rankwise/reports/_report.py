@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from rankwise._core.files import replacing
 from rankwise.reports._formats import FORMATS, figure_file, results_csv
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 
