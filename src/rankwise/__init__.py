@@ -12,8 +12,9 @@ Each kind of evidence has its package:
 
 `rankwise.papers` has the papers' algorithms with the papers' settings.
 
-`rankwise.comparison` compares methods on a table, `rankwise.distributed` fits rows on a Dask
-cluster or from disk, and `rankwise.web` is a service in which people rate and see all ranked.
+`compare` compares the methods that fit a table (`rankwise.comparison`), `rankwise.distributed`
+fits rows on a Dask cluster or from disk, and `rankwise.web` is a service in which people rate and
+see all ranked.
 
 Models are kept as files that run nothing: `save` and `load`, see `rankwise.persistence`.
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         testing,
         web,
     )
+    from rankwise.comparison import compare
     from rankwise.persistence import load, save
 
 __version__ = "0.2.0"
@@ -57,6 +59,7 @@ __all__ = [
     "base",
     "boosting",
     "bounds",
+    "compare",
     "comparison",
     "contests",
     "datasets",
@@ -83,6 +86,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in {"load", "save"}:
         return getattr(importlib.import_module("rankwise.persistence"), name)
+    if name == "compare":
+        return importlib.import_module("rankwise.comparison").compare
     if name in __all__:
         return importlib.import_module(f"rankwise.{name}")
     raise AttributeError(f"module 'rankwise' has no attribute {name!r}")

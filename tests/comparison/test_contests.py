@@ -38,7 +38,7 @@ def test_words_for_a_tie(ties):
 def test_what_is_no_word_for_a_tie(bad):
     frame = pd.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
     frame["drawn"] = pd.Series([True, False, bad], dtype=object)
-    with pytest.raises(ValueError, match=r"row 2 of the contests: tie='drawn' holds .*, wanted"):
+    with pytest.raises(ValueError, match=r"row 3 of the contests: tie='drawn' holds .*, expected"):
         contests(frame, winner="winner", loser="loser", tie="drawn")
 
 
@@ -92,7 +92,7 @@ def test_columns_of_these_names_that_are_no_contests():
 )
 def test_rows_that_are_no_contest(row, reason):
     frame = pd.DataFrame([["a", "b"]] * 20 + [row], columns=["winner", "loser"])
-    with pytest.raises(ValueError, match=f"row 20 of the contests: {reason}"):
+    with pytest.raises(ValueError, match=f"row 21 of the contests: {reason}"):
         contests(frame)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t as student
 
 from rankwise.comparison.held_out import _draw, measure_held_out
-from rankwise.comparison.measures import ACCURACY, DIFFERENCE, NDCG, PAIRS, RANK_LOSS, Answers
+from rankwise.comparison.measures import ACCURACY, DIFFERENCE, MAE, NDCG, PAIRS, Answers
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def guessed():
 
 def test_the_interval_of_a_mean_is_the_usual_one(guessed):
     y, (one, _) = guessed
-    (found,) = measure_held_out([RANK_LOSS], y, [one], None)
+    (found,) = measure_held_out([MAE], y, [one], None)
     assert found.values[0] == np.abs(y - one.ranks).mean()
     low, high = found.intervals[0]
     half = 1.96 * np.abs(y - one.ranks).std() / np.sqrt(len(y))
@@ -28,9 +28,9 @@ def test_the_interval_of_a_mean_is_the_usual_one(guessed):
 
 def test_a_model_against_itself_and_against_a_worse_one(guessed):
     y, (one, worse) = guessed
-    for same in measure_held_out([RANK_LOSS, ACCURACY, PAIRS], y, [one, one], None):
+    for same in measure_held_out([MAE, ACCURACY, PAIRS], y, [one, one], None):
         assert (same.difference, same.interval, same.pvalue) == (0.0, (0.0, 0.0), 1.0)
-    loss, right, pairs = measure_held_out([RANK_LOSS, ACCURACY, PAIRS], y, [one, worse], None)
+    loss, right, pairs = measure_held_out([MAE, ACCURACY, PAIRS], y, [one, worse], None)
     assert loss.interval[0] > 0
     assert right.interval[1] < 0
     assert pairs.interval[1] < 0
@@ -68,7 +68,7 @@ def test_few_lists_are_no_evidence(n_lists):
 def test_few_units_without_a_mistake_are_not_sure(n_lists):
     y = np.tile([1.0, 2.0, 3.0, 4.0], max(1, n_lists))
     qid = np.repeat(np.arange(n_lists), 4) if n_lists else None
-    measures = [PAIRS, NDCG] if n_lists else [RANK_LOSS, ACCURACY, PAIRS]
+    measures = [PAIRS, NDCG] if n_lists else [MAE, ACCURACY, PAIRS]
     for found in measure_held_out(measures, y, [Answers(y, y)], qid):
         low, high = found.intervals[0]
         assert low <= found.values[0] <= high
@@ -100,7 +100,7 @@ def test_intervals_of_few_units_hold_the_truth(n_rows, n_lists, monkeypatch):
     """
     monkeypatch.setattr("rankwise.comparison.held_out._MOST", 100)
     random, n = np.random.default_rng(0), 400
-    measures = [NDCG, PAIRS] if n_lists else [RANK_LOSS, ACCURACY, PAIRS, DIFFERENCE]
+    measures = [NDCG, PAIRS] if n_lists else [MAE, ACCURACY, PAIRS, DIFFERENCE]
     y, (one,), qid = draw(random, 4_000 * n_rows // max(1, n_lists), 4_000 * bool(n_lists))
     truth = np.array([measure.of(y, one, qid) for measure in measures])
     covered = np.zeros(len(measures))
@@ -125,6 +125,6 @@ def test_models_that_are_alike_are_rarely_told_apart(n_rows, n_lists, monkeypatc
     rejected = np.zeros(2)
     for _ in range(n):
         y, answers, qid = draw(random, n_rows, n_lists, 2)
-        found = measure_held_out([RANK_LOSS, ACCURACY], y, answers, qid)
+        found = measure_held_out([MAE, ACCURACY], y, answers, qid)
         rejected += [measure.pvalue < 0.05 for measure in found]
     assert rejected.max() / n <= 0.07

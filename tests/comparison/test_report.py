@@ -17,6 +17,7 @@ from rankwise.comparison._significance import (
     corrected_test,
 )
 from rankwise.reports import FORMATS
+from rankwise.reports._formats import _anchor
 
 RNG = np.random.default_rng(1)
 
@@ -130,63 +131,69 @@ def _frame(n=90):
     return frame
 
 
-def test_of_a_constant_nothing_is_drawn_but_the_methods():
+def test_of_a_constant_only_methods_and_data_are_shown():
     random = np.random.default_rng(3)
     frame = pd.DataFrame({"a": random.normal(size=60), "mark": np.arange(60) % 3})
-    found = compare(frame, methods=["constant", "MPRank"], quick=True)
+    found = compare(frame, methods=["constant", "mprank"], quick=True)
     found = replace(found, best="constant")
     report = found.report()
-    titles = [section.title for section in report.sections]
-    wanted = ["How is the figure read?", "What is guaranteed?", "What are the data?"]
-    assert titles == [*wanted, "How do I fit it myself?"]
-    assert "constant puts" not in " ".join(report.sections[1].text)
-    labels = report.figures["which-method-and-how-sure"].axes[0].get_yticklabels()
-    bold = [label.get_text() for label in labels if label.get_fontweight() == "bold"]
-    assert bold == ["constant"]
-    assert "--inches: 5.4" in FORMATS["html"](report)
+    assert [section.title for section in report.sections] == [
+        "Methods and how sure the order is",
+        "Data summary",
+        "What is guaranteed",
+        "Use the model",
+        "Fit it again",
+        "Provenance",
+    ]
+    assert "constant puts" not in " ".join(report.sections[2].text)
+    assert report.headline[0] == f"{found.row('constant').means[0]:.3f}"
 
 
-@pytest.mark.parametrize("kind", ["grades", "named grades", "lists", "sizes"])
-def test_a_report_answers_each_question_in_one_file(kind):
+@pytest.mark.parametrize("kind", ["grades", "classes", "named grades", "lists", "sizes", "times"])
+def test_a_report_is_one_file_with_all_sections(kind, tmp_path):
     frame = _frame()
     told = {"target": "mark", "name": "who", "ignore": ["list"]}
     if "grades" in kind:
         frame["mark"] = np.digitize(frame["mark"], [-1, 1])
-    if kind == "grades":
-        frame = frame.drop(columns="who")
-        del told["name"]
+    if kind == "classes":
+        frame["mark"] = np.where(frame["mark"] > 0, "yes", "no")
+    if kind == "times":
+        frame["when"] = pd.date_range("2024-01-01", periods=90)
+        told["split"] = "time"
     if kind == "lists":
         told |= {"query": "list", "ignore": []}
-    found = compare(frame, **told, methods=["constant", "best column", "MPRank"], quick=True)
+    if kind == "named grades":
+        told |= {"group": "list", "ignore": []}
+    methods = ["constant", "best-column", "mprank"]
+    found = compare(frame, **told, methods=methods, quick=True)
     said = []
-    report = found.report("Marks & <more>", progress=said.append)
-    assert said == ["which columns matter", "does more data help"]
+    report = found.report(tmp_path / "r.html", title="Marks & <more>", progress=said.append)
+    assert said == ["summary of the columns", "which columns matter", "learning curve"]
     titles = [section.title for section in report.sections]
-    assert "Where does it err?" in titles
-    assert ("What does it see?" if kind == "grades" else "Who is on top?") in titles
-    assert titles[-1] == "How do I fit it myself?"
+    assert titles == [
+        "Methods and how sure the order is",
+        "Data summary",
+        "Errors",
+        "Columns that matter",
+        "Top and bottom rows",
+        "Learning curve",
+        "What is guaranteed",
+        "Use the model",
+        "Fit it again",
+        "Provenance",
+    ]
     text = FORMATS["html"](report)
+    assert (tmp_path / "r.html").read_text() == text
     page = Page(text)
-    assert all(link.startswith("data:image/png;base64,") for link in page.links)
-    assert len(page.links) == 10
+    assert sorted(page.links) == sorted(f"#{_anchor(title)}" for title in titles)
+    assert all(f'id="{_anchor(title)}"' in text for title in titles)
     assert "script" not in page.tags
     assert "Marks &amp; &lt;more&gt;" in text
-    assert "<b>" not in text
-    effects = report.sections[2].figures["which-columns-matter"].axes[0]
-    labels = [label.get_text() for label in effects.get_yticklabels()]
-    assert sorted(labels[-2:]) == ["a & b (+)", "d (\N{MINUS SIGN})"]
-
-
-def test_dark_figures_leave_the_figure_as_it_was():
-    from matplotlib.figure import Figure
-
-    from rankwise.reports._formats import _html_figure, png
-
-    figure = Figure(figsize=(2, 2))
-    ax = figure.subplots()
-    ax.plot([1, 2], color="#2f6fb5")
-    ax.plot([2, 1], color="black")
-    ax.set_title("title")
-    before = png(figure)
-    assert _html_figure("name", figure).count("data:image/png") == 2
-    assert png(figure) == before
+    assert "<b>" not in text.replace(f"<b>{report.headline[0]}</b>", "")
+    assert text.count('<tr class="marked">') == 1
+    assert "thing " in text
+    assert ("Groups with the largest errors" in text) == (kind == "named grades")
+    assert ("Calibration" in text) == (kind in {"grades", "named grades", "classes"})
+    chart = report.sections[3].figures["columns-that-matter"]
+    assert chart.index("a &amp; b (+)") < chart.index("&lt;c&gt;")
+    assert chart.index("d (\N{MINUS SIGN})") < chart.index("&lt;c&gt;")

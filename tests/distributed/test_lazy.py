@@ -54,8 +54,8 @@ class TestLazy:
         model = fit(OAPRank(8, epochs=1, shuffle=False, random_state=0), *args)
         np.testing.assert_array_equal(compute(predict(model, args[0])), model.predict(X))
         if kind != "delayed":
-            shares = compute(predict(model, args[0], method="predict_proba"))
-            np.testing.assert_array_equal(shares, model.predict_proba(X))
+            shares = compute(predict(model, args[0], method="vote_shares"))
+            np.testing.assert_array_equal(shares, model.vote_shares(X))
 
 
 @pytest.mark.parametrize(

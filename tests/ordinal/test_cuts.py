@@ -7,7 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from rankwise.ordinal.cuts import chances
+from rankwise.ordinal.cuts import chances as chances_of
+from rankwise.ordinal.cuts import cumulative_regressions
+
+
+def chances(scores, levels, weight, n_levels):
+    return chances_of(scores, *cumulative_regressions(scores, levels, weight, n_levels))
 
 
 def literal(scores, levels, weight, level):

@@ -137,7 +137,7 @@ def test_counts_are_poisson_and_independent():
     assert np.abs(np.corrcoef(counts.T) - np.eye(12)).max() < 4.5 / np.sqrt(3000)
 
 
-def test_probabilities_are_shares_of_the_members():
+def test_vote_shares_are_shares_of_the_members():
     X, y = stream()
     for combine in ("bpm", "bagging", "voted"):
         model = oap_bpm(11, combine=combine, random_state=0).fit(X, y)
@@ -145,20 +145,14 @@ def test_probabilities_are_shares_of_the_members():
             axis=2
         )
         expected = [(members == label).mean(axis=1) for label in model.classes_]
-        assert_allclose(model.predict_proba(X), np.transpose(expected))
-
-
-class WithoutShares(ordinal.OAPRank):
-    @property
-    def predict_proba(self):
-        raise AttributeError
+        assert_allclose(model.vote_shares(X), np.transpose(expected))
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("combine", ["bpm", "bagging"])
-def test_all_but_the_shares_passes_the_check_of_classifiers(combine, dtype):
-    model = WithoutShares(7, combine=combine, random_state=0)
+def test_the_check_of_classifiers_passes_in_any_combination(combine, dtype):
+    model = ordinal.OAPRank(7, combine=combine, random_state=0)
     check_classifiers_train("OAPRank", model, X_dtype=dtype)
 
 

@@ -21,7 +21,7 @@ from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank, ThresholdRanker
 from rankwise.ordinal._threshold import best_thresholds
-from rankwise.ordinal.cuts import chances
+from rankwise.ordinal.cuts import chances, cumulative_regressions
 from rankwise.pairwise import RankSVM
 from tests import reference as oracles
 
@@ -74,7 +74,8 @@ def test_no_other_thresholds_are_expected_to_cost_less(k, loss, ties, weighted):
         scores = g.integers(0, 4, n).astype(float) if ties else g.normal(size=n)
         ranks = np.clip(np.rint(scores + g.normal(size=n)), 0, k - 1).astype(int)
         weight = g.integers(1, 4, n) / 4 if weighted else np.ones(n)
-        above = np.column_stack([np.ones(n), chances(scores, ranks, weight, k), np.zeros(n)])
+        lines = cumulative_regressions(scores, ranks, weight, k)
+        above = np.column_stack([np.ones(n), chances(scores, *lines), np.zeros(n)])
         share = above[:, :-1] - above[:, 1:]
 
         def expected(said, weight=weight, share=share):
@@ -381,3 +382,48 @@ class TestLinearAlgebra:
 
         with pytest.raises(ValueError, match="Unsolvable can't learn from features"):
             ThresholdRanker(Unsolvable()).fit(self.rows, self.ranks)
+
+
+def log_loss_and_rps(y, shares):
+    """Return the mean logarithmic loss and the ranked probability score of shares of grades "
+    "from 0."""
+    truth = y[:, None] <= np.arange(shares.shape[1])
+    rps = ((np.cumsum(shares, axis=1) - truth) ** 2).sum(axis=1).mean()
+    return -np.log(shares[np.arange(len(y)), y]).mean(), rps
+
+
+@pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
+@pytest.mark.parametrize("smooth", [False, True])
+def test_probabilities_are_as_good_as_those_of_logistic_at(smooth):
+    """At most 5 % behind mord where its model is the truth, and ahead where it is not."""
+    from mord import LogisticAT
+
+    g = np.random.default_rng(0)
+    X = g.normal(size=(1500, 4))
+    line = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) if smooth else X @ [1.0, -1.0, 0.5, 0.0]
+    y = np.digitize(line + g.logistic(size=1500) / 2, [-1.0, 0.0, 1.0])
+    train, test = slice(0, 600), slice(600, None)
+    model = ThresholdRanker(None if smooth else Ridge()).fit(X[train], y[train])
+    shares = model.predict_proba(X[test])
+    assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares >= 0).all()
+    mine = log_loss_and_rps(y[test], shares)
+    peer = log_loss_and_rps(y[test], LogisticAT().fit(X[train], y[train]).predict_proba(X[test]))
+    assert (np.array(mine) <= np.array(peer) * (0.9 if smooth else 1.05)).all()
+    for above in range(1, 4):  # calibrated: of each fifth of the rows the mean is right
+        chance = shares[:, above:].sum(axis=1)
+        for part in np.array_split(np.argsort(chance), 5):
+            assert abs(chance[part].mean() - (y[test][part] >= above).mean()) < 0.12
+
+
+def test_probabilities_of_two_labels_rise_with_the_score_and_of_rare_ones_are_valid():
+    g = np.random.default_rng(1)
+    X = g.normal(size=(120, 2))
+    two = ThresholdRanker(Ridge()).fit(X, X[:, 0] + g.normal(size=120) > 1)
+    shares = two.predict_proba(X)
+    assert (np.diff(shares[np.argsort(two.project(X)), 1]) >= 0).all()
+    rare = np.where(np.arange(120) == 3, 5, g.integers(1, 4, 120))
+    shares = ThresholdRanker(Ridge(), label_order=[1, 2, 3, 4, 5]).fit(X, rare).predict_proba(X)
+    assert shares.shape == (120, 5)
+    assert (shares >= 0).all()
+    assert_allclose(shares.sum(axis=1), 1.0)

@@ -32,7 +32,7 @@ def grades() -> None:
     assert_type(model.partial_fit(X, y), PRank)
     assert_type(model.predict(X), NDArray[Any])
     assert_type(model.project(X), NDArray[np.float64])
-    assert_type(OAPRank(10, tau=0.3).fit(X, y).predict_proba(X), NDArray[np.float64])
+    assert_type(OAPRank(10, tau=0.3).fit(X, y).vote_shares(X), NDArray[np.float64])
     assert_type(ThresholdRanker(MPRank()).fit(X, y), ThresholdRanker)
     assert_type(mean_rank_loss(y, y), float)
     _ = progressive_validation(model, X, y).loss_curve

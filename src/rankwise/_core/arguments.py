@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,20 @@ def check_word(value: Any, name: str, words: Sequence[str]) -> str:
         listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])])
         raise ValueError(f"{name}={shortened(value)} must be {listed}")
     return value
+
+
+def did_you_mean(name: Any, known: Sequence[Any]) -> str:
+    """Return a question for the known name that is most like a name, empty if none is.
+
+    Examples
+    --------
+    >>> from rankwise._core.arguments import did_you_mean
+    >>> did_you_mean("sat", ["Sat", "Infl"])
+    "; did you mean 'Sat'?"
+    """
+    lower = {str(one).lower(): one for one in reversed(known)}
+    near = get_close_matches(str(name).lower(), lower, n=1)
+    return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from rankwise.cli._shared import as_json as json_option
-from rankwise.cli._shared import examples, show_json, show_table
+from rankwise.cli._shared import examples, note, show_json, show_table
 
 _NAMES = ("kemeny", "borda", "copeland", "footrule", "markov_chain", "kwiksort")
 
@@ -118,6 +118,8 @@ def _show(facts: dict[str, int], found: list[dict[str, Any]], bound: float, top:
 
 
 _COUNT = re.compile(r"([0-9]+)\s*:\s*(.*)")
+# A colon within a name, such as that of a film, is followed by no order of several.
+_VOTER = re.compile(r"([^:>,;=]+):\s+([^:]*[>,;=][^:]*)")
 Votes = tuple[list[list[Any]], Sequence[int]]
 
 
@@ -147,10 +149,16 @@ def _read(path: Path, name: str) -> Votes:
             f"{name} is not a text file: expected PrefLib, or one ranking per line"
         )
     orders, counts = [], []
-    for number, line in enumerate(raw.decode("utf-8-sig", "replace").splitlines(), start=1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
+    lines = [
+        (number, line.strip())
+        for number, line in enumerate(raw.decode("utf-8-sig", "replace").splitlines(), start=1)
+        if line.strip() and not line.strip().startswith("#")
+    ]
+    voters = [_VOTER.fullmatch(text) for _, text in lines]
+    if lines and all(voters) and not all(_COUNT.fullmatch(text) for _, text in lines):
+        note(f"{name}: what is before a colon names the voter")
+        lines = [(number, v[2]) for (number, _), v in zip(lines, voters, strict=True) if v]
+    for number, text in lines:
         counted = _COUNT.fullmatch(text)
         counts.append(int(counted[1]) if counted else 1)
         orders.append(_order(counted[2] if counted else text, f"{name}:{number}"))

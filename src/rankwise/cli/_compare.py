@@ -1,8 +1,10 @@
 """The command that compares methods on a table."""
 
+import hashlib
 import json
 import os
-from importlib.util import find_spec
+import shlex
+import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -11,10 +13,20 @@ import click
 from rich.console import Console
 
 from rankwise.cli._duel import judge
-from rankwise.cli._shared import examples, reading_options, split_names, table_notes
+from rankwise.cli._shared import (
+    FORMS,
+    examples,
+    format_option,
+    reading_options,
+    split_names,
+    table_notes,
+)
 
-_COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie")
-_FORMATS = {"table": "", "json": "", "csv": "csv", "md": "md", "latex": "tex"}
+_COLUMNS = ("target", "query", "user", "item", "rating", "winner", "loser", "tie", "group")
+
+
+# From so many rows on a method is ended after a time, for which it runs in a process of its own.
+_LONG = 2000
 
 
 def _column(part: str, about: str) -> Any:
@@ -36,21 +48,24 @@ def _column(part: str, about: str) -> Any:
 @_column("winner", "Who won, in a table of contests.")
 @_column("loser", "Who lost.")
 @_column("tie", "True where nobody won.")
-@_column("name", "What rows are called in figures; not learned from.")
+@_column("group", "Rows of one value are never on both sides of a split.")
+@_column("name", "The names of rows in the report; not learned from.")
 @click.option("--ignore", multiple=True, callback=split_names, metavar="COL,...", help="Leave out.")
 @click.option("--order", multiple=True, callback=split_names, metavar="A,B,...",
               help="Grades that are strings, lowest first.")  # fmt: skip
-@click.option("--text", type=click.Choice(["refuse", "hash"]), default="refuse", show_default=True,
-              help="How to treat free text: raise, or hash its words.")  # fmt: skip
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="Only these methods.")
+@click.option("--text", type=click.Choice(["hash", "ignore"]), default="hash", show_default=True,
+              help="How to treat free text: hash its words, or leave it out.")  # fmt: skip
+@click.option("--split", type=click.Choice(["random", "time"]), default="random", show_default=True,
+              help="Folds at random, or each tested on later rows.")  # fmt: skip
+@click.option("--method", "methods", multiple=True, callback=split_names, metavar="NAME,...",
+              help="Only these methods, such as ridge,thresholds-trees.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer splits, fewer rows.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              default=300, show_default=True, help="What a method may take in all.")  # fmt: skip
+              help="What a method may take in all.  [default: 300 from 2,000 rows on]")  # fmt: skip
 @click.option("--max-rows", type=click.IntRange(min=20), help="Compare on a sample of this size.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="comparison",
               show_default=True, help="Folder for report.html and model.rankwise.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table",
-              show_default=True, help="What is printed.")  # fmt: skip
+@format_option
 @click.option("--title", default="", metavar="TEXT", help="Title of the report.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
               help="Seed of the splits and the methods.")  # fmt: skip
@@ -60,17 +75,17 @@ def _column(part: str, about: str) -> Any:
 @click.option("--scheduler", metavar="ADDRESS", help="Run the methods on this Dask cluster.")
 def compare(
     table: str, out: Path, form: str, title: str, seed: int, jobs: int, order: list[str],
-    methods: tuple[str], scheduler: str | None, reading: dict[str, Any], **options: Any,
+    methods: list[str], scheduler: str | None, timeout: float | None, reading: dict[str, Any],
+    **options: Any,
 ) -> None:  # fmt: skip
-    """Compare the methods that fit a table, and keep the best.
+    """Compare the methods that fit a table, and save the advised one.
 
-    TABLE is csv, tsv, Parquet, Arrow, JSON lines, LETOR or a file of ratings, also within gzip; -
-    is the standard input, and films a table of the package. The task is recognised from its
-    columns, or named by the options. The methods that fit are cross-validated beside baselines;
-    the best is saved. A table of contests gets the strengths of rankwise duel.
+    TABLE is CSV or TSV (any usual separator), Parquet, Arrow or Feather, JSON, JSON lines, Excel,
+    LETOR, svmlight or a file of ratings, also within gzip; - is the standard input, and films a
+    table of the package. The task is recognised from its columns, or named by the options. The
+    methods that fit are cross-validated beside baselines; the advised one is fitted to all rows and
+    saved. A table of contests gets the strengths of rankwise duel.
     """
-    if find_spec("matplotlib") is None:
-        raise click.ClickException("figures need matplotlib: pip install 'rankwise[plots]'")
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
     from rankwise.comparison import contests_of, read_table, recognise  # noqa: PLC0415
@@ -103,33 +118,53 @@ def compare(
             status.stop()
             contests = contests_of(read.frame, task)
             model = BradleyTerry(order_effect=contests.ordered)
-            judge(model, contests[:3], Path(table).name, out=out)
+            left = len(read.frame) - len(contests.rows)
+            judge(model, contests[:3], Path(table).name, left_out=left, out=out, form=form)
             return
         found = run(
             read.frame,
             **told,
             order=grades,
             methods=methods or None,
+            timeout=timeout or (300.0 if len(read.frame) >= _LONG else None),
             n_jobs=jobs,
             random_state=seed,
             progress=progress,
         )
-        if table != "-":
-            found = found.from_source(table)
+        found = found.from_source("table.csv" if table == "-" else table, _provenance(table))
         if read.whole is not None:
             found.warnings.insert(
                 0,
                 f"The file is large: {len(read.frame):,} of its about {read.whole:,} rows were "
                 "looked at, in blocks from all over it.",
             )
-        report = found.report(title, progress=progress)
-        paths = report.save(out, ["html"])
+        if form != "json":
+            status.stop()
+            _print(found, form)
+            status.start()
+        paths = found.report(title=title, progress=progress).save(out, ["html"])
         if found.model is not None:
             progress("saving")
             notes = table_notes(found.task, found.problem)
             save(found.model, out / "model.rankwise", notes=notes)
             paths.insert(0, out / "model.rankwise")
-    _print(found, report, form, paths)
+    if form == "json":
+        content = found.to_dict() | {"files": [str(path) for path in paths]}
+        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    elif form == "table":
+        said = Console(markup=False, emoji=False, highlight=False)
+        said.print("\nWrote " + ", ".join(map(str, paths)), soft_wrap=True)
+
+
+def _provenance(table: str) -> dict[str, str]:
+    """Return the command, and the size and digest of the file."""
+    about = {"command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])}
+    if Path(table).is_file():
+        with Path(table).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        size = f"{Path(table).stat().st_size:,} bytes"
+        about |= {"file": Path(table).name, "size": size, "SHA-256": digest}
+    return about
 
 
 def _embedded(table: str) -> Any:
@@ -148,23 +183,25 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
     return [values.get(grade, grade) for grade in order]
 
 
-def _print(found: Any, report: Any, form: str, paths: list[Path]) -> None:
+def _print(found: Any, form: str) -> None:
+    """Print the answer, then the table, then what is to be known about both."""
+    from rankwise.comparison._report import failures, legend  # noqa: PLC0415
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
     from rankwise.reports.terminal import show  # noqa: PLC0415
 
-    if form == "json":
-        content = found.to_dict() | {"files": [str(path) for path in paths]}
-        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
-        return
-    plain = Report(report.title, report.setting, report.tables, report.findings)
-    if form != "table":
-        click.echo(FORMATS[_FORMATS[form]](plain), nl=False)
+    task = f"{found.facts['task']}.".replace("..", ".")
+    brief = form == "table"
+    report = Report("Advice", task, [found.table(brief=brief)], found.advice)
+    if not brief:
+        click.echo(FORMATS[FORMS[form]](report), nl=False)
         return
     console = Console(markup=False, emoji=False, highlight=False)
-    show(plain, console)
-    for odd in found.warnings:
-        console.print(f"Note: {odd}")
-    console.print("\nWrote " + ", ".join(map(str, paths)), soft_wrap=True)
+    show(report, console)
+    for text in [legend(found), *failures(found)]:
+        console.print(text)
+    for text in found.warnings:
+        if not text.startswith("Leak?"):
+            console.print(f"Note: {text}")
 
 
 def check_out(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""``rankwise duel``: strengths from a table of contests, with figures and a report."""
+"""``rankwise duel``: the strengths of the items of a table of contests, with a report."""
 
 import warnings
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from rankwise.cli._shared import examples
-from rankwise.reports import Report, Table
+from rankwise.cli._shared import FORMS, examples, format_option, table_argument
+from rankwise.reports import FORMATS, Report, Table
 from rankwise.reports.terminal import show
 
 # Rows of the table that the terminal shows; the report has all.
@@ -20,63 +20,87 @@ _UNKNOWN = 50.0
 @click.command(
     epilog=examples(
         "rankwise duel arena.csv --rater worker --out arena",
-        "rankwise duel chess.csv --first white --second black --outcome result",
+        "rankwise duel games.csv --first player --second opponent --outcome result",
     ),
 )
-@click.argument("contests", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--first", help="Column of the one item.  [default: left, model_a or first]")
-@click.option("--second", help="Column of the other.  [default: right, model_b or second]")
-@click.option("--outcome", help="Column of who won.  [default: winner or outcome]")
-@click.option("--rater", help="Column of who judged: each one gets a reliability.")
+@table_argument
+@click.option("--first", metavar="COL", help="The one item.  [default: found by its name]")
+@click.option("--second", metavar="COL", help="The other.")
+@click.option("--outcome", metavar="COL", help="Who won.")
+@click.option("--winner", metavar="COL", help="Who won, if the other column says who lost.")
+@click.option("--loser", metavar="COL", help="Who lost.")
+@click.option("--rater", metavar="COL", help="Who judged: each one gets a reliability.")
 @click.option(
     "--ties",
     type=click.Choice(["davidson", "rao-kupper", "half"]),
     default="davidson",
     show_default=True,
-    help="What a tie says.",
+    help="How ties are modelled.",
 )
-@click.option("--no-order", is_flag=True, help="Coming first is no advantage.")
+@click.option("--no-order", is_flag=True, help="Fit no advantage of coming first.")
 @click.option(
     "--level",
     type=click.FloatRange(0.5, 0.999),
     default=0.95,
     show_default=True,
-    help="Of intervals.",
+    help="Confidence level.",
 )
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the report, its figures and the csv.  [default: none is written]",
 )
+@format_option
 def duel(
-    contests: Path,
-    first: str | None,
-    second: str | None,
-    outcome: str | None,
+    table: Path,
     rater: str | None,
     ties: str,
     no_order: bool,
     level: float,
     out: Path | None,
+    form: str,
+    **columns: str | None,
 ) -> None:
-    """Say how strong each item of CONTESTS is, and how sure its place is.
+    """Fit the strength of each item of TABLE, and how certain its rank is.
 
-    CONTESTS is a csv file with a row for each contest of two: the layouts of evalica and FastChat
-    are known, other columns are named.
+    TABLE has a row for each contest of two, in any format that rankwise compare reads: winner and
+    loser; two items and who won, as evalica and FastChat write it; or home, away and the scores of
+    both. Other columns are named.
     """
+    from rankwise.cli._tables import read_frame  # noqa: PLC0415
+    from rankwise.comparison import contests_of, recognise  # noqa: PLC0415
     from rankwise.contests import BradleyTerry  # noqa: PLC0415
-    from rankwise.datasets import read_contests  # noqa: PLC0415
 
-    data = read_contests(contests, first=first, second=second, outcome=outcome)
-    if rater is not None and rater not in data.others:
-        raise click.ClickException(f"--rater {rater}: the columns are {', '.join(data.others)}")
-    given = None if rater is None else data.others[rater]
-    model = BradleyTerry(ties=ties, order_effect=not no_order, level=level)
-    judge(model, (data.first, data.second, data.outcome), contests.name, rater=given, out=out)
+    frame = read_frame(table).frame
+    try:
+        task = recognise(frame, **{part: name for part, name in columns.items() if name})
+        if task.kind != "contests":
+            raise ValueError(
+                f"the columns are {', '.join(frame.columns[:12])}: name those of the two "
+                f"items and of "
+                "who won by --first, --second and --outcome, or by --winner and --loser"
+            )
+        contests = contests_of(frame, task)
+    except ValueError as error:
+        raise click.ClickException(f"{table}: {error}") from error
+    if rater is not None and rater not in frame:
+        raise click.ClickException(f"--rater {rater}: the columns are {', '.join(frame.columns)}")
+    given = None if rater is None else frame[rater].astype(str).iloc[contests.rows].to_numpy()
+    ordered = contests.ordered and not no_order
+    model = BradleyTerry(ties=ties, order_effect=ordered, level=level)
+    left_out = len(frame) - len(contests.rows)
+    judge(model, contests[:3], table.name, rater=given, left_out=left_out, out=out, form=form)
 
 
 def judge(
-    model: Any, contests: tuple[Any, Any, Any], name: str, *, rater: Any = None, out: Path | None
+    model: Any,
+    contests: tuple[Any, Any, Any],
+    name: str,
+    *,
+    rater: Any = None,
+    left_out: int = 0,
+    out: Path | None,
+    form: str = "table",
 ) -> None:
     """Fit a `BradleyTerry`, print what it says, and write the report to a folder, if there is one.
 
@@ -90,22 +114,32 @@ def judge(
         Of the data.
     rater : array-like, default=None
         Who judged.
+    left_out : int
+        Rows of the table without scores.
     out : Path or None
         The folder; the model is kept there too.
+    form : str
+        What is printed: table, json, csv, md or latex.
     """
     from rankwise.persistence import save  # noqa: PLC0415
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(*contests, rater=rater)
-    report = make_report(model, name, [str(w.message) for w in said], draw=out is not None)
+    texts = [str(w.message) for w in said]
+    texts += [f"{left_out:,} rows have no scores and are left out"] * bool(left_out)
+    report = make_report(model, name, texts, draw=out is not None)
     console = Console(markup=False, emoji=False)
-    show(_short(report), console)
+    if form == "table":
+        show(_short(report), console)
+    else:
+        click.echo(FORMATS[FORMS[form]](report), nl=False)
     if out is not None:
         paths = report.save(out)
         model.to_csv(out / "strengths.csv")
         save(model, out / "model.rankwise")
         paths += [out / "strengths.csv", out / "model.rankwise"]
+        console = Console(markup=False, emoji=False, stderr=form != "table")
         console.print("\nWrote " + ", ".join(str(path) for path in paths), soft_wrap=True)
 
 
@@ -136,7 +170,7 @@ def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report
         ]
         for i in range(n)
     ]
-    columns = ["item", "strength", percent, "place", f"{percent} of all", "P(best)"]
+    columns = ["item", "strength", percent, "rank", f"ranks, {percent}", "P(best)"]
     tables = [Table("Strengths", columns, rows)]
     if len(model.raters_):
         ends = model.reliability_interval()
@@ -156,7 +190,7 @@ def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report
             )
         )
     return Report(
-        title=f"Who is best: {name}",
+        title=f"Strengths: {name}",
         setting=f"{model.n_contests_:,.0f} contests of {n:,} items; {model!r}",
         tables=tables,
         findings=_findings(model, table, said, percent),
@@ -168,7 +202,7 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
     best, worst = table["best_rank"][0], table["worst_rank"][0]
     first = (
         f"{table['item'][0]} comes first, with the probability {table['p_best'][0]:.0%} of being "
-        f"the best; its place is {best} to {worst}, at {percent} for all items at once."
+        f"the best; its rank is {best} to {worst}, at {percent} for all items at once."
     )
     findings = [first]
     if model.order_effect:
@@ -190,10 +224,10 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
 
 def _order_finding(effect: float, low: float, high: float) -> str:
     if high - low > _UNKNOWN:
-        return "Whether it matters who is named first can't be told from these contests."
-    sure = "is not known to matter" if low <= 0 <= high else "matters"
+        return "Whether it matters who comes first can't be told from these contests."
+    sure = "is not significant" if low <= 0 <= high else "is significant"
     return (
-        f"Who is named first {sure}: it adds {effect:.2f} to the first one's advantage "
+        f"The advantage of coming first {sure}: it adds {effect:.2f} to the first one's strength "
         f"({low:.2f} to {high:.2f})."
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankwise._core.arguments import did_you_mean
 from rankwise.cli._shared import as_json as json_option
 from rankwise.cli._shared import (
     check_writable,
@@ -27,8 +28,8 @@ _DEFAULT = "MPRank"
 
 @click.command(
     epilog=examples(
-        "rankwise fit wine.csv --target quality --method 'PRank, averaged' --model wine.rankwise",
-        "rankwise fit ratings.csv --model films.rankwise",
+        "rankwise fit wine.csv --target quality --method prank --out wine.rankwise",
+        "rankwise fit ratings.csv --out films.rankwise",
     )
 )
 @table_argument
@@ -41,6 +42,7 @@ _DEFAULT = "MPRank"
     "or TasteModel for ratings]",
 )
 @click.option(
+    "--out",
     "--model",
     "path",
     required=True,
@@ -56,10 +58,10 @@ _DEFAULT = "MPRank"
 )
 @click.option(
     "--text",
-    type=click.Choice(["refuse", "hash"]),
-    default="refuse",
+    type=click.Choice(["hash", "ignore"]),
+    default="hash",
     show_default=True,
-    help="How to treat columns of free text: raise, or hash their words.",
+    help="How to treat free text: hash its words, or leave it out.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
 @reading_options
@@ -83,7 +85,7 @@ def fit(
     Categories, dates and missing values are taken care of inside the model, and settings such as C
     are chosen on rows that are left out.
     """
-    check_writable(path, "--model", table)
+    check_writable(path, "--out", table)
     options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}
     frame, task = read_task(table, reading, {k: v for k, v in parts.items() if v}, options)
     note(f"taken for {task.kind}: {task.why}")
@@ -119,8 +121,7 @@ def fit_table(
     frame: Any, task: "Task", method: str | None, path: Path, seed: int
 ) -> dict[str, Any]:
     """Fit a model, save it with what is known of its table, and return what was done."""
-    from rankwise.comparison.measures import measures_of  # noqa: PLC0415
-    from rankwise.comparison.methods import methods_for  # noqa: PLC0415
+    from rankwise.comparison.methods import methods_for, slug  # noqa: PLC0415
     from rankwise.comparison.problem import make_problem  # noqa: PLC0415
     from rankwise.comparison.runner import fit_final  # noqa: PLC0415
     from rankwise.comparison.trials import choose  # noqa: PLC0415
@@ -128,22 +129,22 @@ def fit_table(
     from rankwise.recommend import RatingTable, TasteModel  # noqa: PLC0415
 
     if task.kind == "ratings":
-        if method not in {None, "TasteModel"}:
+        if method is not None and slug(method) != "tastemodel":
             raise click.ClickException(f"--method {method}: ratings are for TasteModel")
         parts: dict[str, Any] = task.roles
         ratings = RatingTable.from_frame(frame, **parts)
         save(TasteModel().fit(ratings), path, notes=table_notes(task, ratings))
         return {"method": "TasteModel", "setting": {}, "rows": ratings.n_ratings}
     problem = make_problem(frame, task)
-    fitting = {one.name: one for one in methods_for(problem) if not one.baseline}
-    name = method or _DEFAULT
+    fitting = {one.slug: one for one in methods_for(problem) if one.kept}
+    name = slug(method or _DEFAULT)
     if name not in fitting:
         raise click.ClickException(
-            f"--method {name}: choose one of {'; '.join(fitting)} for {task.kind}"
+            f"--method {method}: choose one of {', '.join(fitting)} for {task.kind}"
             + (" with queries" if problem.qid is not None else "")
+            + did_you_mean(name, list(fitting))
         )
-    measure = measures_of(problem.kind, lists=problem.qid is not None)[0]
-    setting = choose(fitting[name], problem, measure, seed)
+    setting = choose(fitting[name], problem, problem.measures[0], seed)
     model = fit_final(fitting[name], problem, setting, seed)
     save(model, path, notes=table_notes(task, problem))
-    return {"method": name, "setting": setting, "rows": len(problem.y)}
+    return {"method": fitting[name].name, "setting": setting, "rows": len(problem.y)}

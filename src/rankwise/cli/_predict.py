@@ -31,7 +31,7 @@ from rankwise.cli._shared import (
 @click.command(
     epilog=examples(
         "rankwise predict wine.rankwise new-wines.csv",
-        "rankwise predict films.rankwise pairs.csv --out scores.txt",
+        "rankwise predict films.rankwise pairs.csv --out scores.csv",
     )
 )
 @model_argument
@@ -46,23 +46,31 @@ from rankwise.cli._shared import (
 def predict(
     model: Path, table: Path, out: Path | None, reading: dict[str, Any], as_json: bool
 ) -> None:
-    """Print a grade or a score for each row of TABLE.
+    """Print a grade or a score for each row of TABLE, as CSV with a header.
 
-    Columns are found by their names; a target that the table has is not looked at.
+    Columns are found by their names; a target that the table has is not looked at. If the model
+    knows which column names the rows, and TABLE has it, the names are printed, too.
     """
     from rankwise.cli._tables import load_model, predictions, read_frame  # noqa: PLC0415
 
     if out is not None:
         check_writable(out, "--out", model, table)
-    found = predictions(load_model(model), read_frame(table, reading)).tolist()
+    kept, read = load_model(model), read_frame(table, reading)
+    found = predictions(kept, read).tolist()
+    name = kept.facts.get("name")
+    columns = {name: read.frame[name].tolist()} if name in read.frame else {}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, "prediction"])
+    writer.writerows(zip(*columns.values(), found, strict=True))
     if out is not None:
         with replacing(out) as temporary:
-            temporary.write_text("".join(f"{value}\n" for value in found), encoding="utf-8")
+            temporary.write_text(text.getvalue(), encoding="utf-8")
         note(f"{len(found):,} predictions are in {out}")
     if as_json:
         show_json({"rows": len(found), **({"predictions": found} if out is None else {})})
     elif out is None:
-        click.echo("\n".join(map(str, found)))
+        click.echo(text.getvalue(), nl=False)
 
 
 _FIELDS = ("list", "place", "row", "name", "score", "above gap")
@@ -299,7 +307,7 @@ def evaluate_models(
     answers = [_answers(kept, held, labels) for kept in models]
     measures = measures_of(kind, lists=qid is not None)
     if any(one.ranks is None for one in answers):
-        measures = [m for m in measures if m.name not in {"rank loss", "exact"}]
+        measures = [m for m in measures if m.name not in {"MAE", "accuracy"}]
     found = measure_held_out(measures, y, answers, qid, seed)
     if all(np.isnan(one.values).all() for one in found):
         raise click.ClickException(

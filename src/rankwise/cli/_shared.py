@@ -18,7 +18,25 @@ from rankwise._core.files import is_stream
 from rankwise.reports import Table
 from rankwise.reports.terminal import grids
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+# What a report is printed as, and the name of that form in `rankwise.reports.FORMATS`.
+FORMS = {"table": "", "json": "json", "csv": "csv", "md": "md", "latex": "tex"}
+format_option = click.option(
+    "--format", "form", type=click.Choice(list(FORMS)), default="table", show_default=True,
+    help="What is printed.",
+)  # fmt: skip
+
+
+def as_json(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--format table|json`` and ``--json`` to a command, which gets ``as_json``."""
+
+    @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table",
+                  show_default=True, help="What is printed.")  # fmt: skip
+    @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+    @wraps(function)
+    def command(*arguments: Any, form: str, as_json: bool, **options: Any) -> Any:
+        return function(*arguments, as_json=as_json or form == "json", **options)
+
+    return command
 
 
 def examples(*lines: str) -> str:

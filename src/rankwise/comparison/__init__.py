@@ -1,4 +1,4 @@
-"""Which method fits a table: what it is evidence of, how well each does, and what to use."""
+"""Recognise the task of a table, cross-validate the methods that fit it, and advise one."""
 
 from rankwise.comparison._columns import (
     Columns,
@@ -10,12 +10,15 @@ from rankwise.comparison._columns import (
 from rankwise.comparison._contests import Contests, contests_of
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._tables import TableFile, read_table
+from rankwise.comparison.methods import BestColumn, GradeProbabilities
 from rankwise.comparison.runner import Comparison, compare
 
 __all__ = [
+    "BestColumn",
     "Columns",
     "Comparison",
     "Contests",
+    "GradeProbabilities",
     "TableFile",
     "Task",
     "compare",

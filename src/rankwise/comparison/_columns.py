@@ -1,4 +1,4 @@
-"""Columns of a table: what each holds, and how it becomes numbers."""
+"""Columns of a table: their kinds, and how they become numbers."""
 
 import re
 import zlib
@@ -11,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from rankwise._core.arguments import check_word, shortened
+from rankwise._core.arguments import shortened
 from rankwise.io.files import pandas
 
 if TYPE_CHECKING:
@@ -22,13 +22,22 @@ MISSING = "(missing)"
 # A text column is of categories up to so many values, and if values come back so often.
 _MOST_CATEGORIES, _LEAST_ROWS_EACH = 100, 3
 _DATE = re.compile(r"[0-9]{4}[-/][0-9]{1,2}([-/][0-9]{1,2})?([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?")
-_DAYS, _WORDS = " (days)", re.compile(r"(.*) \(words, ([0-9]+) of ([0-9]+)\)")
-# Python's own numbers, in columns with whole numbers that 64 bits do not hold.
-_WHOLE = {"integer", "floating", "mixed-integer-float"}
+# What is made of a date: days since 1970, and where that is on each of these cycles.
+DAYS = " (days)"
+_CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
+_WAVES = {"sin": np.sin, "cos": np.cos}
+_MADE = re.compile(
+    r"(.*)( \(days\)| \((?:year|week|day) (?:sin|cos)\)| \(word ([0-9]+) of ([0-9]+)\))"
+)
+_IDENTIFIER = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|index|idx|key|rownames?|row|code|nr|no|number|num)$"
+)
+_UNNAMED = re.compile(r"|Unnamed: [0-9]+")
+_MOST_WORDS = 8
 
 
 class Columns(NamedTuple):
-    """The columns of a table by what they hold, each a list of names."""
+    """The columns of a table by their kinds, each a list of names."""
 
     numbers: list[str]
     categories: list[str]
@@ -42,7 +51,7 @@ class Columns(NamedTuple):
 
 
 def as_frame(frame: Any) -> "DataFrame":
-    """Return a table as a pandas frame whose columns are named by texts."""
+    """Return a table as a pandas frame whose columns are named by strings."""
     pd = pandas()
     found = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     if not isinstance(found, pd.DataFrame):
@@ -54,8 +63,8 @@ def as_frame(frame: Any) -> "DataFrame":
     return named
 
 
-def look_at_columns(frame: "DataFrame", names: Sequence[str], *, text: str = "refuse") -> Columns:
-    """Tell what columns hold.
+def look_at_columns(frame: "DataFrame", names: Sequence[str]) -> Columns:
+    """Return columns by their kinds.
 
     Parameters
     ----------
@@ -63,57 +72,72 @@ def look_at_columns(frame: "DataFrame", names: Sequence[str], *, text: str = "re
         The table.
     names : sequence of str
         The columns to look at.
-    text : {"refuse", "hash"}, default="refuse"
-        Whether columns of free text are an error, or their words are hashed.
-
-    Raises
-    ------
-    ValueError
-        If columns hold free text and are not to be hashed; it names them.
     """
-    check_word(text, "text", ("refuse", "hash"))
     found = Columns([], [], [], [])
     for name in names:
-        getattr(found, _kind(frame[name])).append(name)
-    if found.texts and text == "refuse":
-        listed = ", ".join(map(repr, found.texts))
-        listed += _odd_value(frame[found.texts[0]], found.texts[0])
-        raise ValueError(
-            f"free text in {listed}, which no method here reads: leave it out "
-            f"(ignore={found.texts}, or --ignore) or hash its words (text='hash', or --text hash)"
-        )
+        getattr(found, kind_of(frame[name])).append(name)
     return found
 
 
-def _kind(column: "Series[Any]") -> str:
+def kind_of(column: "Series[Any]") -> str:
+    """Return numbers, categories, dates or texts."""
     pd = pandas()
     types = pd.api.types
     if types.is_datetime64_any_dtype(column):
         return "dates"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "categories"
+    known = column.dropna()
+    few = known.nunique() <= min(_MOST_CATEGORIES, max(2, len(known) / _LEAST_ROWS_EACH))
     if types.is_numeric_dtype(column):  # bool is one
-        return "numbers"
-    if types.infer_dtype(column, skipna=True) in _WHOLE:
-        return "numbers"
-    known = column.dropna().astype(str)
-    if known.empty:
+        return "categories" if few and _is_identifier(str(column.name), column) else "numbers"
+    known = known.astype(str)
+    if known.empty or 2 * odd_values(column).size < len(known):
         return "numbers"
     if all(_DATE.fullmatch(value.strip()) for value in known.iloc[:200]) and _are_dates(known):
         return "dates"
-    distinct = known.nunique()
-    enough = distinct <= max(2, len(known) / _LEAST_ROWS_EACH)
-    return "categories" if enough and distinct <= _MOST_CATEGORIES else "texts"
+    return "categories" if few else "texts"
 
 
-def _odd_value(column: "Series[Any]", name: str) -> str:
-    """Say what is no number in a column that else has numbers, or nothing."""
+def odd_values(column: "Series[Any]") -> "Series[Any]":
+    """Return the values of a column that are not numbers."""
     known = column.dropna()
-    wrong = known[pandas().to_numeric(known, errors="coerce").isna()]
-    if not 0 < 2 * len(wrong) <= len(known):
+    return known[pandas().to_numeric(known, errors="coerce").isna()]
+
+
+def _is_identifier(name: str, column: "Series[Any]") -> bool:
+    """Whether a column of integers is named like an identifier."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return pandas().api.types.is_integer_dtype(column) and _IDENTIFIER.search(spaced) is not None
+
+
+def identifiers(frame: "DataFrame", names: Sequence[str]) -> dict[str, str]:
+    """Return columns that name rows, or count them, and why that is believed."""
+    reasons = {name: _why_identifier(frame[name], first=name == frame.columns[0]) for name in names}
+    return {name: why for name, why in reasons.items() if why}
+
+
+def _why_identifier(column: "Series[Any]", *, first: bool) -> str:
+    pd, name, n = pandas(), str(column.name), len(column)
+    if first and _UNNAMED.fullmatch(name):
+        return "has no name, like an index that was written to the file"
+    integers = pd.api.types.infer_dtype(column, skipna=True) == "integer"
+    distinct = column.nunique()
+    # integers that no float tells apart are no numbers to compute with
+    named = integers and (_is_identifier(name, column) or column.astype(float).nunique() < distinct)
+    if distinct < n:
+        if named and kind_of(column) == "numbers":
+            return "is an identifier with many values"
         return ""
-    row = int(np.argmax(column.index == wrong.index[0])) + 1
-    return f" ({name!r} has numbers, but {shortened(str(wrong.iloc[0]))} in row {row})"
+    if integers:
+        low = column.min()
+        if low in {0, 1} and column.max() - low == n - 1:
+            return "counts the rows"
+        return "is another integer in each row" if named else ""
+    if kind_of(column) != "texts":
+        return ""
+    words = column.astype(str).str.split().str.len()
+    return "names the rows" if words.mean() <= _MOST_WORDS else ""
 
 
 def _are_dates(known: "Series[Any]") -> bool:
@@ -121,56 +145,62 @@ def _are_dates(known: "Series[Any]") -> bool:
 
 
 def prepare(frame: "DataFrame", columns: Columns) -> "DataFrame":
-    """Return numbers and categories alone: dates become days, words are hashed.
+    """Return numbers and categories alone: dates become numbers, words are hashed.
 
     What is missing stays so in numbers and is a category of its own.
     """
     parts: dict[str, Any] = {name: _numbers(frame[name], name) for name in columns.numbers}
     parts |= {name: _categories(frame[name]) for name in columns.categories}
-    parts |= {name + _DAYS: _days(frame[name]) for name in columns.dates}
+    for name in columns.dates:
+        parts |= _parts_of_date(frame[name], name)
     for name in columns.texts:
-        counts = _hashed(frame[name], HASHED)
-        parts |= {
-            f"{name} (words, {j + 1} of {HASHED})": counts[:, j] for j in range(counts.shape[1])
-        }
+        parts |= _hashed(frame[name], name, HASHED)
     return pandas().DataFrame(parts, index=frame.index)
 
 
 def prepare_like(frame: "DataFrame", transformer: Any) -> "DataFrame":
-    """Return what a fitted transformer, or a pipeline that begins with one, wants of a new table.
+    """Return the columns that a fitted transformer, or a pipeline, takes of a new table.
 
     Columns are found by their names, and all others are left aside.
 
     Raises
     ------
     ValueError
-        If a column is not there; it names all that are missing.
+        If columns are not found; it names all of them.
     """
     step = transformer[0] if isinstance(transformer, Pipeline) else transformer
     while isinstance(step, Pipeline):
         step = step[0]
-    wanted = [str(name) for name in step.feature_names_in_]
     groups = getattr(step, "transformers_", ())
     categories = {name for part, _, names in groups if part == "categories" for name in names}
     parts: dict[str, Any] = {}
+    names = [str(name) for name in step.feature_names_in_]
     absent = []
-    for name in wanted:
-        words = _WORDS.fullmatch(name)
-        source = words[1] if words else name if name in frame else name.removesuffix(_DAYS)
+    for name in names:
+        source, made = name, None if name in frame else _MADE.fullmatch(name)
+        if made:
+            source = made[1]
         if source not in frame:
             absent.append(source)
-        elif words:
-            parts[name] = _hashed(frame[source], int(words[3]))[:, int(words[2]) - 1]
-        elif source != name:
-            parts[name] = _days(frame[source])
-        elif name in categories:
-            parts[name] = _categories(frame[name])
-        else:
-            parts[name] = _numbers(frame[name], name)
+        elif made and name not in parts:
+            parts |= (
+                _hashed(frame[source], source, int(made[4]))
+                if made[3]
+                else _parts_of_date(frame[source], source)
+            )
+        elif not made:
+            values = frame[name]
+            parts[name] = _categories(values) if name in categories else _numbers(values, name)
     if absent:
         listed = ", ".join(map(repr, dict.fromkeys(absent)))
         raise ValueError(f"the model learned from {listed}, which this table does not have")
-    return pandas().DataFrame(parts, index=frame.index)
+    return pandas().DataFrame({name: parts[name] for name in names}, index=frame.index)
+
+
+def source_of(name: str) -> str:
+    """Return the column of the table that a column was made of."""
+    made = _MADE.fullmatch(name)
+    return made[1] if made else name
 
 
 def make_transformer(columns: Columns, *, scale: bool = True) -> Any:
@@ -182,14 +212,14 @@ def make_transformer(columns: Columns, *, scale: bool = True) -> Any:
     Parameters
     ----------
     columns : Columns
-        What `look_at_columns` found.
+        From `look_at_columns`.
     scale : bool, default=True
         Whether numbers are scaled. Trees do not need it.
     """
     numbers = [
         *columns.numbers,
-        *(name + _DAYS for name in columns.dates),
-        *(f"{name} (words, {j + 1} of {HASHED})" for name in columns.texts for j in range(HASHED)),
+        *(name + part for name in columns.dates for part in _parts()),
+        *(f"{name} (word {j + 1} of {HASHED})" for name in columns.texts for j in range(HASHED)),
     ]
     imputer = SimpleImputer(strategy="median", keep_empty_features=True)
     steps = make_pipeline(imputer, StandardScaler()) if scale else make_pipeline(imputer)
@@ -203,10 +233,11 @@ def make_transformer(columns: Columns, *, scale: bool = True) -> Any:
 
 
 def _numbers(column: "Series[Any]", name: str) -> Any:
-    try:
-        values = pandas().to_numeric(column).astype("float64").to_numpy(copy=True)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} has values that are no numbers: {error}") from error
+    """Return numbers; texts among them are missing, unless they are the most."""
+    odd = odd_values(column)
+    if len(odd) and 2 * len(odd) >= column.count():
+        raise ValueError(f"column {name!r} has {shortened(odd.iloc[0])}: expected numbers")
+    values = pandas().to_numeric(column, errors="coerce").astype("float64").to_numpy(copy=True)
     values[~np.isfinite(values)] = np.nan
     return values
 
@@ -221,18 +252,27 @@ def _plain(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _days(column: "Series[Any]") -> Any:
+def _parts() -> list[str]:
+    return [DAYS, *(f" ({cycle} {wave})" for cycle in _CYCLES for wave in _WAVES)]
+
+
+def _parts_of_date(column: "Series[Any]", name: str) -> dict[str, Any]:
+    """Return days since 1970, and the sine and cosine of the time of year, week and day."""
     pd = pandas()
     if pd.api.types.is_numeric_dtype(column):
-        raise ValueError(f"column {column.name!r} holds numbers, where dates are wanted")
+        raise ValueError(f"column {name!r} has numbers: expected dates")
     times = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
-    return (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    days = ((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(float)
+    waves = [
+        wave(2 * np.pi * days / period) for period in _CYCLES.values() for wave in _WAVES.values()
+    ]
+    return dict(zip([name + part for part in _parts()], [days, *waves], strict=True))
 
 
-def _hashed(column: "Series[Any]", width: int) -> Any:
+def _hashed(column: "Series[Any]", name: str, width: int) -> dict[str, Any]:
     """Count words into columns by a checksum of each, which is the same on every machine."""
     counts = np.zeros((len(column), width))
     for row, text in enumerate(column.fillna("").astype(str)):
         for word in re.findall(r"\w+", text.lower()):
             counts[row, zlib.crc32(word.encode()) % width] += 1
-    return counts
+    return {f"{name} (word {j + 1} of {width})": counts[:, j] for j in range(width)}

@@ -1,6 +1,5 @@
-"""Looks into the best method: which columns it needs, and whether more rows would help."""
+"""Inspect the advised method: which columns matter, what moves single rows, learning curve."""
 
-import re
 import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -9,20 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rankwise.comparison._columns import source_of
+from rankwise.comparison._describe import plain
+from rankwise.comparison._significance import corrected_interval
 from rankwise.comparison.measures import Measure
 from rankwise.comparison.methods import Method
 from rankwise.comparison.problem import Problem, make_folds
-from rankwise.comparison.trials import answer, fit
+from rankwise.comparison.trials import answer, fit, project
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 1.0)
-_SHUFFLES = 3
+# More rows than this are not inspected.
+_MOST = 5000
 
 
 class Effect(NamedTuple):
-    """A column: what the measure loses without it, and +1, -1 or 0 for its direction."""
+    """A column: what the measure loses without it, half its interval, and its direction."""
 
     name: str
     worth: float
+    half: float
     sign: int
 
     @property
@@ -38,33 +42,71 @@ class Curve(NamedTuple):
     values: NDArray[np.float64]
 
 
+class Push(NamedTuple):
+    """How a column moves the score of a row: from what it would be with the usual value."""
+
+    name: str
+    value: str
+    amount: float
+
+
 def effects_of(
     method: Method, setting: dict[str, Any], problem: Problem, measure: Measure, seed: int
 ) -> list[Effect]:
     """Return the columns by what held-out rows lose when one is shuffled, the most first.
 
-    The direction is that of the mean score when a number goes from its lower to its upper quartile
-    and all else stays. A category has none.
+    The mean and its interval are over five folds. The direction is that of the mean score when a
+    number goes from its lower to its upper quartile and all else stays. A category has none.
     """
-    train, test = make_folds(problem, 5, 1, seed)[0]
-    held = problem.take(test)
     random = np.random.default_rng(seed)
+    problem = replace(problem.sample(_MOST, seed), times=None)
+    sources = _sources(problem)
+    folds = make_folds(problem, 5, 1, seed)
+    lost = np.empty((len(sources), len(folds)))
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        model = fit(method, problem.take(train), setting, seed)
-
-        full = worth(model, held, measure)
-        found = []
-        for name, columns in _sources(problem).items():
-            lost = []
-            for _ in range(_SHUFFLES):
+        for number, (train, test) in enumerate(folds):
+            held = problem.take(test)
+            model = fit(method, problem.take(train), setting, seed)
+            full = worth(model, held, measure)
+            for place, columns in enumerate(sources.values()):
                 other = held.rows.copy()
                 other[columns] = other[columns].to_numpy()[random.permutation(len(other))]
-                lost.append(full - worth(model, replace(held, rows=other), measure))
+                lost[place, number] = full - worth(model, replace(held, rows=other), measure)
+        found = []
+        for (name, columns), losses in zip(sources.items(), lost, strict=True):
             single = len(columns) == 1 and columns[0] not in problem.columns.categories
             sign = _direction(model, held, columns[0]) if single else 0
-            found.append(Effect(name, float(np.mean(lost)), sign))
+            mean, half = corrected_interval(losses, 1 / (len(folds) - 1))
+            found.append(Effect(name, mean, half, sign))
     return sorted(found, key=lambda effect: -effect.worth)
+
+
+def pushes_of(model: Any, problem: Problem, rows: list[int], most: int = 3) -> list[list[Push]]:
+    """Return for some rows the columns that move their scores most, by a fitted model.
+
+    A number is replaced by its median, a category by the most frequent one: what the score changes
+    is what the column's value does for this row.
+    """
+    some = problem.take(np.array(rows))
+    scores = _scores(model, some.rows)
+    found: list[list[Push]] = [[] for _ in rows]
+    for name, columns in _sources(problem).items():
+        usual = problem.rows[columns]
+        category = columns[0] in problem.columns.categories
+        value = usual.mode().iloc[0] if category else usual.median()
+        moved = scores - _scores(model, some.rows.assign(**value))
+        for number, amount in enumerate(moved):
+            own = some.rows[columns[0]].iloc[number]
+            shown = "" if len(columns) > 1 else own if category else plain(own)
+            found[number].append(Push(name, str(shown), float(amount)))
+    return [sorted(one, key=lambda push: -abs(push.amount))[:most] for one in found]
+
+
+def _scores(model: Any, rows: Any) -> NDArray[np.float64]:
+    """Return the scores of rows by a model, whatever its labels are."""
+    found = project(model, rows)
+    return np.asarray(model.predict(rows), float) if found is None else found
 
 
 def worth(model: Any, held: Problem, measure: Measure) -> float:
@@ -88,8 +130,7 @@ def _sources(problem: Problem) -> dict[str, list[str]]:
     """Return the columns of the table with those that were made of them."""
     found: dict[str, list[str]] = {}
     for column in problem.rows.columns:
-        name = re.sub(r" \((days|words, [0-9]+ of [0-9]+)\)$", "", column)
-        found.setdefault(name, []).append(column)
+        found.setdefault(source_of(column), []).append(column)
     return found
 
 
@@ -101,7 +142,7 @@ def learning_curve(
     sizes: list[int] = []
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        for train, test in make_folds(problem, 5, 1, seed)[:3]:
+        for train, test in make_folds(replace(problem, times=None), 5, 1, seed)[:3]:
             learned, held = problem.take(train), problem.take(test)
             row: list[float] = []
             sizes = []

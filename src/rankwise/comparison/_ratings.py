@@ -1,4 +1,4 @@
-"""Ratings of items by people: the taste model beside means."""
+"""Compare the taste model with means, on ratings of items by people."""
 
 from functools import partial
 from time import perf_counter
@@ -12,7 +12,14 @@ from rankwise._core.terminal import sentence
 from rankwise.comparison._recognise import Task
 from rankwise.comparison.measures import PAIRS, RMSE, Answers
 from rankwise.comparison.methods import Method
-from rankwise.comparison.runner import Comparison, Progress, rank_rows, run_jobs
+from rankwise.comparison.runner import (
+    Comparison,
+    Progress,
+    provenance,
+    rank_rows,
+    run_jobs,
+    tied_with_best,
+)
 from rankwise.comparison.trials import Trials
 from rankwise.recommend import RatingTable, TasteModel
 
@@ -81,7 +88,7 @@ def compare_ratings(
     """Compare the taste model with means, on ratings that are left out of everybody's."""
     roles = task.roles
     kept = frame.dropna(subset=list(roles.values()))
-    odd = []
+    odd: list[str] = []
     if len(kept) < len(frame):
         odd.append(f"{len(frame) - len(kept):,} rows lack a user, an item or a rating.")
     twice = kept.duplicated([roles["user"], roles["item"]], keep="last")
@@ -89,39 +96,38 @@ def compare_ratings(
         odd.append(f"{int(twice.sum()):,} ratings are of an item rated again: the last counts.")
         kept = kept[~twice]
     most = max_rows or (200_000 if quick else 2_000_000)
+    names: dict[str, Any] = {part: roles[part] for part in ("user", "item", "rating")}
+    whole = table = RatingTable.from_frame(kept, **names)
     if len(kept) > most:
-        n = len(kept)
-        kept = _people(kept, roles["user"], most, seed)
+        some = _people(kept, roles["user"], most, seed)
+        table = RatingTable.from_frame(some, **names)
         odd.append(
-            f"{len(kept):,} of the {n:,} ratings, all of some people, are compared and learned "
-            "from (max_rows, or --max-rows)."
+            f"{len(some):,} of the {len(kept):,} ratings, all of some people, are compared "
+            "(max_rows, or --max-rows); the model learns from all."
         )
-    table = RatingTable.from_frame(
-        kept, user=roles["user"], item=roles["item"], rating=roles["rating"]
-    )
     if table.n_ratings < 20:
         raise ValueError(f"{table.n_ratings} ratings are too few to compare anything")
     seeds = range(seed, seed + (3 if quick else 5))
     jobs = {name: partial(_run, name, make, table, seeds) for name, (make, _) in _METHODS.items()}
     trials = run_jobs(jobs, timeout, n_jobs, progress)
     methods = {
-        name: Method(name, about, _nobody, baseline=name != "TasteModel")
+        name: Method(name, about, _nobody, baseline=name != "TasteModel", kept=name == "TasteModel")
         for name, (_, about) in _METHODS.items()
     }
     rows = rank_rows(trials, methods, PAIRS, _SHARE / (1 - _SHARE), table.n_ratings)
-    model, name = None, ""
-    if not trials["TasteModel"].failure:
+    model, best = None, rows[0].name
+    if not trials["TasteModel"].failure and tied_with_best(rows, "TasteModel"):
         progress("TasteModel, on all ratings")
-        model, name = TasteModel().fit(table), "TasteModel"
+        model, best = TasteModel().fit(whole), "TasteModel"
     facts = {
-        "taken for": f"ratings: {task.why}",
+        "task": f"ratings: {task.why}",
         "ratings": f"{table.n_ratings:,} by {table.n_users:,} people of {table.n_items:,} items",
         "scale": f"{table.scale[0]:g} to {table.scale[1]:g}",
     }
     how = f"{len(seeds)} times a fifth of the ratings is left out; seeds from {seed}"
     return Comparison(
-        task, [PAIRS, RMSE], rows, trials, odd, facts, rows[0].name, name, model, table, how, {},
-        seed,
+        task, [PAIRS, RMSE], rows, trials, odd, facts, best, model, whole, how, {}, seed,
+        about=provenance(seed),
     )  # fmt: skip
 
 

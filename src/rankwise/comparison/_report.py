@@ -1,97 +1,118 @@
-"""A comparison as a report, and the lines of Python that fit its model."""
+"""The table and the report of a comparison, and the lines of Python that load or fit its model."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from rankwise.comparison import _figures as draw
-from rankwise.comparison._inspection import Curve, Effect, effects_of, learning_curve
+from rankwise.comparison._describe import Summary, plain, summaries
+from rankwise.comparison._inspection import (
+    Curve,
+    Effect,
+    effects_of,
+    learning_curve,
+    pushes_of,
+)
+from rankwise.comparison._significance import SURE, corrected_interval
 from rankwise.comparison.methods import method_named
-from rankwise.metrics import mean_rank_loss_per_rank, pair_accuracy_interval
-from rankwise.reports import Report, Section, Table
+from rankwise.metrics import mean_rank_loss_per_rank
+from rankwise.reports import Report, Section, Table, charts
 
 if TYPE_CHECKING:
     from rankwise.comparison.runner import Comparison, Row
 
 Progress = Callable[[str], None]
+_SHOWN, _DOTS, _ENDS = 15, 1500, 3
 _READING = (
-    "A point is the mean over the splits and a bar its 95 % interval. Filled points may be as good "
-    "as the best; hollow ones are surely worse. The name in bold is advised. Grey points, and "
-    "names with a star, are what any method has to beat."
-)
-_SIGNS = (
-    "(+), blue: more of it means a higher score; (\N{MINUS SIGN}), orange: a lower one. Columns "
-    "that say the same thing share their worth."
+    "Blue is the advised method; hollow circles are significantly worse than the best mean. The "
+    "differences are paired by split and not corrected for the number of methods."
 )
 _INTERVALS = (
-    "An interval of the table covers the mean of a method that learns from as many rows as in a "
-    "split, if more rows come from where these came from; in 95 of 100 such studies it holds the "
-    "true mean. Splits share rows, so the spread is corrected for that (Nadeau and Bengio), and "
-    "the tests against the best for the number of pairs of methods (Holm's steps)."
+    "An interval covers the mean of a method that learns from as many rows as in a split, if more "
+    "rows come from where these came from; in 95 of 100 such studies it holds the true mean. "
+    "Splits share rows, so the spread is corrected for that (Nadeau and Bengio), and the p-values "
+    "for the number of pairs of methods (Holm's steps)."
 )
 
 
-def table_of(found: "Comparison") -> Table:
-    """Return the methods, best first, with intervals, tests and seconds."""
+def table_of(found: "Comparison", *, brief: bool = False) -> Table:
+    """Return the methods, best first, the advised one marked.
+
+    Parameters
+    ----------
+    found : Comparison
+        What to show.
+    brief : bool, default=False
+        Whether it must fit a terminal: the interval of the first measure alone, no seconds, and
+        methods that failed left to `failures`.
+    """
     names = [measure.name for measure in found.measures]
-    columns = ["method", *names, "p against the best", "fit, s", "predict, s"]
+    columns = ["method", *names, "p vs. best", *([] if brief else ["fit, s", "predict, s"])]
     rows = []
     for row in found.rows:
         if row.failure:
-            rows.append([f"{row.name}: {row.failure}", *["-"] * (len(names) + 3)])
+            rows += [] if brief else [[f"{row.name}: {row.failure}", *["-"] * (len(names) + 3)]]
             continue
         cells = [
-            "-" if np.isnan(mean) else f"{mean:.3f} ± {half:.3f}"
-            for mean, half in zip(row.means, row.halves, strict=True)
+            "-" if np.isnan(mean) else _digits(mean) + f" ± {_digits(half)}" * (not (brief and i))
+            for i, (mean, half) in enumerate(zip(row.means, row.halves, strict=True))
         ]
-        seconds = [f"{row.fit_seconds:.3f}", f"{row.predict_seconds:.4f}"]
-        name = f"{row.name} *" if row.baseline else row.name
+        seconds = [] if brief else [f"{row.fit_seconds:.3f}", f"{row.predict_seconds:.4f}"]
+        name = f"> {row.name}" if row.name == found.best and brief else row.name
         rows.append([name, *cells, _verdict(row), *seconds])
-    title = f"Methods on data they have not seen: {found.setting}"
-    return Table(title, columns, rows)
+    title = f"Methods on unseen data: {found.setting}"
+    marked = next(i for i, row in enumerate(found.rows) if row.name == found.best)
+    return Table(title, columns, rows, marked)
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
+
+
+def failures(found: "Comparison") -> list[str]:
+    """Return why methods have no numbers."""
+    return [f"{row.name} failed: {row.failure}" for row in found.rows if row.failure]
+
+
+def legend(found: "Comparison") -> str:
+    """Return one line on the measures."""
+    parts = [
+        f"{m.name}: {'more' if m.more_is_better else 'less'} is better" for m in found.measures
+    ]
+    return f"{'; '.join(parts)}. ±: 95 % interval. p: corrected for the number of methods."
 
 
 def _verdict(row: "Row") -> str:
     if np.isnan(row.pvalue):
-        return "the best"
-    return "< 0.001" if row.pvalue < 0.001 else f"{row.pvalue:.3f}"
+        return "best"
+    return "<0.001" if row.pvalue < 0.001 else f"{row.pvalue:.3f}"
 
 
 def report_of(found: "Comparison", title: str, progress: Progress) -> Report:
-    """Return the report: advice and table, then a section for each question."""
-    findings = found.advice
+    """Return the report: headline, advice and table, then a section for each question."""
+    best, measure = found.row(found.best), found.measures[0]
+    sections = [_methods(found)]
     if found.task.kind == "ratings":
-        looks = _tastes(found)
-    elif found.best == "constant":
-        looks = []  # it looks at no column, and says the same of all rows
+        sections += [_data(found, []), *_tastes(found)]
     else:
-        progress("which columns matter")
-        method, chosen = method_named(found.best), found.trials[found.best].settings
-        setting = max(chosen, key=chosen.count)  # that of most folds
-        measure, problem = found.measures[0], found.problem
-        effects = effects_of(method, setting, problem, measure, found.seed)
-        most = [effect.name + effect.mark for effect in effects[:3] if effect.worth > 0]
-        findings = findings + [f"What counts most: {', '.join(most)}."] * bool(most)
-        progress("does more data help")
-        curve = learning_curve(method, setting, problem, measure, found.seed)
-        looks = _looks(found, effects, curve)
-    code = lines_of(found, found.source)
-    text = "These lines fit the model that was kept, and save it."
+        progress("summary of the columns")
+        sections.append(_data(found, summaries(found.problem)))
+        if found.best != "constant":
+            sections += _inspected(found, progress)
+    sections += [_guarantee(found), *_code(found), _origin(found)]
+    low, high = measure.within(best.means[0] - best.halves[0], best.means[0] + best.halves[0])
     return Report(
-        title or f"Which method ranks by {_target(found)}?",
-        f"Taken for {found.facts['taken for']}".removesuffix(".") + ".",
+        title or f"Which method predicts {_target(found)} best?",
+        f"Task: {found.facts['task']}".removesuffix(".") + ".",
         [table_of(found)],
-        findings,
-        {"which-method-and-how-sure": draw.methods_figure(found)},
-        sections=[
-            _reading(found),
-            *looks,
-            _guarantee(found),
-            _data(found),
-            *[Section("How do I fit it myself?", [text], code=code)] * bool(code),
-        ],
+        found.advice,
+        sections=sections,
+        headline=(
+            f"{best.means[0]:.3f}",
+            f"{measure.name} of {best.name} on unseen rows (95 % interval {low:.3f} to {high:.3f})",
+        ),
+        about=found.about,
     )
 
 
@@ -99,104 +120,233 @@ def _target(found: "Comparison") -> str:
     return found.task.roles.get("target") or found.task.roles["rating"]
 
 
-def _reading(found: "Comparison") -> Section:
-    meanings = "; ".join(
-        f"{measure.name}, x: {measure.meaning.format('x')}" for measure in found.measures
-    )
-    return Section(
-        "How is the figure read?",
-        [_READING, f"{meanings}. Seconds are medians of one thread, compiling not counted."],
-    )
+def _methods(found: "Comparison") -> Section:
+    rows, first = [row for row in found.rows if not row.failure], found.measures[0]
+    values = [
+        charts.Interval(
+            row.name,
+            row.means[0],
+            *first.within(row.means[0] - row.halves[0], row.means[0] + row.halves[0]),
+            charts.BLUE if row.name == found.best else charts.GREY,
+            row.pvalue <= SURE,
+        )
+        for row in rows
+    ]
+    share = found.test_share
+    apart = []
+    for row in rows[1:]:
+        gaps = found.trials[row.name].values[:, 0] - found.trials[rows[0].name].values[:, 0]
+        mean, half = corrected_interval(gaps, share)
+        color = charts.BLUE if row.name == found.best else charts.GREY
+        apart.append(charts.Interval(row.name, mean, mean - half, mean + half, color))
+    figures: dict[str, Any] = {"means-and-95-%-intervals": charts.intervals(values, first.name)}
+    if apart:
+        name = f"{first.name} minus that of {rows[0].name}"
+        figures["paired-differences-to-the-best"] = charts.intervals(apart, name, zero=True)
+    meanings = "; ".join(f"{m.name}: {m.meaning.format('x')}" for m in found.measures)
+    text = [
+        f"{legend(found)} Seconds are medians on one thread, compiling not counted.",
+        f"What x says: {meanings}.",
+        _READING,
+        *failures(found),
+    ]
+    return Section("Methods and how sure the order is", text, figures)
 
 
-def _looks(found: "Comparison", effects: list[Effect], curve: Curve) -> list[Section]:
-    measure = found.measures[0]
+def _data(found: "Comparison", columns: list[Summary]) -> Section:
+    facts = Table("", ["", ""], [[name, value] for name, value in found.facts.items()])
+    notes = [text for text in found.warnings if not text.startswith("Leak?")]
+    heads = ["column", "kind", "missing", "distinct", "range", "histogram", "alone"]
+    rows = [
+        [one.name, one.kind, f"{one.missing:.0%}", f"{one.distinct:,}", one.extent,
+         charts.histogram(one.counts), f"{one.relation:.3f}"]
+        for one in columns[:100]
+    ]  # fmt: skip
+    tables = [facts]
+    if rows:
+        text = "Columns. alone: pairwise accuracy of the column by itself; 0.5 is chance, 1 a leak."
+        tables.append(Table(text, heads, rows))
+    return Section("Data summary", notes or ["Nothing unusual was found."], tables=tables)
+
+
+def _inspected(found: "Comparison", progress: Progress) -> list[Section]:
+    problem, measure = found.problem, found.measures[0]
+    method, chosen = method_named(found.best, problem), found.trials[found.best].settings
+    setting = max(chosen, key=chosen.count)  # that of most folds
+    progress("which columns matter")
+    effects = effects_of(method, setting, problem, measure, found.seed)
+    progress("learning curve")
+    curve = learning_curve(method, setting, problem, measure, found.seed)
     return [
         _errors(found),
+        _columns(found, effects),
+        _ends(found),
         Section(
-            "Which columns matter?",
-            [f"What {found.best} loses on unseen rows when one column is shuffled. {_SIGNS}"],
-            {"which-columns-matter": draw.effects_figure(effects, measure.name)},
-        ),
-        _picture(found),
-        Section(
-            "Would more data help?",
+            "Learning curve",
             [_trend(curve, measure)],
-            {"learning-curve": draw.curve_figure(curve, measure.name)},
+            {"learning-curve": _curve(curve, measure.name)},
         ),
     ]
 
 
-def _trend(curve: Any, measure: Any) -> str:
+def _columns(found: "Comparison", effects: list[Effect]) -> Section:
+    measure = found.measures[0]
+    colors = {1: charts.BLUE, -1: charts.ORANGE, 0: charts.GREY}
+    rows = [
+        charts.Interval(
+            e.name + e.mark, e.worth, e.worth - e.half, e.worth + e.half, colors[e.sign]
+        )
+        for e in effects[:_SHOWN]
+    ]
+    more = f" The first {_SHOWN} of {len(effects)}." if len(effects) > _SHOWN else ""
+    text = (
+        f"How much the {measure.name} of {found.best} worsens on unseen rows when one column is "
+        "shuffled, with its 95 % interval. (+), blue: more of it raises the prediction; "
+        "(\N{MINUS SIGN}), orange: lowers it; grey: no single direction. Columns that say the same "
+        f"share their importance.{more}"
+    )
+    chart = charts.intervals(rows, f"worsening of {measure.name}", zero=True)
+    return Section("Columns that matter", [text], {"columns-that-matter": chart})
+
+
+def _trend(curve: Curve, measure: Any) -> str:
     half, full = (float(curve.values[:, i].mean()) for i in (-2, -1))
-    spread = float(curve.values[:, -1].std(ddof=1))
+    spread = float(curve.values[:, -1].std(ddof=1)) if len(curve.values) > 1 else np.inf
     gain = measure.signed(full) - measure.signed(half)
     if gain > spread / np.sqrt(len(curve.values)):
-        answer = "Probably: the curve has not levelled off"
+        said = "More rows would probably help: the curve has not levelled off"
     else:
-        answer = "Not much: the curve is flat within its spread"
+        said = "More rows would hardly help: the curve is flat within its spread"
     return (
-        f"{answer}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band is "
-        "the spread over three splits."
+        f"{said}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band "
+        f"is the "
+        f"standard deviation over {len(curve.values)} splits."
     )
+
+
+def _curve(curve: Curve, name: str) -> charts.Svg:
+    means, spread = curve.values.mean(axis=0), curve.values.std(axis=0)
+    series = charts.Series(curve.sizes, means, line=True, band=spread)
+    return charts.plot([series], "rows learned from", name, log=True)
 
 
 def _errors(found: "Comparison") -> Section:
     problem, tried = found.problem, found.trials[found.best]
-    title = "Where does it err?"
+    seen = np.isfinite(tried.scores)
+    y, scores = problem.y[seen], tried.scores[seen]
+    figures: dict[str, Any] = {}
+    text = [f"Of rows that {found.best} did not learn from."]
     if problem.graded:
-        losses = mean_rank_loss_per_rank(problem.y.astype(int), tried.ranks.astype(int))
-        present = [problem.labels[int(r) - 1] for r in np.unique(problem.y)]
-        worst = int(np.nanargmax(losses))
-        text = (
-            f"Each row of the figure is a true grade, and its numbers say in percent how "
-            f"{found.best} graded it. It errs most at {present[worst]!s}, by {losses[worst]:.2f} "
-            "grades on average."
+        ranks, k = tried.ranks[seen].astype(int), len(problem.labels)
+        counts = np.zeros((k, k))
+        np.add.at(counts, (y.astype(int) - 1, ranks - 1), 1)
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        losses = mean_rank_loss_per_rank(y.astype(int), ranks)
+        present = [problem.labels[int(rank) - 1] for rank in np.unique(y)]
+        text.append(
+            "Rows of the matrix are true grades, and the numbers are in percent of such rows. The "
+            f"largest error is at {present[int(np.nanargmax(losses))]!s}: "
+            f"{np.nanmax(losses):.2f} grades on average."
         )
-        figure = draw.confusion_figure(problem.labels, problem.y, tried.ranks)
-        return Section(title, [text], {"errors-by-grade": figure})
-    if problem.qid is not None:
-        sizes, values = draw.list_values(problem.y, tried.scores, problem.qid)
-        text = (
-            f"A point is a list that {found.best} did not learn from. In "
-            f"{np.mean(values < 0.5):.0%} of the lists more pairs are wrong than right."
+        figures["confusion-matrix"] = charts.matrix(problem.labels, shares, "predicted", "true")
+        if np.isfinite(tried.shares[seen]).all():
+            figures["calibration"] = _calibration(y, tried.shares[seen])
+            text.append(
+                "Calibration: where the curve is on the diagonal, of the rows with a "
+                "probability of "
+                "30 % for a grade above the lowest (of the second class, if there are two) 30 "
+                "% have "
+                "one."
+            )
+    elif problem.qid is not None:
+        sizes, values = list_values(y, scores, problem.qid[seen])
+        text.append(
+            f"In {np.mean(values < 0.5):.0%} of the queries most pairs are in the wrong order."
         )
-        figure = draw.sizes_figure(sizes, values, "pairs right")
-        return Section(title, [text], {"errors-by-size-of-list": figure})
-    text = f"Scores of rows that {found.best} did not learn from, against what they were."
-    figure = draw.scatter_figure(problem.y, tried.scores, _target(found))
-    return Section(title, [text], {"scores-and-truth": figure})
+        series = [charts.Series(sizes[:_DOTS], values[:_DOTS])]
+        figures["queries"] = charts.plot(series, "rows in the query", "pairwise accuracy")
+    else:
+        text.append("Each point is a row; on the diagonal a prediction is right.")
+        series = [charts.Series(scores[:_DOTS], y[:_DOTS])]
+        scale = method_named(found.best, problem).on_scale
+        figures["predictions"] = charts.plot(
+            series, "prediction" if scale else "score", f"true {_target(found)}", diagonal=scale
+        )
+    return Section("Errors", text, figures, _by_group(found, y, tried, seen))
 
 
-def _picture(found: "Comparison") -> Section:
-    problem, tried = found.problem, found.trials[found.best]
-    if problem.graded and problem.names is None:
-        text = (
-            "The scores behind the grades. Dots are rows, a bar is the median of a grade; where "
-            "the clouds of two grades overlap, no threshold can part them."
-        )
-        figure = draw.grades_figure(problem.labels, problem.y, tried.scores)
-        return Section("What does it see?", [text], {"scores-by-grade": figure})
-    names = problem.names
-    if names is None:
-        names = np.array([f"row {i + 1}" for i in range(len(problem.y))], object)
-    rows, of = np.arange(len(problem.y)), "all rows"
-    if problem.qid is not None:
-        sizes = np.bincount(problem.qid)
-        rows = np.flatnonzero(problem.qid == int(np.argmax(sizes)))
-        of = f"the longest list, of {len(rows):,} rows"
-    figure = draw.top_figure(names[rows], tried.scores[rows], _truth(problem)[rows], _target(found))
-    text = (
-        f"The top of {of}, by {found.best} that did not learn from them. The dashed line is the "
-        "largest gap between scores: the place to cut the list."
+def _by_group(found: "Comparison", y: Any, tried: Any, seen: Any) -> list[Table]:
+    """Return the groups with the largest errors, if rows have groups by a column."""
+    problem = found.problem
+    if "group" not in found.task.roles or not problem.graded:
+        return []
+    groups, errors = problem.groups[seen], np.abs(y - tried.ranks[seen])
+    means = np.bincount(groups, errors) / np.maximum(np.bincount(groups), 1)
+    worst = np.argsort(-means)[:5]
+    rows = [[problem.group_names[i], str((groups == i).sum()), f"{means[i]:.2f}"] for i in worst]
+    return [Table("Groups with the largest errors", ["group", "rows", "MAE"], rows)]
+
+
+def _calibration(y: Any, shares: Any) -> charts.Svg:
+    """Draw the share of rows above the lowest grade against its probability, by tenths of rows."""
+    chance, truth = 1.0 - shares[:, 0], y > 1
+    parts = np.array_split(np.argsort(chance, kind="stable"), min(10, max(2, len(y) // 15)))
+    series = charts.Series(
+        [chance[part].mean() for part in parts], [truth[part].mean() for part in parts], line=True
     )
-    return Section("Who is on top?", [text], {"top-of-the-list": figure})
+    return charts.plot([series], "mean probability", "share of rows", diagonal=True)
 
 
-def _truth(problem: Any) -> Any:
-    if problem.graded and not isinstance(problem.labels[0], str):
-        return np.asarray(problem.labels, float)[problem.y.astype(int) - 1]
-    return problem.y
+def _ends(found: "Comparison") -> Section:
+    """Explain the rows with the highest and the lowest scores."""
+    problem, scores = found.problem, found.trials[found.best].scores
+    order = np.argsort(-np.where(np.isfinite(scores), scores, np.nan), kind="stable")
+    order = order[np.isfinite(scores[order])]
+    rows = [*order[:_ENDS].tolist(), *order[-_ENDS:].tolist()]
+    names = (
+        problem.names if problem.names is not None else [f"row {i + 1}" for i in range(len(scores))]
+    )
+    pushes = [[] for _ in rows] if found.model is None else pushes_of(found.model, problem, rows)
+    cells = [
+        [str(names[row]), plain(scores[row]), _truth(problem, row), _shown(push)]
+        for row, push in zip(rows, pushes, strict=True)
+    ]
+    heads = ["row", "score", f"true {_target(found)}", "moved most by"]
+    text = (
+        f"The {_ENDS} highest and the {_ENDS} lowest scores of rows that {found.best} did not "
+        f"learn "
+        "from. A column moves a score by the difference to what it would be with the median, "
+        "or the "
+        "most frequent category, in its place, by the model of all rows."
+    )
+    return Section("Top and bottom rows", [text], tables=[Table("", heads, cells)])
+
+
+def _shown(pushes: list[Any]) -> str:
+    parts = [
+        f"{p.name}{f' = {p.value}' * bool(p.value)} ({'+' * (p.amount > 0)}{plain(p.amount)})"
+        for p in pushes
+    ]
+    return ", ".join(parts) or "-"
+
+
+def _truth(problem: Any, row: int) -> str:
+    if problem.labels is not None and problem.qid is None:
+        return str(problem.labels[int(problem.y[row]) - 1])
+    return plain(problem.y[row])
+
+
+def list_values(y: Any, scores: Any, qid: Any) -> tuple[Any, Any]:
+    """Return the size of each query with a comparable pair, and its pairwise accuracy."""
+    from rankwise.metrics import pairwise_misranking_loss  # noqa: PLC0415
+
+    sizes, values = [], []
+    order = np.argsort(qid, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(qid[order])) + 1):
+        if y[rows].min() < y[rows].max():
+            sizes.append(len(rows))
+            values.append(1.0 - pairwise_misranking_loss(y[rows], scores[rows], ties="half"))
+    return np.array(sizes), np.array(values)
 
 
 def _tastes(found: "Comparison") -> list[Section]:
@@ -207,12 +357,9 @@ def _tastes(found: "Comparison") -> list[Section]:
     top = found.model.person(person).ranking(k=10)
     mean = np.asarray(found.model.person(person).predict(top.order)[0])
     rows = [[str(item), f"{value:.2f}"] for item, value in zip(top.order, mean, strict=True)]
+    text = f"The items that {person!s}, who rated most, has not rated and would like best."
     return [
-        Section(
-            "What does one person get?",
-            [f"The items that {person!s}, who rated most, has not rated and would like best."],
-            tables=[Table("The top of one person's list", ["item", "rating expected"], rows)],
-        )
+        Section("One person's list", [text], tables=[Table("", ["item", "rating expected"], rows)])
     ]
 
 
@@ -221,48 +368,63 @@ def _guarantee(found: "Comparison") -> Section:
         _INTERVALS,
         "It says nothing about rows of another kind: other years, other people, other places.",
     ]
-    tried = found.trials[found.best]
-    if found.task.kind != "ratings" and found.best != "constant":
-        problem = found.problem
-        low, high = pair_accuracy_interval(problem.y, tried.scores, qid=problem.qid)
+    problem = found.problem
+    if found.pair_interval is not None and found.best != "constant":
+        low, high = found.pair_interval
         lines.insert(
             1,
-            f"Of two rows{' of one list' * (problem.qid is not None)} with different targets "
+            f"Of two rows{' of one query' * (problem.qid is not None)} with different targets "
             f"{found.best} puts the better one first with a probability between {low:.3f} and "
             f"{high:.3f} (95 %, from the scores out of fold).",
         )
-    return Section("What is guaranteed?", lines)
+    return Section("What is guaranteed", lines)
 
 
-def _data(found: "Comparison") -> Section:
-    facts = [[name, value] for name, value in found.facts.items()]
-    text = found.warnings or ["Nothing odd was found."]
-    return Section("What are the data?", text, tables=[Table("In numbers", ["", ""], facts)])
+def _origin(found: "Comparison") -> Section:
+    rows = [[name, value] for name, value in found.about.items()]
+    return Section("Provenance", tables=[Table("", ["", ""], rows)])
 
 
-if TYPE_CHECKING:
-    from rankwise.comparison.runner import Comparison
+def _code(found: "Comparison") -> list[Section]:
+    if found.model is None:
+        return []
+    new = 'pd.read_csv("new.csv")'
+    use = "model.predict(prepare_like(new, model))"
+    if found.task.kind == "ratings":
+        names = found.task.roles
+        use = f"model.predict(new[{names['user']!r}], new[{names['item']!r}])"
+    load = [
+        "import pandas as pd, rankwise",
+        *["from rankwise.comparison import prepare_like"] * (found.task.kind != "ratings"),
+        f'model, new = rankwise.load("model.rankwise"), {new}',
+        use,
+    ]
+    text = "The model was fitted to all rows and saved. To use it:"
+    return [
+        Section("Use the model", [text], code="\n".join(load)),
+        Section(
+            "Fit it again", ["The same model from the table:"], code=lines_of(found, found.source)
+        ),
+    ]
 
 
 def lines_of(found: "Comparison", source: str = "table.csv") -> str:
-    """Return a program that reads a table, fits the model that was kept, and saves it."""
-    if not found.kept:
+    """Return a program that reads a table, fits the advised model, and saves it."""
+    if found.model is None:
         return ""
     return (_ratings if found.task.kind == "ratings" else _table)(found, source)
 
 
 def _table(found: "Comparison", source: str) -> str:
     model, task = clone(found.model[-1]), found.task
-    room = type(model).__module__.split(".")[1]
-    inner = getattr(model, "estimator", None)
     named = task.order is not None and isinstance(task.order[0], str)
-    told = [f"{part}={name!r}" for part, name in task.roles.items()]
+    told = [f"{part}={name!r}" for part, name in task.roles.items() if part != "name"]
     told += [f"order={task.order!r}"] if named else []
-    told += ['text="hash"'] if task.columns.texts else []
     known = {*task.columns.names, *task.roles.values()}
     ignored = [name for name in found.ignored if name not in known]
     told += [f"ignore={ignored!r}"] if ignored else []
     target = f"frame[{task.roles['target']!r}]"
+    needed = [task.roles[part] for part in ("target", "query") if part in task.roles]
     if task.order is not None and named and not hasattr(model, "label_order"):
         target += f".map({ {label: rank for rank, label in enumerate(task.order, 1)}!r})"
     reading = [
@@ -271,17 +433,17 @@ def _table(found: "Comparison", source: str) -> str:
     ]
     if source == "films":
         reading = ["from rankwise.datasets import load_films", "frame = load_films()"]
+    parts = [value for value in model.get_params().values() if isinstance(value, BaseEstimator)]
     lines = [
         "import rankwise",
         "from rankwise.comparison import make_transformer, prepare, recognise",
         *reading[:1],
-        f"from rankwise.{room} import {type(model).__name__}",
-        *_import_inner(inner),
+        *sorted({_import(part) for part in [model, *parts]}),
         "from sklearn.pipeline import make_pipeline",
         "",
         *reading[1:],
         f"task = recognise(frame, {', '.join(told)})",
-        f"frame = frame.dropna(subset={list(task.roles.values())!r})",
+        f"frame = frame.dropna(subset={needed!r})",
         "rows = prepare(frame, task.columns)",
         f"model = make_pipeline(make_transformer(task.columns), {' '.join(repr(model).split())})",
     ]
@@ -292,10 +454,9 @@ def _table(found: "Comparison", source: str) -> str:
     return "\n".join(lines)
 
 
-def _import_inner(inner: Any) -> list[str]:
-    if inner is None or not type(inner).__module__.startswith("rankwise."):
-        return []
-    return [f"from rankwise.{type(inner).__module__.split('.')[1]} import {type(inner).__name__}"]
+def _import(model: Any) -> str:
+    package = ".".join(type(model).__module__.split(".")[:2])
+    return f"from {package} import {type(model).__name__}"
 
 
 def _ratings(found: "Comparison", source: str) -> str:

@@ -1,13 +1,13 @@
 """Significance of differences between methods, and advice on which method to use.
 
 Tests over folds that share rows are paired and corrected for their number. Of several methods that
-are nearly equal, the one to advise is found by the folds and by how methods did on other tables: on
-a few hundred rows a dozen methods differ by less than the folds can tell, and the one with the best
-mean is partly the luckiest. What a method usually loses is known from other tables, so each mean is
-drawn towards that, the more the noisier the folds are.
+are statistically tied a simple one is advised, if it is expected to be as good: on a few hundred
+rows a dozen methods differ by less than the folds can tell, and the one with the best mean is
+partly the luckiest. What a method usually loses is known from other tables, so each mean is drawn
+towards that, the more the noisier the folds are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,40 +146,60 @@ def weigh(losses: Floats, usual: Floats, test_share: float, spread: float = _SPR
     >>> (weigh(losses, np.array([0.3, 0.1, 0.4]), 0.5) - np.log(0.33)).round(2).tolist()
     [0.22, 0.08, 0.46]
     """
-    means = losses.mean(axis=1)
-    relative = losses / means[:, None]
-    left = relative - relative.mean(axis=0)
-    n_methods, n_folds = losses.shape
-    variance = np.sum(left**2) / ((n_methods - 1) * (n_folds - 1)) * (1 / n_folds + test_share)
+    means, variance = losses.mean(axis=1), _noise(losses, test_share)
     weight = spread**2 / (spread**2 + variance)
     return weight * np.log(means) + (1 - weight) * (usual + np.log(means.min()))
 
 
-def preferred(
-    names: Sequence[str],
+def _noise(losses: Floats, test_share: float) -> float:
+    """Return the variance of the logarithm of a mean, of all methods alike."""
+    relative = losses / losses.mean(axis=1)[:, None]
+    left = relative - relative.mean(axis=0)
+    n_methods, n_folds = losses.shape
+    squares = float(np.sum(left**2))
+    return squares / ((n_methods - 1) * (n_folds - 1)) * (1 / n_folds + test_share)
+
+
+# A simpler method is taken if it is expected to lose at most so many standard errors more: where
+# other tables tell what methods usually lose (``python -m benchmarks priors``), and elsewhere.
+_SIMPLER, _SIMPLER_UNKNOWN = 0.25, 0.5
+
+
+def expected_losses(
     losses: Mapping[str, Floats],
     usual: Mapping[str, float | None],
     test_share: float,
-) -> list[str]:
-    """Return methods in the order in which they are advised.
+    spread: float = _SPREAD,
+    simpler: float = _SIMPLER,
+) -> tuple[dict[str, float], float]:
+    """Return the logarithm of what each method may be expected to lose, and a tolerance.
+
+    Where a mean is 0 there are no logarithms: the means themselves, and no tolerance.
 
     Parameters
     ----------
-    names : sequence of str
-        Methods that may be as good as the first, which has the best mean.
     losses : mapping of str to ndarray of shape (n_folds,)
         Of all methods that were tried.
     usual : mapping of str to float or None
-        As in `weigh`. If it is not known of all that were tried, the order stays as it is.
-    test_share : float
+        As in `weigh`. If it is not known of all that were tried, the folds alone decide.
+    test_share, spread : float
         As in `weigh`.
+    simpler : float
+        The tolerance in standard errors of a difference, where it is known what is usual.
     """
     values = np.array([losses[name] for name in losses])
+    means = values.mean(axis=1)
+    if values.shape[0] < 2 or values.shape[1] < 2 or (means <= 0).any():
+        return dict(zip(losses, means.tolist(), strict=True)), 0.0
     known = [usual.get(name) for name in losses]
-    if values.shape[0] < 2 or values.shape[1] < 2 or None in known or (values.mean(1) <= 0).any():
-        return list(names)
-    expected = dict(zip(losses, weigh(values, np.array(known, float), test_share), strict=True))
-    return sorted(names, key=lambda name: expected[name])
+    if None in known:
+        expected = np.log(means)
+        error, simpler = np.sqrt(2 * _noise(values, test_share)), _SIMPLER_UNKNOWN
+    else:
+        expected = weigh(values, np.array(known, float), test_share, spread)
+        variance = _noise(values, test_share)
+        error = np.sqrt(2 * variance * spread**2 / (spread**2 + variance))
+    return dict(zip(losses, expected.tolist(), strict=True)), float(simpler * error)
 
 
 if TYPE_CHECKING:
@@ -187,53 +207,76 @@ if TYPE_CHECKING:
 
 
 def advise(found: "Comparison") -> list[str]:
-    """Return plain advice: which method and how good it is, how sure that is, what is kept."""
+    """Return plain advice: which method and how good it is, and how sure that is."""
     best, measure = found.row(found.best), found.measures[0]
     low, high = measure.within(best.means[0] - best.halves[0], best.means[0] + best.halves[0])
-    said = measure.meaning.format(f"{best.means[0]:.3f} ({low:.3f} to {high:.3f})")
+    value = measure.meaning.format(f"{best.means[0]:.3f}")
     what = "ratings" if found.task.kind == "ratings" else "rows"
-    first = f"Use {best.name} ({best.about}): on {what} it has not seen, {said}"
+    first = (
+        f"Use {best.name} ({best.about}): on unseen {what} {value} ({measure.name}, 95 % interval "
+        f"{low:.3f} to {high:.3f})"
+    )
     constant = next((row for row in found.rows if row.name == "constant" and not row.failure), None)
     if constant is not None and constant is not best:
-        first += f"; with the same answer to all it would be {constant.means[0]:.3f}"
-    return [first + ".", _how_sure(found, best, constant), *_kept(found)]
+        first += f"; a constant prediction scores {constant.means[0]:.3f}"
+    leaks = [text for text in found.warnings if text.startswith("Leak?")]
+    unsaved = (
+        [] if found.model is not None else [f"rankwise can't save {best.name}: fit it yourself."]
+    )
+    return [*leaks, f"{first}.", _how_sure(found, best, constant), *unsaved]
 
 
 def _how_sure(found: "Comparison", best: "Row", constant: "Row | None") -> str:
-    if constant is best or (constant is not None and constant.pvalue > SURE):
-        return "Nothing here is surely better than that: the columns say little about the target."
+    if constant is best:
+        return "No method is expected to do better than a constant prediction."
+    doubt = ""
+    if found.pair_interval is not None and found.pair_interval[0] <= 0.5:
+        low, high = found.pair_interval
+        doubt = (
+            "Whether it is better than chance is open: it orders between "
+            f"{low:.3f} and {high:.3f} of the pairs rightly (95 %). "
+        )
+    return doubt + _how_it_compares(found, best)
+
+
+def _how_it_compares(found: "Comparison", best: "Row") -> str:
     first = found.rows[0]
     others = [row for row in found.rows if row is not best and not row.failure]
-    equal = [row for row in others if row.pvalue > SURE]
-    if first is not best:
-        gap = abs(first.means[0] - best.means[0])
-        return (
-            f"The mean of {first.name} is better by {gap:.3f}, which could be chance; on other "
-            f"tables {best.name} did better{_listed('; as good may be', equal)}."
-        )
     if not others:
         return "Nothing else was tried."
-    if not equal:
-        gap, p = abs(others[0].means[0] - best.means[0]), others[0].pvalue
-        tests = f" after correction for {len(others)} tests" if len(others) > 1 else ""
+    tied = [row for row in others if row.pvalue > SURE]
+    if first is best:
+        if tied:
+            return f"{best.name} has the best mean; statistically tied: {_listed(tied)}."
+        gap, tests = abs(others[0].means[0] - best.means[0]), len(others)
+        corrected = f", corrected for {tests} tests" if tests > 1 else ""
         return (
             f"The next, {others[0].name}, is worse by {gap:.3f}, more than chance explains "
-            f"({'p < 0.001' if p < 0.001 else f'p = {p:.3f}'}{tests})."
+            f"({_p(others[0])}{corrected})."
         )
-    return f"{_listed('These may be as good, the difference could be chance', equal)}."
+    text = f"{first.name} has the best mean ({found.measures[0].name} {first.means[0]:.3f}); "
+    if best.pvalue <= SURE:
+        text += f"{best.name} is worse ({best.means[0]:.3f}, {_p(best)})"
+    else:
+        text += f"{best.name} is statistically tied ({best.means[0]:.3f}, {_p(best)})"
+    if not first.kept:
+        text += f", and rankwise can't save {first.name}"
+    elif found.by_experience:
+        text += ", and the tie is broken by 17 other tables, on which it lost less"
+    elif first.name in found.complex:
+        text += " and simpler"
+    ratio = first.fit_seconds / best.fit_seconds if best.fit_seconds else 1.0
+    if ratio >= 1.5:
+        text += f"; it is {ratio:.1f}x faster" if ratio < 10 else f"; it is {ratio:.0f}x faster"
+    rest = [row for row in tied if row is not first]
+    return text + (f". Also tied: {_listed(rest)}." if rest else ".")
 
 
-def _listed(what: str, rows: "list[Row]") -> str:
-    """Return some names after a few words; a semicolon between them, as some have a comma."""
-    named = "; ".join(row.name for row in rows[:3]) + ("; and more" if len(rows) > 3 else "")
-    return f"{what}: {named}" if rows else ""
+def _p(row: "Row") -> str:
+    return "p < 0.001" if row.pvalue < 0.001 else f"p = {row.pvalue:.2g}"
 
 
-def _kept(found: "Comparison") -> list[str]:
-    if found.kept == found.best:
-        return []
-    if not found.kept:
-        return [f"No model is kept: {found.best} is not one that rankwise saves."]
-    row = found.row(found.kept)
-    text = f"The model that is kept is {row.name}, the best of ours, at {row.means[0]:.3f}"
-    return [f"{text}; rankwise does not save {found.best}."]
+def _listed(rows: "list[Row]") -> str:
+    """Return some methods with their means; a semicolon between them, as some have a comma."""
+    named = "; ".join(f"{row.name} ({row.means[0]:.3f})" for row in rows[:3])
+    return named + ("; and more" if len(rows) > 3 else "")

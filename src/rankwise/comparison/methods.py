@@ -1,10 +1,11 @@
-"""The methods that are compared: ours, and what they have to beat.
+"""The methods that are compared, from the simplest to the most complex.
 
 To add one, add a line to `METHODS`. ``build`` gets the problem and returns an unfitted estimator
 whose ``predict`` gives scores, or grades if it has ``classes_``; each of ``settings`` is tried
-inside the folds.
+inside the folds. A score becomes grades within a `ThresholdRanker`.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,10 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from rankwise.base import OrdinalMixin
 from rankwise.boosting import RankBoost
 from rankwise.comparison.problem import Problem
 from rankwise.magnitude import MPRank, MPRankCV, SVRank
@@ -24,7 +27,7 @@ from rankwise.metrics import pairwise_misranking_loss
 from rankwise.ordinal import OAPRank, PRank, ThresholdRanker
 from rankwise.pairwise import RankSVM
 
-# What a problem is, in a word.
+# Forms of problems.
 GRADES, LISTS, SIZES, SIZED_LISTS = "grades", "lists", "sizes", "sized lists"
 _ALL = (GRADES, LISTS, SIZES, SIZED_LISTS)
 _KERNEL_ROWS = 3000
@@ -35,19 +38,18 @@ _CS = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 1000.0})
 # the folds alone decide.
 _USUAL = {
     "constant": 0.96,
-    "best column": 0.62,
-    "logistic regression": 0.19,
-    "ridge": 0.30,
-    "HistGradientBoosting": 0.25,
-    "PRank, averaged": 0.16,
-    "PRank, polynomial kernel": 0.07,
-    "OAPRank": 0.23,
-    "PRank, Gaussian kernel": 0.12,
+    "best column": 0.57,
+    "ridge": 0.16,
+    "logistic regression": 0.21,
+    "MPRank": 0.18,
+    "PRank": 0.18,
+    "OAPRank": 0.25,
     "thresholds, landmarks": 0.09,
-    "thresholds, Gaussian kernel": 0.16,
-    "thresholds, trees": 0.19,
-    "MPRank": 0.31,
-    "MPRank, Gaussian kernel": 0.18,
+    "PRank, polynomial": 0.07,
+    "PRank, Gaussian": 0.10,
+    "thresholds, Gaussian": 0.14,
+    "HistGradientBoosting": 0.23,
+    "thresholds, trees": 0.18,
 }
 
 _TREES: dict[str, Any] = {"max_leaf_nodes": 16}
@@ -69,6 +71,8 @@ class Method:
         Parameters to choose from, the plainest first.
     baseline : bool
         Whether it is not one of ours.
+    kept : bool
+        Whether its models can be saved.
     most_rows : int or None
         The rows that it can learn from in good time; half as many if it has to be quick.
     needs : str
@@ -83,6 +87,7 @@ class Method:
     forms: tuple[str, ...] = _ALL
     settings: tuple[dict[str, Any], ...] = ({},)
     baseline: bool = False
+    kept: bool = True
     most_rows: int | None = None
     needs: str = ""
     on_scale: bool = True
@@ -91,6 +96,23 @@ class Method:
     def usual(self) -> float | None:
         """What it loses on tables of grades as a multiple of the best, in logarithms, if known."""
         return _USUAL.get(self.name)
+
+    @property
+    def slug(self) -> str:
+        """Its name as it is typed in a command."""
+        return slug(self.name)
+
+
+def slug(name: str) -> str:
+    """Return a name in lower case, its words joined by hyphens.
+
+    Examples
+    --------
+    >>> from rankwise.comparison.methods import slug
+    >>> slug("PRank, Gaussian")
+    'prank-gaussian'
+    """
+    return "-".join(re.findall(r"[a-z0-9]+", name.lower()))
 
 
 def form_of(problem: Problem) -> str:
@@ -104,157 +126,7 @@ def _grid(**values: tuple[Any, ...]) -> tuple[dict[str, Any], ...]:
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
-METHODS = (
-    Method("constant", "the median for everyone", lambda _: Constant(), baseline=True),
-    Method("best column", "one column, up or down", lambda _: BestColumn(), baseline=True),
-    Method(
-        "logistic regression",
-        "multinomial, the median of the probable grades",
-        lambda _: GradeProbabilities(),
-        (GRADES,),
-        _grid(C=(0.1, 1.0, 10.0)),
-        baseline=True,
-    ),
-    Method(
-        "ridge",
-        "a linear regression of the target",
-        lambda _: Ridge(),
-        settings=_grid(alpha=(1.0, 10.0, 100.0)),
-        baseline=True,
-    ),
-    Method(
-        "HistGradientBoosting",
-        "scikit-learn's trees, for the target",
-        lambda _: HistGradientBoostingRegressor(),
-        settings=({"learning_rate": 0.05, "max_leaf_nodes": 7}, {}),
-        baseline=True,
-    ),
-    Method(
-        "LightGBM",
-        "its lambdarank, by lists",
-        lambda _: LightGBMRanker(),
-        (LISTS,),
-        _grid(num_leaves=(15, 31)),
-        baseline=True,
-        needs="lightgbm",
-    ),
-    Method(
-        "PRank, averaged",
-        "online; the mean of all rankers on the way",
-        lambda _: PRank(vote="averaged", epochs=10, shuffle=True),
-        (GRADES,),
-    ),
-    Method(
-        "PRank, polynomial kernel",
-        "as PRank, with products of two columns",
-        lambda _: PRank(vote="averaged", epochs=10, shuffle=True, kernel="poly", degree=2),
-        (GRADES,),
-        most_rows=10_000,
-    ),
-    Method(
-        "OAPRank",
-        "online; the average of 100 PRanks",
-        lambda _: OAPRank(epochs=10, shuffle=True),
-        (GRADES,),
-    ),
-    Method(
-        "PRank, Gaussian kernel",
-        "online, in passive-aggressive steps; smooth",
-        lambda _: PRank(update="pa", kernel="rbf"),
-        (GRADES,),
-        most_rows=10_000,
-    ),
-    Method(
-        "thresholds, landmarks",
-        "a smooth score of landmarks, cut into grades where it costs least",
-        lambda _: ThresholdRanker(),
-        (GRADES,),
-    ),
-    Method(
-        "thresholds, Gaussian kernel",
-        "MPRank's smooth score, cut into grades where it costs least",
-        lambda _: ThresholdRanker(MPRank(kernel="rbf"), cv=3),
-        (GRADES,),
-        _grid(estimator__C=(30.0, 300.0, 3000.0)),
-        most_rows=_KERNEL_ROWS,
-    ),
-    Method(
-        "thresholds, trees",
-        "RankBoost's trees, cut into grades where it costs least",
-        lambda _: ThresholdRanker(RankBoost(**_TREES), cv=3),
-        (GRADES,),
-    ),
-    Method("MPRank", "keeps the size of differences, linear", lambda _: MPRankCV()),
-    Method(
-        "MPRank, Gaussian kernel",
-        "keeps the size of differences, smooth",
-        lambda p: MPRankCV(kernel="rbf", gammas=[0.1 / n_inputs(p), 1.0 / n_inputs(p)]),
-        most_rows=_KERNEL_ROWS,
-    ),
-    Method("SVRank", "as MPRank, robust to outliers", lambda _: SVRank(), (SIZES,), _CS),
-    Method(
-        "RankSVM", "puts pairs in order, linear", lambda _: RankSVM(), _ALL[1:], _CS, on_scale=False
-    ),
-    Method(
-        "RankBoost",
-        "puts pairs in order, by cuts of columns",
-        lambda _: RankBoost(),
-        _ALL[1:],
-        _grid(n_estimators=(100, 300)),
-        on_scale=False,
-    ),
-    Method(
-        "RankBoost, trees",
-        "puts pairs in order, by trees",
-        lambda _: RankBoost(**_TREES),
-        _ALL[1:],
-        _grid(loss=("magnitude", "exponential")),
-        on_scale=False,
-    ),
-)
-
-
-def n_inputs(problem: Problem) -> int:
-    """Return about how many columns methods see: categories count as their values."""
-    return len(problem.rows.columns) + sum(
-        problem.rows[name].nunique() - 1 for name in problem.columns.categories
-    )
-
-
-def method_named(name: str) -> Method:
-    """Return a method by its name."""
-    return next(method for method in METHODS if method.name == name)
-
-
-def methods_for(problem: Problem, *, quick: bool = False) -> list[Method]:
-    """Return the methods that fit a problem and this installation."""
-    n = len(problem.y)
-    chosen = []
-    for method in METHODS:
-        most = method.most_rows
-        if quick and most is not None:
-            most //= 2
-        fits = form_of(problem) in method.forms and (most is None or n <= most)
-        if fits and (not method.needs or find_spec(method.needs) is not None):
-            chosen.append(method)
-    return chosen
-
-
 Floats = NDArray[np.float64]
-
-
-class Constant(RegressorMixin, BaseEstimator):
-    """The median of the targets for everyone."""
-
-    def fit(self, X: Any, y: Floats) -> Self:
-        """Learn the median, or the value below it, so that it is one of the targets."""
-        self.value_ = float(np.quantile(y, 0.5, method="lower"))
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def predict(self, X: Any) -> Floats:
-        """Return the same for all rows."""
-        return np.full(len(X), self.value_)
 
 
 class BestColumn(RegressorMixin, BaseEstimator):
@@ -279,26 +151,34 @@ class BestColumn(RegressorMixin, BaseEstimator):
         return self.level_ + self.slope_ * X[:, self.column_]
 
 
-class GradeProbabilities(BaseEstimator):
+class GradeProbabilities(OrdinalMixin, BaseEstimator):
     """Multinomial logistic regression: the median of the probable grades, and their mean."""
 
-    def __init__(self, C: float = 1.0) -> None:
+    def __init__(self, C: float = 1.0, *, label_order: Any = None) -> None:
         self.C = C
+        self.label_order = label_order
 
-    def fit(self, X: Any, y: Floats) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn the probabilities of the grades."""
-        self.model_ = LogisticRegression(C=self.C, max_iter=2000).fit(X, y.astype(int))
-        self.classes_ = self.model_.classes_
+        self.classes_, ranks = self._check_labels(y, find=True)
+        self.model_ = LogisticRegression(C=self.C, max_iter=2000).fit(X, ranks)
+        self.n_features_in_ = X.shape[1]
         return self
 
-    def predict(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each grade; a grade that no row had is 0."""
+        shares = np.zeros((len(X), len(self.classes_)))
+        shares[:, self.model_.classes_] = self.model_.predict_proba(X)
+        return shares
+
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the grade that is reached with probability one half."""
-        below = np.cumsum(self.model_.predict_proba(X), axis=1)
-        return self.classes_[np.argmax(below >= 0.5 - 1e-12, axis=1)].astype(float)
+        below = np.cumsum(self.predict_proba(X), axis=1)
+        return self.classes_[np.argmax(below >= 0.5 - 1e-12, axis=1)]
 
     def project(self, X: Any) -> Floats:
-        """Return the mean grade."""
-        return self.model_.predict_proba(X) @ self.classes_
+        """Return the mean rank."""
+        return self.predict_proba(X) @ np.arange(1.0, len(self.classes_) + 1)
 
 
 class LightGBMRanker(RegressorMixin, BaseEstimator):
@@ -322,3 +202,161 @@ class LightGBMRanker(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Floats:
         """Return the scores."""
         return np.asarray(self.model_.predict(X), float)
+
+
+def _cut(score: Any, cv: int | None = 3) -> Callable[[Problem], Any]:
+    """Return a builder of a score, cut into grades where grades are predicted."""
+    return lambda problem: ThresholdRanker(clone(score), cv=cv) if problem.graded else clone(score)
+
+
+def _hist_gradient_boosting(problem: Problem) -> Any:
+    return HistGradientBoostingClassifier() if problem.binary else HistGradientBoostingRegressor()
+
+
+_ALPHAS = (1.0, 10.0, 100.0)
+METHODS = (
+    Method(
+        "constant",
+        "the same prediction for every row",
+        _cut(DummyRegressor(strategy="median"), cv=None),
+        baseline=True,
+    ),
+    Method("best column", "the one column that orders best", _cut(BestColumn()), baseline=True),
+    Method(
+        "ridge",
+        "linear regression, cut into grades",
+        _cut(Ridge()),
+        (GRADES,),
+        _grid(estimator__alpha=_ALPHAS),
+        baseline=True,
+    ),
+    Method(
+        "ridge", "linear regression", _cut(Ridge()), _ALL[1:], _grid(alpha=_ALPHAS), baseline=True
+    ),
+    Method(
+        "logistic regression",
+        "multinomial; the median of the probable grades",
+        lambda _: GradeProbabilities(),
+        (GRADES,),
+        _grid(C=(0.1, 1.0, 10.0)),
+        baseline=True,
+    ),
+    Method("MPRank", "linear, keeps the size of differences", _cut(MPRankCV())),
+    Method(
+        "PRank",
+        "online and linear; the mean of all rankers on the way",
+        lambda _: PRank(vote="averaged", epochs=10, shuffle=True),
+        (GRADES,),
+    ),
+    Method("SVRank", "linear, as MPRank but robust to outliers", lambda _: SVRank(), (SIZES,), _CS),
+    Method(
+        "RankSVM", "linear, puts pairs in order", lambda _: RankSVM(), _ALL[1:], _CS, on_scale=False
+    ),
+    Method(
+        "OAPRank",
+        "online and linear; the average of 100 PRanks",
+        lambda _: OAPRank(epochs=10, shuffle=True),
+        (GRADES,),
+    ),
+    Method(
+        "thresholds, landmarks",
+        "a smooth score of landmarks, cut into grades",
+        lambda _: ThresholdRanker(),
+        (GRADES,),
+    ),
+    Method(
+        "PRank, polynomial",
+        "as PRank, with products of two columns",
+        lambda _: PRank(vote="averaged", epochs=10, shuffle=True, kernel="poly", degree=2),
+        (GRADES,),
+        most_rows=10_000,
+    ),
+    Method(
+        "PRank, Gaussian",
+        "online, in passive-aggressive steps; smooth",
+        lambda _: PRank(update="pa", kernel="rbf"),
+        (GRADES,),
+        most_rows=10_000,
+    ),
+    Method(
+        "MPRank, Gaussian",
+        "smooth, keeps the size of differences",
+        lambda p: MPRankCV(kernel="rbf", gammas=[0.1 / n_inputs(p), 1.0 / n_inputs(p)]),
+        _ALL[1:],
+        most_rows=_KERNEL_ROWS,
+    ),
+    Method(
+        "thresholds, Gaussian",
+        "MPRank's smooth score, cut into grades",
+        lambda _: ThresholdRanker(MPRank(kernel="rbf"), cv=3),
+        (GRADES,),
+        _grid(estimator__C=(30.0, 300.0, 3000.0)),
+        most_rows=_KERNEL_ROWS,
+    ),
+    Method(
+        "HistGradientBoosting",
+        "scikit-learn's trees",
+        _hist_gradient_boosting,
+        settings=({"learning_rate": 0.05, "max_leaf_nodes": 7}, {}),
+        baseline=True,
+        kept=False,
+    ),
+    Method(
+        "LightGBM",
+        "its lambdarank, by queries",
+        lambda _: LightGBMRanker(),
+        (LISTS,),
+        _grid(num_leaves=(15, 31)),
+        baseline=True,
+        kept=False,
+        needs="lightgbm",
+    ),
+    Method(
+        "RankBoost",
+        "puts pairs in order, by cuts of columns",
+        lambda _: RankBoost(),
+        _ALL[1:],
+        _grid(n_estimators=(100, 300)),
+        on_scale=False,
+    ),
+    Method(
+        "RankBoost, trees",
+        "puts pairs in order, by trees",
+        lambda _: RankBoost(**_TREES),
+        _ALL[1:],
+        _grid(loss=("magnitude", "exponential")),
+        on_scale=False,
+    ),
+    Method(
+        "thresholds, trees",
+        "RankBoost's trees, cut into grades",
+        lambda _: ThresholdRanker(RankBoost(**_TREES), cv=3),
+        (GRADES,),
+    ),
+)
+
+
+def n_inputs(problem: Problem) -> int:
+    """Return about how many columns methods see: categories count as their values."""
+    return len(problem.rows.columns) + sum(
+        problem.rows[name].nunique() - 1 for name in problem.columns.categories
+    )
+
+
+def method_named(name: str, problem: Problem) -> Method:
+    """Return the method of a name for a problem."""
+    return next(m for m in METHODS if m.name == name and form_of(problem) in m.forms)
+
+
+def methods_for(problem: Problem, n: int | None = None, *, quick: bool = False) -> list[Method]:
+    """Return the methods that fit a problem, a model of n rows, and this installation."""
+    n = n or len(problem.y)
+    chosen = []
+    for method in METHODS:
+        most = method.most_rows
+        if quick and most is not None:
+            most //= 2
+        fits = form_of(problem) in method.forms and (most is None or n <= most)
+        if fits and (not method.needs or find_spec(method.needs) is not None):
+            chosen.append(method)
+    return chosen

@@ -1,13 +1,14 @@
 """A table as a problem: rows, what they are worth, and the folds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.comparison._columns import Columns, prepare
+from rankwise.comparison._columns import DAYS, Columns, prepare
 from rankwise.comparison._recognise import Task
+from rankwise.comparison.measures import Measure, measures_of
 from rankwise.io.files import pandas
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ class Problem:
         What the ranks are called, lowest first.
     names : ndarray of shape (n,) or None
         What the rows are called, for figures.
+    groups : ndarray of int of shape (n,) or None
+        Rows of one group are in one fold.
+    times : ndarray of shape (n,) or None
+        Folds are tested on rows that come later than those that they learn from.
+    group_names : list of str
+        What the groups are called, if a column tells.
     """
 
     kind: str
@@ -46,21 +53,33 @@ class Problem:
     columns: Columns
     labels: list[Any] | None
     names: NDArray[Any] | None = None
+    groups: Indices | None = None
+    times: NDArray[np.float64] | None = None
+    group_names: list[str] = field(default_factory=list)
 
     @property
     def graded(self) -> bool:
-        """Whether grades are predicted, and not just an order within lists."""
+        """Whether grades are predicted, and not just an order within queries."""
         return self.kind == "grades" and self.qid is None
+
+    @property
+    def binary(self) -> bool:
+        """Whether the grades are two classes."""
+        return self.graded and self.labels is not None and len(self.labels) == 2
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures of the task; the first decides."""
+        positives = float((self.y > 1).mean()) if self.binary else None
+        return measures_of(self.kind, lists=self.qid is not None, positives=positives)
 
     def take(self, index: Indices) -> Self:
         """Return the problem of some rows."""
-        return replace(
-            self,
-            rows=self.rows.iloc[index],
-            y=self.y[index],
-            qid=None if self.qid is None else self.qid[index],
-            names=None if self.names is None else self.names[index],
-        )
+        parts: dict[str, Any] = {
+            name: None if (values := getattr(self, name)) is None else values[index]
+            for name in ("y", "qid", "names", "groups", "times")
+        }
+        return replace(self, rows=self.rows.iloc[index], **parts)
 
     def sample(self, n: int, seed: int) -> Self:
         """Return at most so many rows; whole lists if there are lists."""
@@ -80,8 +99,14 @@ class Problem:
         return replace(self, qid=np.unique(np.asarray(self.qid), return_inverse=True)[1])
 
 
-def make_problem(frame: "DataFrame", task: Task, *, name: str | None = None) -> Problem:
-    """Return the problem of a table; rows without a target, or without a list, are left out."""
+def make_problem(
+    frame: "DataFrame", task: Task, *, name: str | None = None, split: str = "random"
+) -> Problem:
+    """Return the problem of a table; rows without a target, or without a query, are left out.
+
+    Copies of rows are put into one group if a column with mostly different values says that they
+    are copies, so that no model is tested on a row that it has learned from.
+    """
     pd = pandas()
     target, query = frame[task.roles["target"]], task.roles.get("query")
     known = target.notna().to_numpy()
@@ -100,38 +125,71 @@ def make_problem(frame: "DataFrame", task: Task, *, name: str | None = None) -> 
         y = 1.0 + np.asarray(pd.Categorical(target, labels, ordered=True).codes, float)
     else:
         y = np.asarray(target, float)
+    rows = prepare(frame, task.columns).reset_index(drop=True)
+    group, name = task.roles.get("group"), name or task.roles.get("name")
+    groups, group_names = None, []
+    if group is not None:
+        groups, values = pd.factorize(frame[group], use_na_sentinel=False)
+        group_names = [str(value) for value in values]
+    elif query is None:
+        copies = rows.assign(**{"": y}).groupby([*rows.columns, ""], dropna=False).ngroup()
+        n = copies.nunique()
+        groups = copies.to_numpy() if n < len(rows) and (rows.nunique() > n / 2).any() else None
+    times = None
+    if split == "time":
+        if not task.columns.dates:
+            raise ValueError("split='time' needs a column of dates, and there is none")
+        times = rows[task.columns.dates[0] + DAYS].fillna(-np.inf).to_numpy()
     return Problem(
         kind=task.kind,
-        rows=prepare(frame, task.columns).reset_index(drop=True),
+        rows=rows,
         y=y,
         qid=None if query is None else np.asarray(pd.factorize(frame[query])[0], np.int64),
         columns=task.columns,
         labels=labels,
         names=None if name is None else frame[name].astype(str).to_numpy(),
+        groups=groups,
+        times=times,
+        group_names=group_names,
     )
 
 
 def make_folds(problem: Problem, n_folds: int, n_repeats: int, seed: int) -> list[Fold]:
-    """Return splits: whole lists if there are lists, else about the same targets in each.
+    """Return splits: queries and groups stay whole, and targets are about the same in each.
 
-    Rows are sorted by their target and dealt out, each handful in a random order.
+    Rows are sorted by their target and dealt out, each handful in a random order; of two classes
+    all handfuls in the same one, so that each fold has its share of the rarer class. With times,
+    the rows are cut into ``n_folds + 1`` parts, and each but the first is tested by what the
+    earlier ones teach; repeats would be the same.
     """
-    n = problem._n_units()
+    if problem.times is not None:
+        parts = np.array_split(np.argsort(problem.times, kind="stable"), n_folds + 1)
+        return [
+            (np.sort(np.concatenate(parts[:k])), np.sort(parts[k])) for k in range(1, len(parts))
+        ]
+    units = problem.qid if problem.qid is not None else problem.groups
+    unit_of = (
+        np.arange(len(problem.y)) if units is None else np.unique(units, return_inverse=True)[1]
+    )
+    n = int(unit_of.max()) + 1
     n_folds = min(n_folds, n)
+    if problem.binary and units is None:
+        n_folds = min(n_folds, max(2, int(min(np.sum(problem.y == 1), np.sum(problem.y == 2)))))
     if n_folds < 2:
-        raise ValueError(
-            "all rows are of one list: name another query, or leave that column out (ignore)"
-        )
+        what = "query" if problem.qid is not None else "group"
+        raise ValueError(f"all rows are of one {what}: name another column, or leave it out")
     random = np.random.default_rng(seed)
+    mean = np.bincount(unit_of, problem.y) / np.bincount(unit_of)
     folds = []
     for _ in range(n_repeats):
         deals = [random.permutation(n_folds) for _ in range(-(-n // n_folds))]
         order = random.permutation(n)
         if problem.qid is None:
-            order = order[np.argsort(problem.y[order], kind="stable")]
+            order = order[np.argsort(mean[order], kind="stable")]
+        if problem.binary:
+            deals = deals[:1] * len(deals)
         part = np.empty(n, np.int64)
         part[order] = np.concatenate(deals)[:n]
-        if problem.qid is not None:
-            part = part[problem.qid]
+        part = part[unit_of]
         folds += [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_folds)]
     return folds

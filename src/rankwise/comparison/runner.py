@@ -1,21 +1,26 @@
-"""Compare methods on a table, and keep the best."""
+"""Compare methods on a table, and fit the advised one to all rows."""
 
+import importlib.metadata
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import datetime
+from functools import cached_property, partial
+from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
+import sklearn
 from sklearn.pipeline import Pipeline
 
-from rankwise._core.arguments import check_whole
+from rankwise._core.arguments import check_whole, check_word, did_you_mean
 from rankwise._core.child_process import Child, ChildError
-from rankwise.comparison._columns import as_frame
+from rankwise.comparison._columns import as_frame, prepare_like
 from rankwise.comparison._describe import describe
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import (
@@ -24,20 +29,16 @@ from rankwise.comparison._significance import (
     advise,
     corrected_interval,
     corrected_test,
-    preferred,
+    expected_losses,
+    standard_error,
 )
-from rankwise.comparison.measures import Measure, measures_of
-from rankwise.comparison.methods import (
-    GRADES,
-    METHODS,
-    Method,
-    form_of,
-    method_named,
-    methods_for,
-)
+from rankwise.comparison.measures import MAE, Measure
+from rankwise.comparison.methods import METHODS, Method, methods_for, slug
 from rankwise.comparison.problem import Problem, make_folds, make_problem
 from rankwise.comparison.trials import Trials, choose, fit, run
 from rankwise.distributed.jobs import on_cluster
+from rankwise.io.files import pandas
+from rankwise.metrics import pair_accuracy_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,8 +54,8 @@ class Row:
     ----------
     name, about : str
         The method.
-    baseline : bool
-        Whether it is not one of ours.
+    baseline, kept : bool
+        Whether it is not one of ours, and whether its models can be saved.
     means, halves : ndarray of shape (n_measures,)
         Its measures, and the half-widths of their 95 % intervals.
     pvalue : float
@@ -69,6 +70,7 @@ class Row:
     name: str
     about: str
     baseline: bool
+    kept: bool
     means: Any
     halves: Any
     pvalue: float
@@ -79,7 +81,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out of a comparison.
+    """The result of a comparison.
 
     Attributes
     ----------
@@ -95,12 +97,11 @@ class Comparison:
         What is odd about the data.
     facts : dict of str to str
         The data in numbers.
-    best, kept : str
-        The method that is advised, and that of those that can be saved. On grades it is not always
-        that of the best mean: of methods that may be as good, one that loses less on other tables
-        is preferred.
+    best : str
+        The method that is advised: of those that can be saved, the one with the best mean, or a
+        simpler one that is statistically tied with it.
     model : estimator
-        ``kept``, fitted to all rows; takes what `prepare` or `prepare_like` gives.
+        ``best``, fitted to all rows; takes what `prepare` or `prepare_like` gives.
     problem : Problem or RatingTable
         What was learned from.
     setting : str
@@ -113,6 +114,14 @@ class Comparison:
         Columns that were left out.
     source : str
         Where the table came from, for ``code``.
+    by_experience : bool
+        Whether the folds alone would advise another of the tied methods.
+    complex : list of str
+        The methods that are more complex than ``best``.
+    about : dict of str to str
+        Where the numbers come from: versions, date, seed, and the file if there is one.
+    test_share : float
+        Rows tested for each row learned from.
     """
 
     task: Task
@@ -122,7 +131,6 @@ class Comparison:
     warnings: list[str]
     facts: dict[str, str]
     best: str
-    kept: str
     model: Any
     problem: Any
     setting: str
@@ -130,10 +138,24 @@ class Comparison:
     seed: int = 0
     ignored: list[str] = field(default_factory=list)
     source: str = "table.csv"
+    by_experience: bool = False
+    complex: list[str] = field(default_factory=list)
+    about: dict[str, str] = field(default_factory=dict)
+    test_share: float = 0.25
 
     def row(self, name: str) -> Row:
         """Return the row of a method."""
         return next(row for row in self.rows if row.name == name)
+
+    @cached_property
+    def pair_interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the pairwise accuracy of ``best``, from its scores out of fold."""
+        if self.task.kind == "ratings":
+            return None
+        scores, problem = self.trials[self.best].scores, self.problem
+        seen = np.isfinite(scores)
+        qid = None if problem.qid is None else problem.qid[seen]
+        return pair_accuracy_interval(problem.y[seen], scores[seen], qid=qid)
 
     @property
     def advice(self) -> list[str]:
@@ -147,9 +169,22 @@ class Comparison:
 
         return lines_of(self, self.source)
 
-    def from_source(self, path: str) -> "Comparison":
-        """Return the same, with the file that the lines of ``code`` read."""
-        return replace(self, source=path)
+    @property
+    def best_(self) -> Any:
+        """The fitted model: a pipeline that takes what `prepare_like` makes of a table."""
+        return self.model
+
+    def predict(self, frame: "DataFrame") -> Any:
+        """Return the predictions of the fitted model for the rows of a table."""
+        if self.model is None:
+            raise ValueError(f"{self.best} was not kept, since its models can't be saved")
+        if self.task.kind == "ratings":
+            return self.model.predict(*(frame[self.task.roles[part]] for part in ("user", "item")))
+        return self.model.predict(prepare_like(as_frame(frame), self.model))
+
+    def from_source(self, path: str, about: Mapping[str, str] | None = None) -> "Comparison":
+        """Return the same, with the file that ``code`` reads, and more of its provenance."""
+        return replace(self, source=path, about={**(about or {}), **self.about})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as what JSON can hold."""
@@ -160,7 +195,6 @@ class Comparison:
             "roles": self.task.roles,
             "setting": self.setting,
             "best": self.best,
-            "kept": self.kept,
             "advice": self.advice,
             "warnings": self.warnings,
             "methods": [
@@ -181,25 +215,51 @@ class Comparison:
             ],
         }
 
-    def table(self) -> Any:
-        """Return the rows as a `rankwise.reports.Table`."""
+    def to_frame(self) -> "DataFrame":
+        """Return the methods, best first, with the mean of each measure and half its interval."""
+        columns: dict[str, list[Any]] = {"method": [row.name for row in self.rows]}
+        for place, measure in enumerate(self.measures):
+            for name, part in ((measure.name, "means"), (f"{measure.name} ±", "halves")):
+                columns[name] = [
+                    np.nan if row.failure else getattr(row, part)[place] for row in self.rows
+                ]
+        for part in ("pvalue", "fit_seconds", "predict_seconds"):
+            columns[part] = [getattr(row, part) for row in self.rows]
+        columns["advised"] = [row.name == self.best for row in self.rows]
+        return pandas().DataFrame(columns)
+
+    def table(self, *, brief: bool = False) -> Any:
+        """Return the rows as a `rankwise.reports.Table`; a brief one fits a terminal."""
         from rankwise.comparison._report import table_of  # noqa: PLC0415
 
-        return table_of(self)
+        return table_of(self, brief=brief)
 
-    def report(self, title: str = "", *, progress: Progress | None = None) -> Any:
+    def _repr_html_(self) -> str:
+        """Return the advice and the table, for a notebook."""
+        from rankwise.reports import fragment  # noqa: PLC0415
+
+        return fragment(self.advice, self.table())
+
+    def report(
+        self, path: str | Path | None = None, *, title: str = "", progress: Progress | None = None
+    ) -> Any:
         """Return a `rankwise.reports.Report` with figures; this fits the best method some more.
 
         Parameters
         ----------
+        path : str or path, default=None
+            Where the report is saved, as one HTML file.
         title : str, default=""
-            What the report is of.
+            Its title.
         progress : callable, default=None
             Called with what is under way.
         """
         from rankwise.comparison._report import report_of  # noqa: PLC0415
 
-        return report_of(self, title, progress or (lambda _: None))
+        report = report_of(self, title, progress or (lambda _: None))
+        if path is not None:
+            report.save(Path(path).parent, ["html"], name=Path(path).name.removesuffix(".html"))
+        return report
 
 
 def compare(
@@ -213,10 +273,12 @@ def compare(
     winner: str | None = None,
     loser: str | None = None,
     tie: str | None = None,
+    group: str | None = None,
     ignore: Sequence[str] = (),
     order: Sequence[Any] | None = None,
-    text: str = "refuse",
+    text: str = "hash",
     name: str | None = None,
+    split: str = "random",
     methods: Sequence[str] | None = None,
     quick: bool = False,
     max_rows: int | None = None,
@@ -233,10 +295,14 @@ def compare(
     ----------
     frame : pandas.DataFrame
         The table.
-    target, query, user, item, rating, winner, loser, tie, ignore, order, text
+    target, query, user, item, rating, winner, loser, tie, group, ignore, order, text
         As in `recognise`.
     name : str, default=None
-        The column that names the rows in figures; it is not learned from.
+        The column that names the rows in figures; it is not learned from. By default one of short
+        texts that are all different.
+    split : {"random", "time"}, default="random"
+        Whether folds are drawn, or cut by the first column of dates so that each is tested on rows
+        that come later than those that it learns from.
     methods : sequence of str, default=None
         Only these; by default all that fit.
     quick : bool, default=False
@@ -244,8 +310,8 @@ def compare(
         twice. On few rows they are dealt out up to ten times, or three if quick: there chance in
         the folds would decide otherwise.
     max_rows : int, default=None
-        Of more rows a sample is compared; by default 50,000, or 10,000 if quick. The model that is
-        kept learns from the same sample.
+        Of more rows a sample is compared; by default 50,000, or 10,000 if quick. The model learns
+        from all rows.
     timeout : float, default=None
         Seconds that a method may take in all. Methods then run in a process of their own.
     n_jobs : int, default=1
@@ -271,16 +337,17 @@ def compare(
     >>> random = np.random.default_rng(0)
     >>> frame = pd.DataFrame(random.normal(size=(90, 2)), columns=["a", "b"])
     >>> frame["grade"] = np.digitize(frame["a"] - frame["b"], [-1, 1])
-    >>> found = compare(frame, methods=["constant", "best column", "PRank, averaged"], quick=True)
+    >>> found = compare(frame, methods=["constant", "best-column", "prank"], quick=True)
     >>> [row.name for row in found.rows]
-    ['PRank, averaged', 'best column', 'constant']
+    ['PRank', 'best column', 'constant']
     """
     frame = as_frame(frame)
     said = progress or (lambda _: None)
     dropped = [*([ignore] if isinstance(ignore, str) else ignore), *([name] if name else [])]
+    check_word(split, "split", ("random", "time"))
     task = recognise(
         frame, target=target, query=query, user=user, item=item, rating=rating, winner=winner,
-        loser=loser, tie=tie, ignore=dropped, order=order, text=text,
+        loser=loser, tie=tie, group=group, ignore=dropped, order=order, text=text,
     )  # fmt: skip
     if max_rows is not None:
         check_whole(max_rows, "max_rows")
@@ -295,35 +362,57 @@ def compare(
             "rankwise.contests.BradleyTerry to what contests_of gives; to rank rows by a number, "
             "name the column as target"
         )
-    whole = make_problem(frame, task, name=name)
+    whole = make_problem(frame, task, name=name, split=split)
     problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
-    facts, odd = describe(frame, task, whole, problem)
-    n_repeats = _repeats(len(problem.y), quick=quick)
+    rare = min(np.sum(problem.y == 1), np.sum(problem.y == 2)) if problem.binary else len(problem.y)
+    if rare < 2:
+        raise ValueError(
+            f"only {rare} row has one of the two classes of {task.roles['target']!r}: at least 2 "
+            "are needed, one to learn from and one to test on"
+        )
+    n_repeats = _repeats(len(problem.y), quick=quick) if split == "random" else 1
     folds = make_folds(problem, 5, n_repeats, random_state)
-    chosen = _chosen(methods_for(problem, quick=quick), methods)
+    chosen = _chosen(methods_for(problem, len(whole.y), quick=quick), methods)
     jobs = {
         method.name: partial(run, method.name, problem, folds, random_state) for method in chosen
     }
     trials = run_jobs(jobs, timeout, n_jobs, said)
-    measures = measures_of(problem.kind, lists=problem.qid is not None)
+    measures = problem.measures
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
     named = {method.name: method for method in chosen}
     rows = rank_rows(trials, named, measures[0], share, len(problem.y))
-    advised = _advised(rows, trials, share) if form_of(problem) == GRADES else rows
-    best, kept = advised[0].name, next((row.name for row in advised if can_be_kept(row)), "")
+    best = advised(rows, trials, named, measures[0], share)
+    facts, odd = describe(frame, task, whole, problem, rows[0], len(folds) // n_repeats)
     model, setting = None, {}
-    if kept:
-        said(f"{kept}, on all rows")
-        method = method_named(kept)
-        setting = choose(method, problem, measures[0], random_state)
-        model = fit_final(method, problem, setting, random_state)
-    unit = "rows" if problem.qid is None else "lists"
+    if best:
+        said(f"{best}, on all rows")
+        setting = choose(named[best], problem, measures[0], random_state)
+        model = fit_final(named[best], whole, setting, random_state)
+    unit = "rows" if problem.qid is None else "queries"
+    if task.roles.get("group"):
+        unit = f"groups by {task.roles['group']!r}"
     times = f"{n_repeats} times " if n_repeats > 1 else ""
     how = f"{times}{len(folds) // n_repeats} folds of {unit}; seed {random_state}"
+    if split == "time":
+        how = f"{len(folds)} folds, each tested on later rows; seed {random_state}"
     return Comparison(
-        task, measures, rows, trials, odd, facts, best, kept, model, problem, how, setting,
-        random_state, dropped,
+        task, measures, rows, trials, odd, facts, best or rows[0].name, model, problem, how,
+        setting, random_state, dropped,
+        by_experience=best != advised(rows, trials, named, measures[0], share, experience=False),
+        complex=list(named)[list(named).index(best) + 1 :] if best else [],
+        about=provenance(random_state), test_share=share,
     )  # fmt: skip
+
+
+def provenance(seed: int) -> dict[str, str]:
+    """Return what a result depends on beside its table."""
+    return {
+        "date": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
+        "rankwise": importlib.metadata.version("rankwise"),
+        "scikit-learn": sklearn.__version__,
+        "Python": platform.python_version(),
+        "seed": str(seed),
+    }
 
 
 def _repeats(n_rows: int, *, quick: bool) -> int:
@@ -335,12 +424,14 @@ def _repeats(n_rows: int, *, quick: bool) -> int:
 def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:
     if names is None:
         return fitting
-    known = [method.name for method in fitting]
+    known = [method.slug for method in fitting]
     for name in names:
-        if name not in known:
-            why = "does not fit this table" if name in [m.name for m in METHODS] else "is not known"
+        if slug(name) not in known:
+            fits = slug(name) in [method.slug for method in METHODS]
+            why = "does not fit this table" if fits else "is not known" + did_you_mean(name, known)
             raise ValueError(f"the method {name!r} {why}; these do: {', '.join(known)}")
-    return [method for method in fitting if method.name in names]
+    wanted = [slug(name) for name in names]
+    return [method for method in fitting if method.slug in wanted]
 
 
 def run_jobs(
@@ -350,7 +441,7 @@ def run_jobs(
     if timeout is None and n_jobs == 1 and not on_cluster():
         found = {}
         for number, (name, job) in enumerate(jobs.items(), 1):
-            progress(f"{name} ({number} of {len(jobs)})")
+            progress(f"{number}/{len(jobs)} {name}")
             found[name] = job()
         return found
     if on_cluster():
@@ -359,11 +450,13 @@ def run_jobs(
         return dict(zip(jobs, joblib.Parallel(n_jobs=-1, batch_size=1)(calls), strict=True))
     idle: SimpleQueue[Child] = SimpleQueue()
     under_way: list[str] = []
+    started: list[str] = []
 
     def one(name: str) -> Trials:
         child = idle.get()
         under_way.append(name)
-        progress(f"{', '.join(under_way)} ({len(jobs)} in all)")
+        started.append(name)
+        progress(f"{len(started)}/{len(jobs)} {', '.join(under_way)}")
         try:
             return _run_in(child, name, jobs[name], timeout)
         finally:
@@ -429,6 +522,7 @@ def rank_rows(
                 name,
                 methods[name].about,
                 methods[name].baseline,
+                methods[name].kept,
                 np.array([mean for mean, _ in both]),
                 np.array([half for _, half in both]),
                 float(pvalue),
@@ -437,38 +531,60 @@ def rank_rows(
             )
         )
     for name in (name for name in trials if trials[name].failure):
-        method, none, why = methods[name], np.empty(0), trials[name].failure
-        row = Row(name, method.about, method.baseline, none, none, np.nan, np.nan, np.nan, why)
-        rows.append(row)
+        method, why = methods[name], trials[name].failure
+        known = name, method.about, method.baseline, method.kept
+        rows.append(Row(*known, np.empty(0), np.empty(0), np.nan, np.nan, np.nan, why))
     return rows
 
 
-def _advised(rows: list[Row], trials: dict[str, Trials], share: float) -> list[Row]:
-    """Return rows in the order in which they are advised.
+def advised(
+    rows: list[Row],
+    trials: dict[str, Trials],
+    methods: dict[str, Method],
+    measure: Measure,
+    share: float,
+    *,
+    experience: bool = True,
+) -> str:
+    """Return the name of the method to use, empty if none can be kept.
 
-    Where the same answer to all has the best mean, nothing else is advised.
+    Of the methods that can be kept the one with the best mean, unless others are statistically
+    tied, and within one standard error of the paired difference: then the first in `METHODS`, which
+    begin with the simplest, of those whose expected loss is as good within its error
+    (`expected_losses`).
     """
-    if rows[0].name == "constant":
-        return rows
-    equal = [row.name for row in rows if np.isnan(row.pvalue) or row.pvalue > SURE]
-    losses = {row.name: trials[row.name].values[:, 0] for row in rows if not row.failure}
-    usual = {name: method_named(name).usual for name in losses}
-    equal = preferred([name for name in equal if name in losses], losses, usual, share)
-    first = {name: place for place, name in enumerate(equal)}
-    return sorted(rows, key=lambda row: first.get(row.name, len(first)))
+    able = [row.name for row in rows if not row.failure and methods[row.name].kept]
+    if not able or able[0] == "constant":
+        return able[0] if able else ""
+    first = trials[able[0]].values[:, 0]
+    tied = able[:1]
+    for name in able[1:]:
+        gap = measure.signed(first - trials[name].values[:, 0])
+        if tied_with_best(rows, name) and gap.mean() <= standard_error(gap, share):
+            tied.append(name)
+    losses = {
+        name: np.array([measure.loss(v) for v in trials[name].values[:, 0]])
+        for name in methods
+        if not trials[name].failure
+    }
+    known = experience and measure is MAE
+    usual = {name: methods[name].usual if known else None for name in losses}
+    expected, error = expected_losses(losses, usual, share)
+    least = min(expected[name] for name in tied)
+    return next(name for name in methods if name in tied and expected[name] <= least + error)
 
 
-def can_be_kept(row: Row) -> bool:
-    """Whether a method is one of ours and has not failed: then it can be saved."""
-    return not row.baseline and not row.failure
+def tied_with_best(rows: list[Row], name: str) -> bool:
+    """Whether a method is not surely worse than the one with the best mean."""
+    row = next(row for row in rows if row.name == name)
+    return bool(np.isnan(row.pvalue) or row.pvalue > SURE) and not row.failure
 
 
 def fit_final(method: Method, problem: Problem, setting: dict[str, Any], seed: int) -> Pipeline:
-    """Fit a method to all rows; a model of grades gives them as the table has them."""
-    labels, graded = problem.labels, hasattr(method.build(problem), "label_order")
-    texts = labels is not None and isinstance(labels[0], str)
-    if labels is None or not problem.graded or (texts and not graded):
+    """Fit a method to all rows; a model of grades predicts them as the table has them."""
+    labels = problem.labels
+    if labels is None or not problem.graded:
         return fit(method, problem, setting, seed)
-    if graded and (texts or any(label != int(label) for label in labels)):
+    if isinstance(labels[0], str) or any(label != int(label) for label in labels):
         setting = {**setting, "label_order": labels}
     return fit(method, problem, setting, seed, np.array(labels)[problem.y.astype(int) - 1])

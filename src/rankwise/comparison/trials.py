@@ -1,19 +1,20 @@
-"""One method through all folds: its setting is chosen inside each, then it is fitted and timed."""
+"""Cross-validate one method: choose its setting inside each fold, fit, predict, measure, time."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from rankwise._core.terminal import sentence
 from rankwise.comparison._columns import make_transformer
-from rankwise.comparison.measures import DIFFERENCE, Answers, Measure, measures_of
+from rankwise.comparison.measures import DIFFERENCE, Answers, Measure
 from rankwise.comparison.methods import Method, method_named
 from rankwise.comparison.problem import Fold, Problem, make_folds
 
@@ -37,7 +38,10 @@ class Trials:
     settings : list of dict
         What was chosen in each fold.
     scores, ranks : ndarray of shape (n,)
-        Answers out of fold, of the first pass over the rows; ranks nan without grades.
+        Predictions out of fold, of the first pass over the rows; ranks nan without grades. Rows
+        that are in no test set are nan.
+    shares : ndarray of shape (n, k)
+        Probabilities of the grades out of fold, nan where there are none.
     failure : str
         Why there are no values, else empty.
     """
@@ -49,6 +53,7 @@ class Trials:
     settings: list[dict[str, Any]] = field(default_factory=list)
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     ranks: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    shares: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     failure: str = ""
 
 
@@ -56,20 +61,22 @@ def run(name: str, problem: Problem, folds: list[Fold], seed: int) -> Trials:
     """Return the trials of a method, which is called by its name; if it fails, why."""
     try:
         # one thread each: seconds can be compared, and small fits do not wait for each other
-        with warnings.catch_warnings(), threadpool_limits(1):
+        fast = config_context(assume_finite=True, skip_parameter_validation=True)
+        with warnings.catch_warnings(), threadpool_limits(1), fast:
             # a method that warns on one fold of many has its say in its measures
             warnings.simplefilter("ignore")
-            return _run(method_named(name), problem, folds, seed)
+            return _run(method_named(name, problem), problem, folds, seed)
     # whatever a method stumbles over is a row of the table, not the end of the comparison
     except Exception as error:
         return Trials(name, failure=f"{type(error).__name__}: {sentence(error)[:200]}")
 
 
 def _run(method: Method, problem: Problem, folds: list[Fold], seed: int) -> Trials:
-    measures = measures_of(problem.kind, lists=problem.qid is not None)
+    measures = problem.measures
     _warm_up(method, problem, seed)
     values, fitting, predicting, settings = [], [], [], []
     scores, ranks = np.full((2, len(problem.y)), np.nan)
+    shares = np.full((len(problem.y), len(problem.labels or ())), np.nan)
     for train, test in folds:
         learned, held = problem.take(train), problem.take(test)
         chosen = choose(method, learned, measures[0], seed)
@@ -91,6 +98,8 @@ def _run(method: Method, problem: Problem, folds: list[Fold], seed: int) -> Tria
         if np.isnan(scores[test]).all():
             scores[test] = answers.scores
             ranks[test] = np.nan if answers.ranks is None else answers.ranks
+            if answers.shares is not None:
+                shares[test] = answers.shares
     return Trials(
         method.name,
         np.array(values),
@@ -99,6 +108,7 @@ def _run(method: Method, problem: Problem, folds: list[Fold], seed: int) -> Tria
         settings,
         scores,
         ranks,
+        shares,
     )
 
 
@@ -111,17 +121,24 @@ def _warm_up(method: Method, problem: Problem, seed: int) -> None:
 
 def choose(method: Method, problem: Problem, measure: Measure, seed: int) -> dict[str, Any]:
     """Return the setting that does best on rows that are left out of the given ones."""
-    if len(method.settings) == 1:
+    single = problem.binary and min(np.sum(problem.y == 1), np.sum(problem.y == 2)) < 2
+    if len(method.settings) == 1 or single:
         return method.settings[0]
+    problem = replace(problem, times=None)  # earlier rows are all that is learned from here
     folds = make_folds(problem, 3, 1, seed)
     folds = folds if len(problem.y) <= _FEW_ROWS else folds[:1]
 
+    parts = []
+    for train, test in folds:
+        learned, held = problem.take(train), problem.take(test)
+        columns = make_transformer(problem.columns).fit(learned.rows)
+        parts.append((columns.transform(learned.rows), learned, columns.transform(held.rows), held))
+
     def worth(setting: dict[str, Any]) -> float:
         values = []
-        for train, test in folds:
-            held = problem.take(test)
-            answers = answer(fit(method, problem.take(train), setting, seed), held)
-            values.append(measure.of(held.y, answers, held.qid))
+        for X, learned, new, held in parts:
+            model = _fit_model(method, X, learned, setting, seed)
+            values.append(measure.of(held.y, _answer(model, new, held), held.qid))
         return measure.signed(float(np.mean(values)))
 
     return max(method.settings, key=worth)
@@ -134,28 +151,50 @@ def fit(
 
     The target is that of the problem, if no other is given.
     """
+    columns = make_transformer(problem.columns).fit(problem.rows)
+    model = _fit_model(method, columns.transform(problem.rows), problem, setting, seed, target)
+    return Pipeline([("columns", columns), ("model", model)])
+
+
+def _fit_model(
+    method: Method,
+    X: Any,
+    problem: Problem,
+    setting: dict[str, Any],
+    seed: int,
+    target: Any = None,
+) -> Any:
     model = method.build(problem).set_params(**setting)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
-    pipeline = Pipeline([("columns", make_transformer(problem.columns)), ("model", model)])
-    arguments = {}
+    lists = {}
     if problem.qid is not None and "qid" in signature(model.fit).parameters:
-        arguments["model__qid"] = problem.qid
-    return pipeline.fit(problem.rows, problem.y if target is None else target, **arguments)
+        lists["qid"] = problem.qid
+    return model.fit(X, problem.y if target is None else target, **lists)
 
 
 def answer(model: Pipeline, problem: Problem) -> Answers:
-    """Return what a fitted pipeline says of the rows of a problem.
+    """Return the predictions of a fitted pipeline for the rows of a problem.
 
-    A model of grades says which; the score of any other is rounded to a rank.
+    A model of grades says which, and how probable each is if it has ``predict_proba``; the score of
+    any other is rounded to a rank.
     """
-    said = np.asarray(model.predict(problem.rows), float)
+    return _answer(model[-1], model[:-1].transform(problem.rows), problem)
+
+
+def _answer(model: Any, X: Any, problem: Problem) -> Answers:
+    said = np.asarray(model.predict(X), float)
     if not problem.graded:
         return Answers(said, None)
-    if not hasattr(model[-1], "classes_"):
-        return Answers(said, np.clip(np.rint(said), 1, len(problem.labels or ())))
-    projections = project(model, problem.rows)
-    return Answers(said if projections is None else projections, said)
+    n_ranks = len(problem.labels or ())
+    if not hasattr(model, "classes_"):
+        return Answers(said, np.clip(np.rint(said), 1, n_ranks))
+    scores, shares = project(model, X), None
+    if hasattr(model, "predict_proba"):
+        shares = np.zeros((len(said), n_ranks))
+        shares[:, model.classes_.astype(int) - 1] = model.predict_proba(X)
+        scores = shares @ np.arange(1.0, n_ranks + 1) if scores is None else scores
+    return Answers(said if scores is None else scores, said, shares)
 
 
 def project(model: Any, rows: Any) -> NDArray[np.float64] | None:

@@ -252,11 +252,11 @@ class OAPRank(KernelMixin, BaseEstimator):
         ]
         return self.classes_[np.concatenate(ranks)]
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def vote_shares(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of the members that give each label to a row.
 
-        The label that is predicted need not have the largest share: members who disagree on both
-        sides of a rank meet there.
+        These are no probabilities. The label that is predicted need not have the largest share:
+        members who disagree on both sides of a rank meet there.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class OAPRank(KernelMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Low where the members contradict each other: such a guess deserves less trust.
         """
-        shares = self.predict_proba(X)
+        shares = self.vote_shares(X)
         return shares[self.predict(X)[:, None] == self.classes_]
 
     def diversity(self) -> float:

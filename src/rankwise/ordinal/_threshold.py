@@ -29,7 +29,7 @@ from rankwise._core.queries import encode_queries
 from rankwise._core.sklearn_private import HasMethods, StrOptions, safe_indexing, safe_split
 from rankwise.model_selection.routing import fit_arguments
 from rankwise.ordinal._landmarks import LandmarkRidge
-from rankwise.ordinal.cuts import best_places, chances
+from rankwise.ordinal.cuts import best_places, chances, cumulative_regressions
 
 # What a linear estimator can't solve, or hardly.
 _DEPENDENT = (
@@ -63,7 +63,7 @@ def best_thresholds(
     loss : {"absolute", "zero-one", "squared"}
         What a distance in ranks costs.
     costs : {"observed", "expected"}
-        Those of the rows, or what they are on average for such scores, by `chances`.
+        Those of the rows, or what they are on average for such scores, by `cumulative_regressions`.
 
     Returns
     -------
@@ -74,7 +74,9 @@ def best_thresholds(
     # what[true rank, said rank]
     distance = np.abs(np.subtract.outer(np.arange(n_ranks), np.arange(n_ranks))).astype(float)
     what = {"absolute": distance, "zero-one": np.sign(distance), "squared": distance**2}[loss]
-    above = chances(s, truth, a, n_ranks) if costs == "expected" else None
+    above = None
+    if costs == "expected":
+        above = chances(s, *cumulative_regressions(s, truth, a, n_ranks))
 
     def cost(rank: int) -> Floats:
         if above is None:
@@ -154,6 +156,8 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         Fitted to all rows.
     thresholds_ : ndarray of shape (k-1,)
         Where its scores are cut, in order.
+    slopes_, intercepts_ : ndarrays of shape (k-1,)
+        Of the logistic regressions of "above this rank" on the score, for ``predict_proba``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -298,8 +302,33 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         self.thresholds_ = best_thresholds(
             scores, ranks[places], weight[places], len(classes), self.loss, costs
         )
+        self.slopes_, self.intercepts_ = cumulative_regressions(
+            scores, ranks[places], weight[places], len(classes)
+        )
         self.estimator_, self.classes_ = fitted, classes
         return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        r"""Return the probability of each label, by cumulative logistic regressions on the score.
+
+        :math:`P(y > r) = 1 / (1 + e^{-\alpha_r s - \beta_r})` for each r is fitted to the scores
+        that the thresholds are fitted to, of rows that were left out: so the probabilities are
+        calibrated. Where two of the curves cross, the higher rank's is lowered to that of the rank
+        below. ``predict`` cuts by the loss: with "absolute" it is the median of the labels, which
+        need not be the most probable one.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k)
+        """
+        scores = self.project(X)
+        above = np.minimum.accumulate(chances(scores, self.slopes_, self.intercepts_), axis=1)
+        return -np.diff(above, axis=1, prepend=1.0, append=0.0)
 
     def project(self, X: ArrayLike) -> Floats:
         """Return the scores of the rows, by ``estimator_``.

@@ -9,7 +9,8 @@ level l for the score at place t, the least costs of the first i scores in level
 
 where j may not part equal scores. Cost: O(n) time and numbers for each level.
 
-Costs may be those of the rows, or what they are to be expected for such scores: `chances`.
+Costs may be those of the rows, or what is to be expected for such scores, by
+`cumulative_regressions`.
 """
 
 from collections.abc import Callable
@@ -58,13 +59,14 @@ def best_places(scores: Vector, cost: Callable[[int], Vector], n_levels: int) ->
     return places
 
 
-def chances(scores: Vector, levels: NDArray[np.int64], weight: Vector, n_levels: int) -> Vector:
-    r"""Return how likely a level above each but the last is, given a score.
+def cumulative_regressions(
+    scores: Vector, levels: NDArray[np.int64], weight: Vector, n_levels: int
+) -> tuple[Vector, Vector]:
+    r"""Return slopes and intercepts of logistic regressions of y > l on a score, for each level l.
 
-    A logistic regression for each level l, :math:`P(y > l) = 1 / (1 + e^{-\alpha_l z - \beta_l})`,
-    with z the standardised score, minimises the weighted mean of the logarithmic loss and
-    :math:`0.0005\, \alpha_l^2`, by Newton's method. A level that all rows or none are above is
-    certain.
+    With z the standardised score, :math:`P(y > l) = 1 / (1 + e^{-\alpha_l z - \beta_l})` minimises
+    the weighted mean of the logarithmic loss and :math:`0.0005\, \alpha_l^2`, by Newton's method. A
+    level that all rows or none are above is certain: its intercept is infinite.
 
     Parameters
     ----------
@@ -75,12 +77,16 @@ def chances(scores: Vector, levels: NDArray[np.int64], weight: Vector, n_levels:
 
     Returns
     -------
-    ndarray of shape (n, n_levels - 1)
+    slopes, intercepts : ndarrays of shape (n_levels - 1,)
+        On the scale of the scores.
     """
     a = weight / weight.sum()
-    z = scores / (np.abs(scores).max() or 1.0)
-    z = z - a @ z
-    z /= np.sqrt(a @ (z * z)) or 1.0
+    largest = np.abs(scores).max() or 1.0
+    z = scores / largest
+    mean = a @ z
+    z = z - mean
+    sd = np.sqrt(a @ (z * z)) or 1.0
+    z /= sd
     above = (levels[:, None] > np.arange(n_levels - 1)).astype(np.float64)
     share = a @ above
     open_ = (share > 0) & (share < 1)
@@ -111,8 +117,17 @@ def chances(scores: Vector, levels: NDArray[np.int64], weight: Vector, n_levels:
         step[:, worse] = 0.0
         slope, level = slope - step[0], level - step[1]
         value = loss(slope, level)
-    above[:, open_] = expit(z[:, None] * slope + level)
-    return above
+    slopes, intercepts = np.zeros(n_levels - 1), np.where(share > 0, np.inf, -np.inf)
+    most = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        slopes[open_] = np.clip(slope / sd / largest, -most, most)
+    intercepts[open_] = level - slope * (mean / sd)
+    return slopes, intercepts
+
+
+def chances(scores: Vector, slopes: Vector, intercepts: Vector) -> Vector:
+    """Return how likely a level above each but the last is, given a score: (n, n_levels - 1)."""
+    return expit(scores[:, None] * slopes + intercepts)
 
 
 def _sums(costs: Vector) -> Vector:

@@ -46,6 +46,7 @@ _PACKAGES = (
 # thresholds, and what these make for themselves when they are fitted.
 _SKLEARN = {
     "sklearn.compose.ColumnTransformer": "",
+    "sklearn.dummy.DummyRegressor": "",
     "sklearn.impute.SimpleImputer": "",
     "sklearn.kernel_approximation.Nystroem": "",
     "sklearn.linear_model.LogisticRegression": "",
@@ -61,6 +62,8 @@ _SKLEARN = {
 
 _RECORDS = (
     "rankwise.base.Ranking",
+    "rankwise.comparison.methods.BestColumn",
+    "rankwise.comparison.methods.GradeProbabilities",
     "rankwise._core.kernels.Anchored",
     "rankwise._core.kernels.Kernel",
     "rankwise.contests._loops.Cells",

@@ -1,15 +1,12 @@
-"""What a report holds, and how it is kept in a folder."""
+"""Tables, sections and reports, and how they are saved to a folder."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from rankwise._core.files import replacing
-from rankwise.reports._formats import FORMATS, png, results_csv
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from rankwise.reports._formats import FORMATS, figure_file, results_csv
 
 T = TypeVar("T")
 
@@ -28,12 +25,16 @@ class Table:
     columns : list of str
         The head of each column.
     rows : list of list of str
-        The cells, as many in each row as there are columns.
+        The cells, as many in each row as there are columns. A `rankwise.reports.charts.Svg` is
+        drawn in HTML and left out elsewhere.
+    marked : int, default=None
+        The number of a row that stands out.
     """
 
     title: str
     columns: list[str]
     rows: list[list[str]]
+    marked: int | None = None
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
@@ -46,16 +47,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A question that a report answers.
+    """A section of a report.
 
     Attributes
     ----------
     title : str
-        The question.
+        Its title.
     text : list of str
-        The answer, a paragraph each.
-    figures : dict of str to Figure
-        Pictures of it, by the name of their file.
+        Its paragraphs.
+    figures : dict of str to Figure or Svg
+        Its figures, by the name of their file.
     tables : list of Table
         Its numbers.
     code : str
@@ -64,7 +65,7 @@ class Section:
 
     title: str
     text: list[str] = field(default_factory=list)
-    figures: "dict[str, Figure]" = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     code: str = ""
 
@@ -91,7 +92,9 @@ class Report:
     links : dict of str to str
         Other pages: what they are called, and their addresses.
     sections : list of Section
-        Further questions, each with its answer. Terminals and csv leave them out.
+        What follows the tables. Terminals and csv leave them out.
+    headline : tuple of str, default=None
+        The most important number, and the sentence beside it.
 
     Examples
     --------
@@ -109,11 +112,12 @@ class Report:
     setting: str
     tables: list[Table]
     findings: list[str]
-    figures: "dict[str, Figure]" = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
     results: list[dict[str, Any]] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
+    headline: tuple[str, str] | None = None
 
     def save(
         self,
@@ -124,7 +128,7 @@ class Report:
     ) -> list[Path]:
         """Write ``results.csv``, ``report.md`` and so on; return the paths, HTML last.
 
-        Figures are inside the HTML, and PNG files beside all others.
+        Figures are inside the HTML, and files beside all others.
 
         Each file is complete or absent: it is written under another name and then renamed.
 
@@ -141,12 +145,12 @@ class Report:
             raise ValueError(f"formats={sorted(unknown)} are not among {sorted(FORMATS)}")
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        beside = dict(self.figures)
+        beside: dict[str, Any] = dict(self.figures)
         for section in self.sections:
             beside |= section.figures
         if set(formats) == {"html"}:
             beside = {}
-        files = {f"{figure}.png": png(drawn) for figure, drawn in beside.items()}
+        files = dict(figure_file(name, figure) for name, figure in beside.items())
         if self.results:
             files["results.csv"] = results_csv(self.results).encode()
         files |= {f"{name}.{ending}": FORMATS[ending](self).encode() for ending in formats}

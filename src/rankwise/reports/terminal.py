@@ -19,15 +19,15 @@ _NARROW = 8
 
 
 def show(report: "Report", console: Console) -> None:
-    """Print the title, the tables and the findings of a report."""
+    """Print the title, the findings and the tables of a report: first the answer."""
     console.print(f"\n{_plain(report.title, console)}", style="bold")
     console.print(f"{_plain(report.setting, console)}\n")
-    for table in report.tables:
-        console.print(_plain(table.title, console), style="italic")
-        for grid in grids(table, console):
-            console.print(grid)
     for finding in report.findings:
         console.print(_plain(f"• {finding}", console))
+    for table in report.tables:
+        console.print(_plain(f"\n{table.title}", console), style="italic")
+        for grid in grids(table, console):
+            console.print(grid)
 
 
 def grids(table: "Table", console: Console) -> list[Grid]:
@@ -49,7 +49,12 @@ def grids(table: "Table", console: Console) -> list[Grid]:
         parts = _parts(widths, n_names, console.width)
     names = list(range(n_names))
     return [
-        _grid([columns[i] for i in names + part], [widths[i] for i in names + part], n_names)
+        _grid(
+            [columns[i] for i in names + part],
+            [widths[i] for i in names + part],
+            n_names,
+            table.marked,
+        )
         for part in parts
     ]
 
@@ -86,7 +91,7 @@ def _parts(widths: list[int], n_names: int, width: int) -> list[list[int]]:
     return parts or [[]]
 
 
-def _grid(columns: list[list[str]], widths: list[int], n_names: int) -> Grid:
+def _grid(columns: list[list[str]], widths: list[int], n_names: int, marked: int | None) -> Grid:
     grid = Grid(box=SIMPLE_HEAD)
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         grid.add_column(
@@ -95,8 +100,8 @@ def _grid(columns: list[list[str]], widths: list[int], n_names: int) -> Grid:
             width=width,
             overflow="fold",
         )
-    for row in zip(*(column[1:] for column in columns), strict=True):
-        grid.add_row(*map(Text, row))
+    for number, row in enumerate(zip(*(column[1:] for column in columns), strict=True)):
+        grid.add_row(*map(Text, row), style="bold" if number == marked else "")
     return grid
 
 

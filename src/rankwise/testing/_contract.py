@@ -427,12 +427,7 @@ def check_classes_required(estimator: Any) -> None:
 
 # Estimator name -> {check name: reason}, for scikit-learn's checks and the contract alike.
 _BOTH_COPIES = "leaving out a row of weight 2 leaves out both copies of it, so errors differ"
-_SHARES = "probabilities are shares of members, whose mean, not their mode, is the prediction"
 EXEMPTIONS: dict[str, dict[str, str]] = {
-    "OAPRank": {
-        "check_classifiers_train": _SHARES,
-        "check_decision_proba_consistency": _SHARES,
-    },
     "MPRankCV": {
         "check_sample_weight_equivalence_on_dense_data": _BOTH_COPIES,
         "check_sample_weight_equivalence_on_sparse_data": _BOTH_COPIES,
