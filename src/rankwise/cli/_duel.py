@@ -7,7 +7,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from rankwise.cli._shared import FORMS, examples, format_option, table_argument
+from rankwise.cli._shared import (
+    FORMS,
+    examples,
+    format_option,
+    reading_options,
+    table_argument,
+)
 from rankwise.reports import FORMATS, Report, Table
 from rankwise.reports.terminal import show
 
@@ -51,6 +57,7 @@ _UNKNOWN = 50.0
     help="Folder for the report, its figures and the csv.  [default: none is written]",
 )
 @format_option
+@reading_options
 def duel(
     table: Path,
     rater: str | None,
@@ -59,6 +66,7 @@ def duel(
     level: float,
     out: Path | None,
     form: str,
+    reading: dict[str, Any],
     **columns: str | None,
 ) -> None:
     """Fit the strength of each item of TABLE, and how certain its rank is.
@@ -71,7 +79,7 @@ def duel(
     from rankwise.comparison import contests_of, recognise  # noqa: PLC0415
     from rankwise.contests import BradleyTerry  # noqa: PLC0415
 
-    frame = read_frame(table).frame
+    frame = read_frame(table, reading).frame
     try:
         task = recognise(frame, **{part: name for part, name in columns.items() if name})
         if task.kind != "contests":

@@ -266,7 +266,7 @@ def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Colum
         and 2 * not_numbers(first[name]).sum() <= first[name].notna().sum()
     ]
     others = [name for name in features if name not in numbers]
-    kinds = look_at_columns(first, others, text="hash")
+    kinds = look_at_columns(first, others)
     return Columns(numbers, kinds.categories + kinds.texts, kinds.dates, [])
 
 
