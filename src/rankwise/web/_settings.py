@@ -37,14 +37,6 @@ class Settings:
     ----------
     data : str, default="movies"
         A file of ratings, or ``"movies"`` for the films that the extra ``data`` carries.
-    items : str, default=None
-        A file with a row for each item: its id and what is shown of it, such as ``title``,
-        ``image``, ``url``, ``description``, ``year`` and ``genre``. None: the columns of ``data``.
-    title : str, default=None
-        The heading of the page. None: a question that has the noun.
-    noun : str, default=None
-        What one item and several are called, such as ``"book,books"``. None: film for the films,
-        else item.
     database : str, default=None
         A URL of SQLAlchemy for SQLite or PostgreSQL, or the path of an SQLite file. None: a file in
         the user's data folder.
@@ -60,6 +52,14 @@ class Settings:
         Rows of one visitor.
     cached_people : int, default=500
         People whose scores are kept in memory, by each worker.
+    items : str, default=None
+        A file with a row for each item: its id and what is shown of it, such as ``title``,
+        ``image``, ``url``, ``description``, ``year`` and ``genre``. None: the columns of ``data``.
+    title : str, default=None
+        The heading of the page. None: a question that has the noun.
+    noun : str, default=None
+        What one item and several are called, such as ``"book,books"``. None: film for the films,
+        else item.
 
     Examples
     --------
@@ -69,9 +69,6 @@ class Settings:
     """
 
     data: str = "movies"
-    items: str | None = None
-    title: str | None = None
-    noun: str | None = None
     database: str | None = None
     folder: str | None = None
     rate_visitor: float = 20.0
@@ -80,6 +77,9 @@ class Settings:
     max_ratings: int = 1_000
     max_comparisons: int = 500
     cached_people: int = 500
+    items: str | None = None
+    title: str | None = None
+    noun: str | None = None
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
