@@ -376,7 +376,7 @@ def test_a_few_hard_queries_of_one_score_reject_rarely(n_queries, auc, hardness)
 
     The difficulty of queries of 60 rows varies for the second score only: a few queries make all
     of its errors, and most samples of few queries have none. Student's t alone rejects in 8 % with
-    3 times the noise, and in 20 % with 30 times.
+    3 times the noise, and in more than 16 % with 10 times.
     """
     random, n, rejected = np.random.default_rng(1), 4_000, 0
     qid = np.repeat(np.arange(n_queries), 60)

@@ -19,7 +19,6 @@ from rankwise.ordinal._loops.kernel_values import (
     ACROSS,
     inner,
     minus_distances,
-    pack,
     powers,
     squares,
 )
@@ -182,7 +181,7 @@ class DenseSupports(Supports):
         super()._grow()
         self.norms = larger(self.norms[: self.n], self.capacity)
         self.panels = np.zeros((self.capacity // ACROSS, self.n_features, ACROSS))
-        pack(as_rows(self.rows[: self.n]), np.arange(self.n), self.panels)
+        _pack(self.rows[: self.n], np.arange(self.n), self.panels)
 
     def _fill(self) -> None:
         t, n = len(self.tile), self.n
@@ -196,7 +195,7 @@ class DenseSupports(Supports):
     def _within(self) -> NDArray[np.float64]:
         t = len(self.tile)
         panel = np.zeros((1, self.n_features, ACROSS))
-        pack(self.tile, np.arange(t), panel)
+        _pack(self.tile, np.arange(t), panel)
         within = np.empty((t, ACROSS))
         inner(self.tile, panel, within)
         own_rows = self.tile, self.tile_norms
@@ -206,7 +205,12 @@ class DenseSupports(Supports):
     def _store(self, slots: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
         super()._store(slots, taken)
         self.norms[slots] = self.tile_norms[taken]
-        pack(as_rows(self.tile[taken]), slots, self.panels)
+        _pack(self.tile[taken], slots, self.panels)
+
+
+def _pack(rows: NDArray[Any], slots: NDArray[np.int64], panels: NDArray[np.float64]) -> None:
+    """Write the rows to these slots of the panels that `inner` reads."""
+    panels[slots // ACROSS, :, slots % ACROSS] = rows
 
 
 class SparseSupports(Supports):

@@ -43,15 +43,6 @@ def inner(X, panels, out):
                     sums[s] += x * panels[p, j, s]
 
 
-@compiled
-def pack(rows, places, panels):
-    """Write row i of ``rows`` to ``places[i]`` of the panels."""
-    for i in range(rows.shape[0]):
-        p, s = places[i] // ACROSS, places[i] % ACROSS
-        for j in range(rows.shape[1]):
-            panels[p, j, s] = rows[i, j]
-
-
 @compiled(fastmath=FUSED)
 def squares(rows, out):
     """Add the squared lengths of the rows to ``out``, summed as `inner` sums."""
