@@ -145,12 +145,6 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         ) from error
 
 
-def own_array(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return an array that is contiguous and writable: loops are compiled once, for these."""
-    array = np.ascontiguousarray(values, dtype=dtype)
-    return array if array.flags.writeable else array.copy()
-
-
 def only_column(y: Any) -> Any:
     """Return the column of a table of one column, of pandas or polars, and anything else as is."""
     if getattr(y, "ndim", 2) != 2 or getattr(y, "shape", (0, 0))[1:] != (1,):

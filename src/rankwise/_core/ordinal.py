@@ -238,11 +238,6 @@ _INTEGERS = {
 }
 
 
-def budget_number(budget: Any) -> int:
-    """Return a budget as a number that states are compared by; 0: none."""
-    return int(budget) if isinstance(budget, Integral) else 0
-
-
 @dataclass
 class LinearRows:
     """Rows to learn from, as they are. A direction has a number for each feature.
@@ -517,8 +512,9 @@ class OnlineMixin(OrdinalMixin):
     def _source(self) -> LinearRows:
         """Return what is learned from: the rows as they are, or their kernel values."""
         if getattr(self, "kernel", "linear") == "linear":
-            description = np.array([0.0, budget_number(getattr(self, "budget", None))])
-            return LinearRows(description, self.n_features_in_)
+            budget = getattr(self, "budget", None)
+            description = [0.0, float(budget) if isinstance(budget, Integral) else 0.0]
+            return LinearRows(np.array(description), self.n_features_in_)
         return self._kernel_source()
 
     @abstractmethod
