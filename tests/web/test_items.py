@@ -1,8 +1,10 @@
 """What is served: files of ratings, scales, titles, searches."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from rankwise.io import write_table
 from rankwise.web._items import Scale, load_items
 
 HEADERS = {
@@ -30,6 +32,16 @@ def test_files_of_ratings(tmp_path, kind, marked):
         assert items.titles == items.keys == ["milk", "tea"]
     else:
         assert items.keys == ["10", "11"]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".csv.gz", ".xlsx"])
+def test_files_of_any_format(tmp_path, ending):
+    frame = pd.DataFrame({"userId": [1, 1, 2], "isbn": ["007", "11", "007"], "rating": [4, 2, 3]})
+    path = tmp_path / f"ratings{ending}"
+    write_table(frame.rename(columns={"isbn": "item"}), path)
+    items = load_items(str(path))
+    assert items.keys == ["007", "11"]
+    assert items.table.n_ratings == 3
 
 
 def test_embedded_films():

@@ -135,12 +135,13 @@ def read_votes(path: Path) -> Votes:
 def _read(path: Path, name: str) -> Votes:
     from rankwise.datasets import read_preflib  # noqa: PLC0415
     from rankwise.datasets.check import guess_format  # noqa: PLC0415
+    from rankwise.io.files import read_source  # noqa: PLC0415
 
     known = guess_format(path)
     if known is not None and known.name == "PrefLib":
         orders, counts = read_preflib(path, return_counts=True)
         return orders, counts.tolist()
-    raw = path.read_bytes()
+    raw = read_source(path).raw
     if b"\0" in raw:
         raise click.ClickException(
             f"{name} is not a text file: expected PrefLib, or one ranking per line"

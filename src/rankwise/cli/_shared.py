@@ -37,10 +37,10 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def note(text: str) -> None:
+def note(text: str, *, end: str = "\n") -> None:
     """Tell a person at the terminal something; a pipe or a file gets none of it."""
     if sys.stderr.isatty():
-        click.echo(text, err=True)
+        click.echo(text + end, nl=False, err=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -90,6 +90,7 @@ class Learner:
             learner = cls(pipeline[1], notes, _moments_of(pipeline[0]))
             n, model = learner._n_numbers, learner.model
             known = isinstance(model, PRank | OAPRank) and not learner._labels.empty
+            known = known and notes.keys() >= {*START, "method", "out", "loss", "wrong"}
             widths = learner._moments.shape[1], model.n_features_in_
             if not known or widths != (n, n + _MAX_CATEGORIES * len(notes["categories"])):
                 raise ValueError("other columns than the model's")
@@ -135,18 +136,12 @@ class Learner:
         prepared = prepare(frame, Columns(known, named, columns.dates, []))
         numbers = prepared.drop(columns=[target, *columns.categories]).to_numpy(np.float64)
         ranks = self._labels.get_indexer(prepared[target])
-        problems += [self._too_large(numbers), self._not_a_grade(frame[target], ranks)]
+        problems.append(self._not_a_grade(frame[target], ranks))
         problems += [self._free_text(prepared[name], start) for name in columns.categories]
         n, why = min(problems, key=lambda problem: (problem[0], not problem[1]))
         codes = [self._places(prepared[name][:n]) for name in columns.categories]
         rows = np.column_stack([numbers[:n], *codes, ranks[:n]])
         return np.ascontiguousarray(rows) + 0.0, why  # no -0.0
-
-    def _too_large(self, numbers: Rows) -> Problem:
-        for row, column in np.argwhere(np.abs(numbers) >= _LARGEST)[:1]:
-            what = f"{numbers[row, column]:.3g} is too large to be learned"
-            return int(row), f"column {self.columns.numbers[column]!r}: {what}"
-        return len(numbers), ""
 
     def _not_a_grade(self, grades: "Series[Any]", ranks: NDArray[np.intp]) -> Problem:
         for row in np.flatnonzero(ranks < 0)[:1].tolist():
@@ -231,14 +226,12 @@ def _moments_of(transformer: Any) -> NDArray[np.float64]:
 
 
 def not_numbers(column: "Series[Any]") -> NDArray[np.bool_]:
-    """Return which cells are neither numbers nor missing."""
-    types = pandas().api.types
-    if types.is_numeric_dtype(column):  # bool is one
-        return np.zeros(len(column), bool)
-    known = column.notna().to_numpy()
-    if types.is_datetime64_any_dtype(column):
+    """Return which cells are neither missing nor numbers that can be learned."""
+    pd, known = pandas(), column.notna().to_numpy()
+    if pd.api.types.is_datetime64_any_dtype(column):
         return known
-    return known & pandas().to_numeric(column.astype(object), errors="coerce").isna().to_numpy()
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    return known & ~(np.abs(numbers) < _LARGEST) & ~np.isinf(numbers)
 
 
 def _odd_cell(column: "Series[Any]") -> Problem:
@@ -248,7 +241,8 @@ def _odd_cell(column: "Series[Any]") -> Problem:
         return len(odd), ""
     row = int(odd.argmax())
     remedy = f"correct it, or leave the column out with --ignore {column.name}"
-    return row, f"column {column.name!r}: {shortened(column[row])} is not a number: {remedy}"
+    what = f"{shortened(column.tolist()[row])} is not a number below {_LARGEST:g}"
+    return row, f"column {column.name!r}: {what}: {remedy}"
 
 
 def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Columns:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # Rows of a block, and how long to wait for some, in seconds.
-_ROWS, _WAIT = 10_000, 0.2
+_ROWS, _WAIT = 20_000, 0.2
 
 
 class Stopped(Exception):  # noqa: N818
@@ -59,17 +59,16 @@ class Waiting(RawIOBase):
         """Return what is ready."""
         return self.read(size)
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
     def readinto(self, buffer: Any) -> int:
         """Read what is ready into a buffer; 0 bytes are the end."""
         while True:
             self._wait()
-            if not _is_ready(self._file):
+            if not _is_ready(self._file, _WAIT):
                 continue
-            size = self._file.readinto(buffer) or 0
+            size = n = self._file.readinto(buffer) or 0
+            while n and size < len(buffer) and _is_ready(self._file, 0.0):
+                n = self._file.readinto(memoryview(buffer)[size:]) or 0
+                size += n
             if size or not (self._follow and self._path):
                 return size
             if self._path.exists() and self._path.stat().st_size < self._file.tell():
@@ -77,11 +76,12 @@ class Waiting(RawIOBase):
             sleep(_WAIT)
 
 
-def _is_ready(file: FileIO) -> bool:
+def _is_ready(file: FileIO, seconds: float) -> bool:
+    """Return whether a read gives something at once, after waiting for that long at most."""
     try:
-        return bool(select.select([file], [], [], _WAIT)[0])
+        return bool(select.select([file], [], [], seconds)[0])
     except (OSError, ValueError):  # where the system can't tell, the read waits
-        return True
+        return seconds > 0
 
 
 class Run:
@@ -180,6 +180,8 @@ class Run:
                 raise
             except Stopped:
                 pass
+            finally:
+                note("\r\x1b[K", end="")
             if self.learner.rounds:
                 self.save()
 
@@ -282,6 +284,7 @@ class Run:
                     "the lowest up, as in --labels poor,fair,good"
                 )
             found.update(values.dropna().unique().tolist())
+            self._wait()
         return sorted(as_numbers([*found]))
 
     def _refuse_input(self) -> NoReturn:
@@ -320,10 +323,10 @@ class Run:
 
     def _show(self) -> None:
         """Show the loss so far on a terminal, a few times a second."""
-        shown = sys.stderr.isatty() and not (self._out_path is None and sys.stdout.isatty())
-        if shown and monotonic() - self._shown_at >= _WAIT:
+        is_free = self._out_path is not None or not sys.stdout.isatty()
+        if is_free and monotonic() - self._shown_at >= _WAIT:
             self._shown_at = monotonic()
-            click.echo(f"\r\x1b[K{self._summary()}", nl=False, err=True)
+            note(f"\r\x1b[K{self._summary()}", end="")
 
     def _summary(self) -> str:
         loss, wrong = self.learner.losses()

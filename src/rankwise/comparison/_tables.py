@@ -180,10 +180,11 @@ def _read(path: Path, _: int, options: dict[str, Any]) -> TableFile:
 
 
 def _is_other_archive(path: Path) -> bool:
-    """Whether a whole zip archive has no workbook in it; what is damaged may have had one."""
+    """Whether a zip archive of several files has no workbook; a damaged one may have had one."""
     try:
         with ZipFile(path) as archive:
-            return not any(name.startswith("xl/") for name in archive.namelist())
+            names = archive.namelist()
+            return len(names) > 1 and not any(name.startswith("xl/") for name in names)
     except (BadZipFile, ValueError, NotImplementedError):
         return False
 

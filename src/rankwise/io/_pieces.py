@@ -12,6 +12,8 @@ from rankwise.io.dialect import START, Dialect, guess_encoding
 from rankwise.io.files import Source
 
 _PIECE = 2**22
+# A chunk of so many bytes may have fewer rows than asked for.
+_MOST = 2**24
 # A row of so many bytes is no row.
 _LONGEST = 2**26
 
@@ -149,7 +151,8 @@ class Lines:
         """Yield texts of that many whole rows, or fewer, each with the number of its first line."""
         while self._text or not self._ended:
             ends = self._row_ends(dialect)
-            if len(ends) >= rows or (len(ends) and (self._ended or self._pieces.live)):
+            ready = self._ended or self._pieces.live or len(self._text) > _MOST
+            if len(ends) >= rows or (len(ends) and ready):
                 size = int(ends[min(rows, len(ends)) - 1])
                 text, line = self._text[:size], self._line
                 self.skip(size)

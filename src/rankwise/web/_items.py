@@ -1,6 +1,5 @@
 """The items that are served: their table of ratings, titles, years and genres, and a search."""
 
-import csv
 import re
 import unicodedata
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.datasets import load_movies, read_ratings
+from rankwise.io import read_table, scan_table
 from rankwise.recommend import RatingTable
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _NAMES = {
     "year": {"year"},
     "genres": {"genres", "genre"},
 }
-_SEPARATORS = ("\t", ";", ",", "|")
 _ARTICLES = "The|A|An|La|Le|Les|L'|Il|El|Los|Las|Lo|Un|Une|Der|Die|Das|Ein|Eine|Det|Den"
 _ARTICLE = re.compile(rf"(.+), ({_ARTICLES})((?: \(.*\))?)")
 _MOST_LEVELS = 21
@@ -162,14 +161,18 @@ def _read(path: Path) -> "DataFrame":
     """Read a file of ratings, with its titles if its header names them."""
     if not path.is_file():
         raise ValueError(f"data={str(path)!r} is no file: name a file of ratings, or movies")
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        line = file.readline(10_000)
-    for separator in _SEPARATORS:
-        fields = [name.strip().lower() for name in next(csv.reader([line], delimiter=separator))]
-        names = [next((n for n, known in _NAMES.items() if f in known), f) for f in fields]
-        if {"user", "item", "rating"} <= {*names} and len({*names}) == len(names):
-            return read_ratings(path, columns=names, header=True, separator=separator)
-    return read_ratings(path)
+    first = next(scan_table(path, rows=1))
+    names = [
+        next((ours for ours, known in _NAMES.items() if name.lower() in known), name)
+        for name in first.columns
+    ]
+    if not {"user", "item", "rating"} <= {*names} or len({*names}) < len(names):
+        return read_ratings(path)
+    source = first.attrs["source"]
+    if source["format"] != "csv":
+        return read_table(path).set_axis(names, axis=1)
+    # ids keep the zeros that they begin with
+    return read_ratings(path, columns=names, header=True, separator=source["sep"])
 
 
 def _texts(frame: "DataFrame", name: str) -> list[str]:
