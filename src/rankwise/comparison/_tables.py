@@ -217,7 +217,7 @@ def memory_ratio(start: bytes) -> float:
     """Return the bytes that a fit takes for each byte of a file, by the cells in its start."""
     if is_binary(start):
         return _BINARY_RATIO
-    cells = max(1, max(start.count(mark) for mark in _MARKS))
+    cells = max(start.count(mark) for mark in _MARKS)
     return 1 + _CELL_BYTES * cells / max(1, len(start))
 
 

@@ -279,7 +279,7 @@ def clean(source: Source) -> Source:
     if raw.startswith(_WIDE):
         raw = raw.decode("utf-16", "replace").encode()
     raw = raw.removeprefix(_BOM)
-    if not raw.strip():
+    if not raw[:_BLOCK].strip() and not raw.strip():
         raise ValueError(f"{label}:1: the file is empty")
     if b"\n" not in raw and b"\r" in raw.rstrip(b"\r"):
         raise ValueError(f"{label}:1: lines end in a lone carriage return; save it with newlines")

@@ -104,7 +104,9 @@ def read_columns(
         table = parse_regular(text, plain, types, long_cells=True)
     else:
         problems = []
-        lines = line + _filled_lines(text[start:])
+        lines = np.arange(line, line + len(table))
+        if len(table) != text.count(b"\n", start):  # some are empty
+            lines = line + _filled_lines(text[start:])
         if long_cells:
             rows = split_rows(text, dialect, start, line)
             lines = np.array([row.line for row in rows], np.int64)
@@ -114,7 +116,7 @@ def read_columns(
             if column.kind == ID and pc.all(pc.match_substring_regex(cells, _ID)).as_py():
                 cells = cells.cast(pa.int64())
             table = table.set_column(place, column.name, cells)
-    frame: DataFrame = table.to_pandas()
+    frame: DataFrame = table.to_pandas(split_blocks=True)
     return _checked(frame, lines, layout, bad, problems)
 
 
@@ -164,6 +166,8 @@ def text_encoding(source: Source, encoding: str | None) -> str:
     """Check the encoding; without one, choose UTF-8 if the bytes are valid, else Latin-1."""
     if encoding is not None:
         check_text(encoding, "encoding")
+    elif source.raw.isascii():
+        return "utf-8"
     try:
         source.raw.decode(encoding or "utf-8")
     except UnicodeDecodeError as error:
