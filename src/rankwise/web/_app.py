@@ -38,14 +38,15 @@ def build_app(settings: Settings, service: Service | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = Service.open(settings) if service is None else service
+        opened = Service.open(settings) if service is None else service
+        app.state.service = opened
         try:
             # requests run on threads; more of them inside each product would only get in the way
             with threadpool_limits(1, "blas"):
                 yield
         finally:
             if service is None:
-                app.state.service.store.close()
+                opened.store.close()
 
     app = FastAPI(
         title="rankwise taste service",

@@ -43,7 +43,8 @@ class TimedProtocol(H11Protocol):
 
 
 OPTIONS: dict[str, Any] = {
-    "http": TimedProtocol,
+    # by name: a worker that is started must not import all this before it answers its parent
+    "http": "rankwise.web.server:TimedProtocol",
     "h11_max_incomplete_event_size": 65_536,
     "ws": "none",
     "access_log": False,  # it would name addresses and items
