@@ -345,6 +345,9 @@ for rows in (X, sparse.csr_array(X)):
             model = RankBoost(4, criterion=criterion, max_bins=8).fit(rows, target)
             print(*model.predict(rows).round(9))
         print(*RankBoost(4, criterion=criterion).fit_pairs(rows, pairs).predict(rows).round(9))
+    for options in ({"loss": "magnitude"}, {"pair_weight": "ndcg"}):
+        model = RankBoost(3, max_leaf_nodes=3, min_samples_leaf=2, **options).fit(rows, y)
+        print(*model.predict(rows).round(9))
 """
 
 
@@ -360,7 +363,7 @@ def test_it_runs_without_compilation():
         ).stdout.split()
         for off in ("0", "1")
     ]
-    assert len(printed[0]) == 12 * 30
+    assert len(printed[0]) == 16 * 30
     assert_allclose(np.array(printed[1], dtype=float), np.array(printed[0], dtype=float), atol=1e-8)
 
 

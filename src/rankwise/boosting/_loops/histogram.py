@@ -150,24 +150,24 @@ def fill_histograms(bins, first, last, rows, gradients, hessians, counts, hist):
         if not bins.sparse:
             for t in range(n):
                 cell = hist[f, column[rows[t]]]
-                cell.sum_gradients += values[t, 0]
-                cell.sum_hessians += values[t, 1]
-                cell.count += values[t, 2]
+                cell["sum_gradients"] += values[t, 0]
+                cell["sum_hessians"] += values[t, 1]
+                cell["count"] += values[t, 2]
             continue
         g, h, c = total_g, total_h, total_n
         for p in range(column.shape[0]):
             i = bins.rows[bins.starts[f] + p]
             cell = hist[f, column[p]]
-            cell.sum_gradients += values[i, 0]
-            cell.sum_hessians += values[i, 1]
-            cell.count += values[i, 2]
+            cell["sum_gradients"] += values[i, 0]
+            cell["sum_hessians"] += values[i, 1]
+            cell["count"] += values[i, 2]
             g -= values[i, 0]
             h -= values[i, 1]
             c -= values[i, 2]
         rest = hist[f, bins.zero[f]]
-        rest.sum_gradients += g
-        rest.sum_hessians += h
-        rest.count += c
+        rest["sum_gradients"] += g
+        rest["sum_hessians"] += h
+        rest["count"] += c
 
 
 @compiled(error_model="numpy")
@@ -185,15 +185,15 @@ def find_splits(hist, first, last, n_bins, missing, total, l2, min_rows, best):
             g = h = n = 0.0
             if side == 0:
                 absent = hist[f, n_bins[f]]
-                g, h, n = absent.sum_gradients, absent.sum_hessians, absent.count
+                g, h, n = absent["sum_gradients"], absent["sum_hessians"], absent["count"]
             for p in range(n_bins[f]):
                 if p > 0:
                     cell = hist[f, p - 1]
-                    if cell.count == 0.0:
+                    if cell["count"] == 0.0:
                         continue  # the cut before it is the same
-                    g += cell.sum_gradients
-                    h += cell.sum_hessians
-                    n += cell.count
+                    g += cell["sum_gradients"]
+                    h += cell["sum_hessians"]
+                    n += cell["count"]
                 if n < min_rows or n_all - n < min_rows:
                     continue
                 low, high = h + l2, h_all - h + l2
@@ -224,7 +224,10 @@ def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist)
     hist : ndarray
     """
     # for entries, values in the places of all rows
-    spread = np.zeros((values.shape[0], row_spans.max() if bins.sparse else 0))
+    n_rows = 0
+    for q in range(kinds.shape[0] if bins.sparse else 0):
+        n_rows = max(n_rows, row_spans[q, 1])
+    spread = np.zeros((values.shape[0], n_rows))
     if bins.sparse:
         for t in range(picked.shape[0]):
             for k in range(values.shape[0]):
@@ -241,7 +244,13 @@ def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist)
             rest = 0.0
             for t in range(spans[q, 0], spans[q, 1]):
                 rest += mine[t]
-            p = begin + np.searchsorted(bins.rows[begin:end], row_spans[q, 0])
+            p, after = begin, end
+            while p < after:  # the first entry of the rows of the slot
+                middle = (p + after) // 2
+                if bins.rows[middle] < row_spans[q, 0]:
+                    p = middle + 1
+                else:
+                    after = middle
             while p < end and bins.rows[p] < row_spans[q, 1]:
                 cells[bins.codes[p]] += here[bins.rows[p]]
                 rest -= here[bins.rows[p]]
