@@ -13,12 +13,15 @@ BOUNDS ?= tests/_core tests/boosting tests/contests tests/recommend tests/pairwi
 help:  ## Show the targets.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-# One stamp per set of extras, remade when the dependencies change.
+# One stamp per set of extras, or per dependency group with all extras; made again when the dependencies change.
+GROUPS := dev bench
 $(VENV)/stamp-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rankwise needs Python 3.11 or newer; name one with make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing rankwise[$*] into $(VENV), once: a minute or so ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@echo "Installing rankwise ($*) into $(VENV), once: a minute or so ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  $(if $(filter $*,$(GROUPS)),--editable '.[all]' --group $*,--editable '.[$*]')
 	@touch $@
 
 setup: $(VENV)/stamp-dev  ## Create .venv with all that development needs.

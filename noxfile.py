@@ -59,5 +59,6 @@ def newest(session: nox.Session) -> None:
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def tests(session: nox.Session) -> None:
     """All but the slow tests, on each Python."""
-    session.install("--editable", ".[test]", "mypy", "import-linter", "ruff", "build", "packaging")
+    session.install("--upgrade", "pip>=25.1")
+    session.install("--editable", ".[all]", "--group", "dev")
     session.run("python", "-m", "pytest", "-q", "-n", "2", "-m", "not slow", *session.posargs)

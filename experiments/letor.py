@@ -199,4 +199,4 @@ def _absent() -> str:
     absent = [name for name in ("lightgbm", "xgboost") if not find_spec(name)]
     if not absent:
         return "LightGBM and XGBoost boost trees, which bend where a line can't."
-    return f"Not installed and left out: {', '.join(absent)}; pip install 'rankwise[bench]'."
+    return f"Not installed and left out: {', '.join(absent)}; pip install --group bench."

@@ -1,4 +1,4 @@
-"""Learn to put things in order, and say how far to trust the order.
+"""Learn a ranking, and say how far to trust it.
 
 Each kind of evidence has its package:
 

@@ -33,13 +33,13 @@ def test_what_is_no_flag_is_named(value):
 
 @pytest.mark.parametrize("value", [*ODD, "", 1])
 def test_what_is_no_text_is_named(value):
-    with pytest.raises(ValueError, match=r"^url=.* must be a text"):
+    with pytest.raises(ValueError, match=r"^url=.* must be a string"):
         check_text(value, "url")
 
 
 @pytest.mark.parametrize("value", [*ODD, 0, -1, 2.0, 2**63, 10**400, np.inf, "1", True])
 def test_what_is_no_whole_number_is_named(value):
-    with pytest.raises(ValueError, match=r"^k=.* must be a whole number from 1 on"):
+    with pytest.raises(ValueError, match=r"^k=.* must be an integer from 1 on"):
         check_whole(value, "k")
 
 

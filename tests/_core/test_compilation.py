@@ -1,5 +1,6 @@
 """The loops are compiled with a cache, and without one where nothing can be written."""
 
+import ast
 import importlib
 import os
 import pkgutil
@@ -33,16 +34,28 @@ def test_every_loop_releases_the_gil_and_is_kept():
     loops = list(dispatchers())
     assert len(loops) > 50
     assert all(loop.targetoptions["nogil"] for loop in loops)
-    assert all(compilation.folder_name() in loop.stats.cache_path for loop in loops)
+    for loop in loops:
+        package = loop.py_func.__module__.split(".")[1]
+        assert compilation.folder_name(package) in loop.stats.cache_path
 
 
 def test_compiled_functions_are_in_modules_of_loops():
-    """The name of the cache folder covers these files only."""
-    sources = Path(rankwise.__file__).parent.rglob("*.py")
-    having = [path for path in sources if "@compiled" in path.read_text("utf-8")]
-    assert all(
-        "_loops" in (path.stem, path.parent.name) for path in having if path.stem != "compilation"
-    )
+    """The names of the cache folders cover these files only."""
+    for path in Path(rankwise.__file__).parent.rglob("*.py"):
+        if "@compiled" in path.read_text("utf-8") and path.stem != "compilation":
+            assert "_loops" in (path.stem, path.parent.name)
+
+
+def test_loops_import_loops_of_their_own_package_and_of_the_core():
+    """The name of a package's cache folder covers no others."""
+    for module in loop_modules():
+        package = ".".join(module.__name__.split(".")[:2])
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text("utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                if "rankwise" in name and name != "rankwise._core.compilation":
+                    assert name.startswith((f"{package}._loops", "rankwise._core._loops"))
 
 
 def copy_package(root):
@@ -170,16 +183,42 @@ def test_a_read_only_cache_is_read_and_nothing_is_said(package):
     assert done.stdout == "2 2\n"
 
 
+def test_only_the_packages_that_may_call_a_loop_are_compiled_again(package):
+    names = "from rankwise._core.compilation import folder_name; print(folder_name('{}'))"
+
+    def folders():
+        packages = ("_core", "magnitude", "")
+        return {name: run(package, names.format(name)).stdout for name in packages}
+
+    before = folders()
+    with (package / "rankwise" / "pairwise" / "_loops.py").open("a") as file:
+        file.write("\n")
+    after = folders()
+    assert {name for name in before if before[name] != after[name]} == {""}
+    (package / "rankwise" / "_core" / "_loops" / "shared.py").write_text(SHARED.format(2))
+    assert not set(after.values()) & set(folders().values())
+
+
+def test_shipped_loops_are_copied_once_and_nothing_half_made_is_left(tmp_path):
+    current, shipped = compilation.folder_name("ordinal"), tmp_path / "shipped"
+    for name in (current, "ordinal-000000000000"):
+        (shipped / name).mkdir(parents=True)
+        (shipped / name / "loop.nbc").write_text("shipped")
+    home = tmp_path / "home"
+    home.mkdir()
+    assert compilation._copy(shipped, home) == home
+    assert [path.name for path in home.iterdir()] == [current]
+    (home / current / "loop.nbc").write_text("newer")
+    compilation._copy(shipped, home)
+    assert (home / current / "loop.nbc").read_text() == "newer"
+
+
 def test_old_code_can_be_removed(tmp_path):
-    folder = tmp_path / compilation.folder_name()
-    old, other = (
-        tmp_path / f"{folder.name[:-12]}{0:012}",
-        tmp_path / "rankwise-00000000-000000000000",
-    )
-    for each in (folder, old, other):
-        each.mkdir()
-    assert compilation.remove_old(folder) == 1
-    assert sorted(tmp_path.iterdir()) == sorted([folder, other])
+    names = [compilation.folder_name(package) for package in ("_core", "model_selection")]
+    for name in (*names, "_core-000000000000", "no_package-000000000000"):
+        (tmp_path / name).mkdir()
+    assert compilation.remove_old(tmp_path) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
 
 
 def test_without_compilation_numbers_wrap_around_as_well():

@@ -177,7 +177,7 @@ def test_pairs_of_many_rows_and_sparse_ones():
     [
         ([[0, 1, 2]], None, r"shape \(n_pairs, 2\), .* but its shape is \(1, 3\)"),
         ([], None, r"one or more pairs, but its shape is \(0,\)"),
-        ([[0.0, 1.0]], None, "pairs must be whole numbers .* its dtype float64"),
+        ([[0.0, 1.0]], None, "pairs must be integers .* its dtype float64"),
         ([[0, 9]], None, r"pairs\[0\] is \[0, 9\], but there are the rows 0 to 3"),
         ([[0, 1], [-1, 1]], None, r"pairs\[1\] is \[-1, 1\]"),
         ([[0, 1]], [1.0, 2.0], r"pair_weight has the shape \(2,\) for 1 pairs"),

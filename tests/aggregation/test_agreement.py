@@ -103,7 +103,7 @@ def test_nothing_to_agree_on():
     ("rankings", "weights", "message"),
     [
         ([["a", "b"]], None, "one voter"),
-        ([["a"], ["a"]], [0.5, 1], "whole numbers"),
+        ([["a"], ["a"]], [0.5, 1], "integers"),
         ([["a", "b"], ["b", "a"]], [1e200, 1], r"weights add up to 1.0e\+200 voters"),
     ],
 )

@@ -306,7 +306,7 @@ def test_bad_input_is_named(parameters, arguments, message, graded_rows):
     ("pairs", "weight", "message"),
     [
         ([0, 1], None, "shape"),
-        ([[0.5, 1.0]], None, "whole numbers"),
+        ([[0.5, 1.0]], None, "integers"),
         ([[0, M]], None, r"pairs\[0\]"),
         ([[0, -1]], None, r"pairs\[0\]"),
         ([[0, 1]], [1.0, 2.0], "pair_weight has the shape"),

@@ -318,5 +318,5 @@ def test_nothing_can_be_compared():
     apart["target"] = [None, None, None, None, 1.0, 2.0]
     with pytest.raises(ValueError, match="no row has a value both in the target 'target' and in"):
         compare(apart, target="target", query="query", quick=True)
-    with pytest.raises(ValueError, match="n_jobs=0 must be a whole number from 1 on"):
+    with pytest.raises(ValueError, match="n_jobs=0 must be an integer from 1 on"):
         compare(alone, n_jobs=0)

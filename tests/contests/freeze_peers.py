@@ -1,6 +1,6 @@
 """Write what choix and evalica make of some contests: ``python tests/contests/freeze_peers.py``.
 
-Both must be installed (the extra "bench"). The test of `BradleyTerry` reads the file.
+Both must be installed (the dependency group "bench"). The test of `BradleyTerry` reads the file.
 """
 
 import json

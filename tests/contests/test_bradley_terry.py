@@ -347,7 +347,7 @@ BAD = {
     "row 1: it must be": (["a", "b"], ["b", "a"], ["first", "left"], {}),
     "outcome is 2.0 in row 0": (["a"], ["b"], [2.0], {}),
     "outcome has the shape": (["a", "b"], ["b", "a"], [1.0], {}),
-    "no contests": ([], [], [], {}),
+    "expected at least one contest": ([], [], [], {}),
     "first has 2 rows": (["a", "b"], ["b"], [1, 1], {}),
     "missing in row 1": (["a", None], ["b", "a"], [1, 0], {}),
     r"sample_weight\[1\] is -1.0": (["a", "b"], ["b", "a"], [1, 1], {"sample_weight": [1, -1]}),

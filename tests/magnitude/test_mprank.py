@@ -194,7 +194,7 @@ def test_closed_queries_stay_closed():
     before = model.coef_
     with pytest.raises(ValueError, match="query 1 is closed"):
         model.partial_fit(X[QID == 1], y[QID == 1], qid=QID[QID == 1])
-    with pytest.raises(ValueError, match="qid=0 is no open query"):
+    with pytest.raises(ValueError, match="qid=0 is not an open query"):
         model.close_queries([0])
     with pytest.raises(ValueError, match="give qid to all or to none"):
         model.partial_fit(X, y)
@@ -382,11 +382,11 @@ def test_degenerate_samples():
 @pytest.mark.parametrize("model", [MPRank(), MPRank(kernel="rbf"), SVRank(), SVRank(kernel="rbf")])
 def test_rows_without_a_partner_are_refused(model):
     X, y = rows()
-    with pytest.raises(ValueError, match=r"each row a query of its own.*two or more rows"):
+    with pytest.raises(ValueError, match=r"each row its own query.*two or more rows"):
         model.fit(X, y, qid=np.arange(M))
     with pytest.raises(ValueError, match="one sample"):
         model.fit(X[:1], y[:1])
-    with pytest.raises(ValueError, match="each row a query of its own"):
+    with pytest.raises(ValueError, match="each row its own query"):
         model.fit(X, y, qid=np.arange(M) // 2, sample_weight=np.arange(M) % 2)
 
 

@@ -244,7 +244,7 @@ FITTED = PreferenceRanker().fit(X, Y)
         (lambda: PreferenceRanker(features=lambda U, _: U[:1]).fit(X, Y), r"shape \(1, 4\)"),
         (lambda: PreferenceRanker().fit_pairs(X, [(0, 20)]), r"pairs\[0\] is \[0, 20\]"),
         (lambda: PreferenceRanker().fit_pairs(X, [0, 1]), r"shape \(n_pairs, 2\)"),
-        (lambda: PreferenceRanker().fit_pairs(X, [(0.5, 1)]), "whole numbers"),
+        (lambda: PreferenceRanker().fit_pairs(X, [(0.5, 1)]), "integers"),
         (lambda: PreferenceRanker().fit_pairs(X, [(1, 1)]), "nothing to learn from"),
         (lambda: PreferenceRanker().fit_pairs(X, [(0, 1)], pair_weight=[0]), "nothing to learn"),
         (

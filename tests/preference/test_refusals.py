@@ -151,7 +151,7 @@ def test_odd_arguments_are_taken_or_refused_by_name(name):
         (lambda: order_loss({0, 1}, [0, 1]), "order={0, 1} must be a list"),
         (lambda: order_loss([[0], [1]], [0, 1]), r"order holds \[0\], which can't be hashed"),
         (lambda: preference_loss(P, [0, 1], weight=("top", np.array([9, 2], "u1"))), "increasing"),
-        (lambda: check_weight("kemeny", 0), "n=0 must be a whole number from 1 on"),
+        (lambda: check_weight("kemeny", 0), "n=0 must be an integer from 1 on"),
         (lambda: check_weight(returns("1"), 2), r"weight\(1, 2\) is '1'"),
         (lambda: preference_loss(P, [0, 1], weight=returns(1e308)), r"weight\(1, 2\) is 1e\+308"),
         (lambda: quicksort([0, 1], one, repeats=10**400), r"repeats=1000.* below 2,147"),

@@ -59,6 +59,8 @@ def pip_install(programs, what):
 def test_the_wheel_is_whole_and_runs_in_an_empty_environment(tmp_path):
     wheel, sdist = build(tmp_path / "dist")
     check_contents(wheel, sdist)
+    done = run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
+    assert done.returncode == 0, done.stdout + done.stderr
     empty = make_empty(tmp_path / "venv", wheel)
     check_core(empty, tmp_path)
     check_command(empty, wheel, tmp_path)
@@ -82,8 +84,8 @@ def check_contents(wheel, sdist):
 
 
 def check_core(empty, folder):
-    pages = ROOT / "README.md", ROOT / "docs" / "install.md"
-    done = run(empty / "python", HERE / "smoke.py", *pages, cwd=folder)
+    page = ROOT / "docs" / "install.md"
+    done = run(empty / "python", HERE / "smoke.py", page, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"rankwise {rankwise.__version__}: " in done.stdout
     assert "6 models learned" in done.stdout
@@ -94,7 +96,9 @@ def check_command(empty, wheel, folder):
     done = run(empty / "rankwise", "--version", cwd=folder)
     assert done.returncode == 1
     assert "click is not installed: pip install 'rankwise[cli,plots]'" in done.stderr
-    pip_install(empty, f"{wheel}[cli]")
+    pip_install(empty, f"{wheel}[cli,data]")
+    done = run(empty / "python", HERE / "smoke.py", ROOT / "README.md", cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
     done = run(empty / "rankwise", "--version", cwd=folder)
     assert rankwise.__version__ in done.stdout
     votes = folder / "votes.txt"

@@ -90,12 +90,12 @@ def check_text(value: Any, name: str) -> str:
         If it is not.
     """
     if not (isinstance(value, str) and value):
-        raise ValueError(f"{name}={shortened(value)} must be a text that is not empty")
+        raise ValueError(f"{name}={shortened(value)} must be a string that is not empty")
     return value
 
 
 def check_whole(value: Any, name: str, low: int = 1) -> int:
-    """Return a value that is a whole number from ``low`` on, which an array can be as long as.
+    """Return a value that is an integer from ``low`` on, which an array can be as long as.
 
     Raises
     ------
@@ -104,9 +104,7 @@ def check_whole(value: Any, name: str, low: int = 1) -> int:
     """
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not (whole and low <= int(value) < 2**63):
-        raise ValueError(
-            f"{name}={shortened(value)} must be a whole number from {low} on, below 2^63"
-        )
+        raise ValueError(f"{name}={shortened(value)} must be an integer from {low} on, below 2^63")
     return int(value)
 
 
@@ -160,12 +158,6 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         raise ValueError(
             f"{name} can't be made an array ({error}): give a list of equal entries"
         ) from error
-
-
-def own_array(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return an array that is contiguous and writable: loops are compiled once, for these."""
-    array = np.ascontiguousarray(values, dtype=dtype)
-    return array if array.flags.writeable else array.copy()
 
 
 def only_column(y: Any) -> Any:

@@ -32,7 +32,7 @@ class ChildError(RuntimeError):
 
 
 def call(function: Callable[[], Any], deadline: float = np.inf) -> Any:
-    """Return what a function returns in a Python process of its own.
+    """Return what a function returns in a separate Python process.
 
     The process takes about half a second to start. It is killed at the deadline and on Ctrl-C, and
     with it goes the memory that it held.

@@ -281,7 +281,7 @@ def check_flags(**flags: bool) -> None:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a NumPy number as one of Python's, and all else as it is."""
+    """Return a NumPy number as one of Python's, and everything else unchanged."""
     if isinstance(value, np.ndarray | np.generic) and value.size == 1:
         return value.item()
     return value

@@ -1,12 +1,13 @@
 """Compile loops, without the GIL, and keep them on disk.
 
 numba looks at the file of a function alone: after a change in another file that the function calls
-into, old code would run. So the name of the folder holds a digest of all files that loops are made
-of, ``_loops.py`` and ``_loops/*.py`` of every package, and an edit is never missed.
+into, old code would run. So the loops of a package have a folder whose name holds a digest of all
+files that they are made of: ``_loops.py`` and ``_loops/*.py`` of the package and of ``_core``. A
+loop calls no others (a test of the import statements), so an edit is never missed.
 
-The folder is made in the first of these places that can be written to: where ``NUMBA_CACHE_DIR``
+The folders are made in the first of these places that can be written to: where ``NUMBA_CACHE_DIR``
 points, ``__pycache__`` of the package, numba's folder in the user's home. Compiled loops that came
-with a read-only installation are copied there, or to a temporary folder if there is no such place.
+with a read-only installation are copied there, or to a temporary folder if there is no such folder.
 """
 
 import atexit
@@ -30,35 +31,42 @@ _SETTINGS = ("NUMBA_BOUNDSCHECK", "NUMBA_OPT")
 
 
 @cache
-def folder_name() -> str:
-    """Return a name that no other installation, source or setting shares: some milliseconds."""
+def folder_name(package: str) -> str:
+    """Return the name of a package's folder, which depends on sources and settings: a millisecond.
+
+    The package "" stands for code outside of rankwise, which may call all loops.
+    """
     state = hashlib.sha256(repr([os.environ.get(name) for name in _SETTINGS]).encode())
-    for path in sorted([*_ROOT.rglob("_loops.py"), *_ROOT.rglob("_loops/*.py")]):
-        state.update(f"{path.relative_to(_ROOT).as_posix()}\n".encode())
-        state.update(path.read_bytes())
-    installation = hashlib.sha256(str(_ROOT).encode()).hexdigest()[:8]
-    return f"rankwise-{installation}-{state.hexdigest()[:12]}"
+    folders = [_ROOT / part for part in sorted({package, package and "_core"})]
+    loops = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    for path in loops:
+        if "_loops" in (path.stem, path.parent.name):
+            state.update(f"{path.relative_to(_ROOT).as_posix()}\n".encode())
+            state.update(path.read_bytes())
+    return f"{package}-{state.hexdigest()[:12]}"
 
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the folder that keeps compiled loops, or None with a warning if there is none."""
+    """Return the folder that keeps those of all packages, or None with a warning if there is none.
+
+    Its name is that of the installation, which another one does not share.
+    """
+    name = f"rankwise-{hashlib.sha256(str(_ROOT).encode()).hexdigest()[:8]}"
     home = AppDirs(appname="numba", appauthor=False).user_cache_dir
     places = [*filter(None, [config.CACHE_DIR]), _ROOT / "__pycache__", home]
     shipped = None
-    for folder in (Path(place) / folder_name() for place in places):
+    for folder in (Path(place) / name for place in places):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
-                if shipped is not None:
-                    shutil.copytree(shipped, folder, dirs_exist_ok=True)
-                return folder
+                return folder if shipped is None else _copy(shipped, folder)
         except OSError:
             shipped = shipped or (folder if folder.is_dir() else None)
     if shipped is not None:
         temporary = tempfile.TemporaryDirectory(prefix="rankwise-")
         atexit.register(temporary.cleanup)
-        return Path(shutil.copytree(shipped, temporary.name, dirs_exist_ok=True))
+        return _copy(shipped, Path(temporary.name))
     # Processes that another one starts have nothing new to say.
     if multiprocessing.parent_process() is None:
         warnings.warn(
@@ -70,11 +78,29 @@ def cache_folder() -> Path | None:
     return None
 
 
+def _copy(shipped: Path, folder: Path) -> Path:
+    """Copy what today's sources can use, each folder at once: other processes may be reading."""
+    for source in filter(is_current, shipped.iterdir()):
+        if not (folder / source.name).exists():
+            partial = Path(tempfile.mkdtemp(dir=folder))
+            shutil.copytree(source, partial, dirs_exist_ok=True)
+            try:
+                partial.rename(folder / source.name)
+            except OSError:  # Another process was faster.
+                shutil.rmtree(partial)
+    return folder
+
+
+def is_current(folder: Path) -> bool:
+    """Return whether a package's folder belongs to today's sources and settings."""
+    return folder.name == folder_name(folder.name.rpartition("-")[0])
+
+
 def remove_old(folder: Path) -> int:
-    """Remove what earlier sources of this installation left beside a folder; return the count."""
-    old = [other for other in folder.parent.glob(f"{folder.name[:-12]}*") if other != folder]
-    for other in old:
-        shutil.rmtree(other, ignore_errors=True)
+    """Remove what earlier sources left in the folder of an installation; return the count."""
+    old = [each for each in folder.iterdir() if not is_current(each)]
+    for each in old:
+        shutil.rmtree(each, ignore_errors=True)
     return len(old)
 
 
@@ -93,8 +119,11 @@ def compiled(function: Any = None, *, inner: bool = False, **options: Any) -> An
     # Nothing here calls a loop through a pointer of C.
     options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner, **options}
     loop = njit(nogil=True, **options)(function)
-    if cache_folder() is not None:
-        before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
+    folder = cache_folder()
+    if folder is not None:
+        top, _, rest = function.__module__.partition(".")
+        package = rest.partition(".")[0] if top == "rankwise" else ""
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder / folder_name(package))
         try:
             loop.enable_caching()
         finally:

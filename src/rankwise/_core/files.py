@@ -30,8 +30,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path`` and rename it when the block ends well.
 
     It is on the disk before it has its name. A file that is replaced keeps its mode; of a link, the
-    file that it leads to is replaced. A stream is written into: it is given as it is. Errors, as on
-    a full disk, name ``path``.
+    file that it leads to is replaced. A stream is written into and returned unchanged. Errors
+    name ``path``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Names of things, of any kind, and their codes 0..n-1.
+"""Names of items, of any kind, and their codes 0..n-1.
 
 Whole numbers of a small span are looked up in a table, other numbers are sorted, and all else goes
 through one dictionary: O(n) but for the sort.
@@ -27,7 +27,7 @@ def encode_ids(columns: Sequence[Any], names: Sequence[str]) -> tuple[NDArray[An
     Parameters
     ----------
     columns : sequence of array-like of shape (m,)
-        Ids: numbers, texts, or anything that can be looked up in a dictionary.
+        Ids: numbers, strings, or anything that can be looked up in a dictionary.
     names : sequence of str
         The arguments that hold them, for messages.
     """
@@ -145,7 +145,7 @@ def _without_missing(listed: list[Any], name: str, rows: Codes | None) -> list[A
 
 
 def objects(values: list[Any]) -> NDArray[Any]:
-    """Return an array of these very objects; NumPy would make texts of numbers, rows of tuples."""
+    """Return an array of these objects; NumPy would make strings of numbers, rows of tuples."""
     array = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         array[i] = value

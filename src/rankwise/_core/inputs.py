@@ -66,7 +66,7 @@ def as_floats(values: Any, name: str) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If something is no real number.
+        If something is not a real number.
     """
     refuse_masked(values, name)
     array = values if hasattr(values, "dtype") else as_array(values, name)
@@ -87,7 +87,7 @@ def check_floats(values: Any, name: str) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If it is not 1-D, or an entry is no finite number. The message names the first.
+        If it is not 1-D, or an entry is not a finite number. The message names the first.
     """
     array = as_floats(values, name)
     if array.ndim != 1:
@@ -220,7 +220,7 @@ def rows_of(X: Any, name: str = "X") -> Any:
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"{name} is a sparse matrix whose arrays contradict each other ({error}): build it "
-            f"anew, for example with scipy.sparse.coo_array"
+            f"again, for example with scipy.sparse.coo_array"
         ) from error
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -288,20 +288,20 @@ def ratings_of(y: Any, name: str) -> Any:
     for label in labels:
         if not isinstance(label, Real):
             raise ValueError(
-                f"{name} is a categorical without an order that holds {label!r}, which is no "
-                f"number: order its categories (pandas: {name}.cat.set_categories([...], "
+                f"{name} is a categorical without an order that holds {label!r}, which is not "
+                f"a number: order its categories (pandas: {name}.cat.set_categories([...], "
                 "ordered=True), polars: cast it to pl.Enum([...])), lowest first"
             )
     return np.array(labels)
 
 
 def check_pairs(pairs: ArrayLike, n_rows: int, name: str = "pairs") -> NDArray[np.int64]:
-    """Return pairs (worse, better) of rows below ``n_rows``, one or more, as whole numbers."""
+    """Return pairs (worse, better) of rows below ``n_rows``, one or more, as integers."""
     refuse_masked(pairs, name)
     given = as_array(pairs, name)
     if given.ndim != 2 or given.shape[1] != 2 or not len(given) or given.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be whole numbers of shape (n_pairs, 2), the rows (worse, better) of one "
+            f"{name} must be integers of shape (n_pairs, 2), the rows (worse, better) of one "
             f"or more pairs, but its shape is {given.shape} and its dtype {given.dtype}"
         )
     wrong = np.flatnonzero(((given < 0) | (given >= n_rows)).any(axis=1))
@@ -347,7 +347,7 @@ def check_weighted_pairs(
 
 
 def unchanged_on_error(learn: Method) -> Method:
-    """Decorate a method that learns: if it raises, the model is left as it was.
+    """Decorate a method that learns: if it raises, the model stays unchanged.
 
     Every attribute is put back, those of scikit-learn's validation included. The method must
     replace what it has learned before, not write into it.
@@ -467,7 +467,7 @@ def _first(values: NDArray[Any], test: Test) -> int | None:
 
 
 def _words(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each value is a string that is no number."""
+    """Whether each value is a string that is not a number."""
     return np.array([isinstance(value, str) and not _is_number(value) for value in values.tolist()])
 
 

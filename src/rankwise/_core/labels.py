@@ -46,7 +46,7 @@ def as_labels(y: Any, name: str = "y") -> Labels:
     if kind == "c":
         raise ValueError(f"Unknown label type: {name} holds complex numbers, which have no order")
     if kind == "f" and np.isinf(labels).any():
-        raise ValueError(f"{name} contains infinity, which is no label: correct the row")
+        raise ValueError(f"{name} contains infinity, which is not a label: correct the row")
     if np.ma.is_masked(y) or any_missing(labels):
         raise ValueError(
             f"{name} contains NaN or a masked entry: a row without a label can't be learned from; "

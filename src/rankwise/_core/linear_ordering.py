@@ -1,4 +1,4 @@
-"""Local search for the order of n things whose pairs are worth most.
+"""Local search for the order of n items whose pairs are worth most.
 
 Every item is inserted at its best place, O(n) for each, until none gains. Then the order is
 perturbed: a few items are inserted elsewhere at random, those that were passed find their best
@@ -150,16 +150,16 @@ def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.i
     margins : ndarray of shape (n, n)
         Antisymmetric and finite: what it is worth to have i before j.
     max_proven : float, default=inf
-        If a component has more things than this, the search ends without a proof: components of
-        ten things at most are optimal, and the bound of others is zero, that no margin is lost.
+        If a component has more items than this, the search ends without a proof: components of
+        ten items at most are optimal, and the bound of others is zero, that no margin is lost.
     deadline : float, default=inf
         The value of ``time.monotonic()`` at which to end. The bound is then what is proven so far.
 
     Returns
     -------
     Ordering
-        Proven to be optimal if the bound equals the cost. If margins are no multiples of a whole
-        number, optimal means within a millionth of the largest margin for each component.
+        Proven to be optimal if the bound equals the cost. If margins are not integers after
+        a scaling, optimal means within a millionth of the largest margin for each component.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.i
 
 
 def _unit(margins: Floats) -> tuple[float, bool]:
-    """Return what to divide margins by, and whether they are whole numbers then."""
+    """Return what to divide margins by, and whether they are integers then."""
     largest = float(margins.max(initial=0.0))
     if largest == 0:
         return 1.0, True
@@ -200,7 +200,7 @@ def _unit(margins: Floats) -> tuple[float, bool]:
 
 
 def _solve_component(margins: Floats, *, prove: bool, deadline: float, whole: bool) -> Ordering:
-    """Find the best order of one component; margins are whole numbers, or 1 at most."""
+    """Find the best order of one component; margins are integers, or 1 at most."""
     n = len(margins)
     if n <= _FEW:
         order = order_by_subsets(np.maximum(margins, 0.0))
@@ -255,7 +255,7 @@ class _Relaxation:
         return Ordering(self.best, cost, min(bound, cost))
 
     def _add(self, new: Indices) -> bool:
-        """Add rows as far as there is room; return whether there is any."""
+        """Add rows as far as there is space; return whether there is any."""
         room = _MOST - len(self.rows)
         self.rows = np.concatenate([self.rows, new[:room]])
         return room > 0
@@ -357,7 +357,7 @@ class _Relaxation:
         return turned, result.ineqlin.residual > _TOLERANCE
 
     def _branch(self) -> None:
-        """Solve in whole numbers, adding what is violated, until an order comes out."""
+        """Solve in integers, adding what is violated, until an order comes out."""
         while not self._proven() and self._left() > 0:
             used, matrix, limits = self._model()
             result = self._call(
@@ -433,7 +433,7 @@ class _Relaxation:
         return matrix
 
     def _round(self, turned: Floats) -> None:
-        """Put things in the order of how many go before them, improve it, keep it if better."""
+        """Put items in the order of how many go before them, improve it, keep it if better."""
         behind = self._matrix(turned)
         # q is before p as far as the pair (p, q) is turned, p before q as far as it is not.
         places = np.arange(len(self.best)) + behind.sum(axis=1) - behind.sum(axis=0)

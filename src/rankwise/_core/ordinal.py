@@ -238,11 +238,6 @@ _INTEGERS = {
 }
 
 
-def budget_number(budget: Any) -> int:
-    """Return a budget as a number that states are compared by; 0: none."""
-    return int(budget) if isinstance(budget, Integral) else 0
-
-
 @dataclass
 class LinearRows:
     """Rows to learn from, as they are. A direction has a number for each feature.
@@ -323,7 +318,7 @@ class OnlineMixin(OrdinalMixin):
     - ``_shapes(state, n_ranks, width)`` returns the shapes of the arrays of a valid state.
 
     A call works on a copy of the state and puts it in place at the end, so an invalid chunk or an
-    interrupt leaves the model as it was.
+    interrupt leaves the model unchanged.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -517,8 +512,9 @@ class OnlineMixin(OrdinalMixin):
     def _source(self) -> LinearRows:
         """Return what is learned from: the rows as they are, or their kernel values."""
         if getattr(self, "kernel", "linear") == "linear":
-            description = np.array([0.0, budget_number(getattr(self, "budget", None))])
-            return LinearRows(description, self.n_features_in_)
+            budget = getattr(self, "budget", None)
+            description = [0.0, float(budget) if isinstance(budget, Integral) else 0.0]
+            return LinearRows(np.array(description), self.n_features_in_)
         return self._kernel_source()
 
     @abstractmethod

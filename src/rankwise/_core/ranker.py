@@ -121,7 +121,7 @@ _PREDICTED = 1024
 def check_rows_of_queries(n: int, n_queries: int) -> None:
     """Raise if no query of n rows has two rows."""
     if n == n_queries:
-        found = "y has one sample" if n == 1 else "qid gives each row a query of its own"
+        found = "y has one sample" if n == 1 else "qid gives each row its own query"
         raise ValueError(f"{found} (n_samples = {n}): ranking compares two or more rows of a query")
 
 

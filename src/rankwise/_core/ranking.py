@@ -21,7 +21,7 @@ def positions_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """An order of things, and what it cost to find it.
+    """An order of items, and what it cost to find it.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Ranking:
     log : list or None
         The answers that were received, to go on from.
     certain : ndarray of shape (n,) or None
-        Whether each place of ``order`` is settled by answers, rather than left as it was.
+        Whether each place of ``order`` is settled by answers, rather than left in input order.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def cut_at_gap(
     scores : array-like of shape (n,)
         Predicted scores in any order, such as ``MPRank().fit(X, y).predict(X_new)``.
     min_keep : int, default=1
-        Keep at least so many.
+        The least number to keep.
     max_keep : int, default=None
-        Keep at most so many. None: all may be kept.
+        The largest number to keep. None: no limit.
     min_gap : float, default=0.0
         A gap below it is none. If no gap is left, ``max_keep`` items are kept.
 

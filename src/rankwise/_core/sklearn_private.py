@@ -1,4 +1,4 @@
-"""What rankwise uses of scikit-learn's private modules, gathered in one place.
+"""Private names of scikit-learn that rankwise uses, gathered in one place.
 
 scikit-learn may move or change these without notice: a new version of it is met here, and nowhere
 else.

@@ -1,4 +1,4 @@
-"""What command lines share: output that any terminal can show, and errors in a line."""
+"""Shared by command lines: output that any terminal can show, and one-line errors."""
 
 import codecs
 import io
@@ -27,7 +27,7 @@ def degrade_output() -> None:
 
 
 def degraded(text: str, encoding: str) -> str:
-    """Return a text as an output of this encoding will show it."""
+    """Return a string as an output of this encoding will show it."""
     codecs.register_error(_ERRORS, _replace)
     return text.encode(encoding, _ERRORS).decode(encoding)
 

@@ -2,7 +2,7 @@
 
 A ranking is an order, best first, in which a tuple is a tie. It may leave candidates out. With
 ``unlisted="ignored"`` its voter says nothing about those; with ``"last"`` they are tied behind all
-that the voter has listed. A tie is no vote for either side.
+that the voter has listed. A tie counts for neither side.
 """
 
 from collections.abc import Iterable, Iterator

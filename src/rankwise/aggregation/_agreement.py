@@ -1,4 +1,4 @@
-"""How far two rankings are apart, and how far many agree."""
+"""Distance between two rankings, and agreement of many."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def footrule_distance(a: Iterable[Any], b: Iterable[Any]) -> float:
 
 @dataclass(frozen=True)
 class Concordance:
-    """How much voters agree.
+    """Agreement of voters.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def concordance(
     """
     votes = read_votes(rankings, weights, candidates, unlisted)
     if (votes.weight != np.rint(votes.weight)).any():
-        raise ValueError("weights must be numbers of voters here, that is whole numbers")
+        raise ValueError("weights must be numbers of voters here, that is, integers")
     m, n = int(votes.weight.sum()), len(votes.candidates)
     if m > MOST_VOTERS:
         raise ValueError(

@@ -70,7 +70,7 @@ def kemeny(
         With ``cost``, ``lower_bound`` (no order costs less) and ``optimal`` (whether that is
         proven). The bound is at least what majorities alone prove, the sum of
         :math:`\min(w_{ij}, w_{ji})` over all pairs; if the time is up before all pairs are
-        counted, the order is Borda's and the bound is 0. If weights are no whole numbers, optimal
+        counted, the order is Borda's and the bound is 0. If weights are not integers, optimal
         is to be read as within rounding: a millionth of the largest majority for each group.
 
     See Also
@@ -91,7 +91,7 @@ def kemeny(
     Memory is at most about 70 n^2 bytes and half a gigabyte: the linear program has 200,000
     triangles at most. A proof that needs more is given up, with the bound so far. (The tree of
     branch and bound is not counted; it is the solver's.) Ctrl-C is noticed within a second: what
-    takes longer in the solver runs in a process of its own.
+    takes longer in the solver runs in a separate process.
 
     References
     ----------

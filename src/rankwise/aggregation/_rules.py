@@ -162,8 +162,8 @@ def markov_chain(
     - MC4: draw any candidate, and go there if a majority of the voters that have ranked both
       prefers it.
 
-    Otherwise the walk stays. Voters are drawn by their weights. Now and then the walk starts anew
-    anywhere, so that those who always lose are told apart, too.
+    Otherwise the walk stays. Voters are drawn by their weights. Now and then the walk restarts
+    anywhere, so that those who always lose are distinguished, too.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def markov_chain(
     chain : {"MC1", "MC2", "MC3", "MC4"}, default="MC4"
         How the walk goes.
     teleport : float, default=0.05
-        The chance to start anew, from 1e-6 to 1.
+        The probability of a restart, from 1e-6 to 1.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def kwiksort(
     rankings, weights, candidates, unlisted
         As in `kemeny`.
     repeats : int, default=1
-        Sort so many times and keep the order with the smallest Kemeny cost.
+        Number of sorts; keep the order with the smallest Kemeny cost.
     random_state : int, RandomState instance or None, default=None
         Draws pivots and coins.
 

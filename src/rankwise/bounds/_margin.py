@@ -306,7 +306,7 @@ def _loss(gaps: NDArray[np.float64], rho: float) -> float:
 
 
 def _expectation(part: Bound | float) -> float:
-    """Return what bounds an expected complexity: a number as it is, radius kappa / root of m."""
+    """Return what bounds an expected complexity: a number unchanged, radius kappa / root of m."""
     if not isinstance(part, Bound):
         return float(part)
     return product(part.pieces["radius"], part.pieces["kappa"], 1 / math.sqrt(part.pieces["m"]))

@@ -18,7 +18,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_info
 
 from rankwise import __version__
-from rankwise._core.compilation import cache_folder, remove_old
+from rankwise._core.compilation import cache_folder, is_current, remove_old
 from rankwise._core.terminal import sentence
 from rankwise.cli._first_calls import FIRST_CALLS, INPUTS, FirstCall, make_data
 from rankwise.cli._shared import examples
@@ -155,7 +155,9 @@ def _data_sets() -> str:
 def compiled_files() -> list[Path]:
     """Return the files of compiled loops that today's sources can use."""
     folder = cache_folder()
-    return [] if folder is None else sorted(folder.rglob("*.nbc"))
+    if folder is None:
+        return []
+    return [path for each in filter(is_current, folder.iterdir()) for path in each.rglob("*.nbc")]
 
 
 def chosen(word: str) -> Iterator[tuple[str, str, FirstCall]]:

@@ -151,6 +151,7 @@ def _entries() -> Iterator[tuple[str, FirstCall]]:
                 {"vote": "voted"},
                 {"update": "pa"},
                 {"kernel": "rbf"},
+                {"kernel": "rbf", "budget": 20},
                 {"kernel": "poly"},
             ],
         ),

@@ -300,7 +300,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         listed = list(as_items(items))
         check_log(log, len(listed))
         if not log:
-            raise ValueError("log is empty: there is no answer to learn from")
+            raise ValueError("log is empty: it has no answer to learn from")
         found, _ = encode_ids([listed], ["items"])
         if len(found) < len(listed):
             raise ValueError(f"items holds {len(listed) - len(found)} items twice: list each once")
@@ -327,7 +327,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         kind = _KINDS[self.ties] if ties else PLAIN
         if ties and not counts[:, :2].any():
             raise ValueError(
-                "every contest is a tie: no item can be told from another; add contests that "
+                "every contest is a tie: items can't be distinguished; add contests that "
                 "somebody won, or set ties='half'"
             )
         up, down = counts[:, :2].T + counts[:, 2] > 0
@@ -422,7 +422,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
 
     @property
     def order_effect_(self) -> float:
-        """What coming first adds to the advantage."""
+        """Advantage of coming first."""
         check_is_fitted(self)
         return float(self.effects_[0]) if self.order_effect else 0.0
 

@@ -48,7 +48,7 @@ def check_contests(
             f"first has {m} rows and second {len(columns[1])}: a contest is one of each"
         )
     if not m:
-        raise ValueError("there are no contests: first and second are empty")
+        raise ValueError("expected at least one contest: first and second are empty")
     if got is not None and got.shape != (m,):
         raise ValueError(f"outcome has the shape {got.shape} for {m} contests: give one a row")
     return *columns, np.ones(m) if got is None else got
@@ -237,10 +237,7 @@ def check_opponents(left: Indices, right: Indices, ids: Any, rows: Indices | Non
     if len(same):
         item = ids[same[0]]
         item = item.item() if isinstance(item, np.generic) else item
-        raise ValueError(
-            f"row {row_number(same[0], rows)}: {item!r} meets itself, which is no contest of two "
-            "items: drop the row"
-        )
+        raise ValueError(f"row {row_number(same[0], rows)}: {item!r} meets itself: drop the row")
 
 
 def check_groups(winner: Indices, loser: Indices, items: NDArray[Any], prior: float | None) -> None:

@@ -81,7 +81,7 @@ class EloRating(BaseEstimator):
 
     @unchanged_on_error
     def fit(self, first: ArrayLike, second: ArrayLike, outcome: ArrayLike) -> Self:
-        """Start anew and learn from contests in the order of their rows.
+        """Start again and learn from contests in the order of their rows.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ _HUGE = 1e100
 
 
 def check_design(cells: Cells, n: int, *, penalised: bool) -> None:
-    """Raise if effects can't be told apart from each other or, without a prior, from strengths."""
+    """Raise if effects are confounded with each other or, without a prior, with strengths."""
     z = cells.z / np.maximum(np.abs(cells.z).max(axis=0), np.finfo(float).tiny)
     rest = z
     if not penalised:
@@ -77,7 +77,7 @@ def find_recession(of: PairLikelihood, *, penalised: bool) -> Floats | None:
     Parameters
     ----------
     of : PairLikelihood
-        Its effects can be told apart.
+        Its effects can be distinguished.
     penalised : bool
         Whether there is a prior of the strengths.
 

@@ -151,7 +151,7 @@ def draw_posterior(
     of, precision
         The likelihood and the prior, as in `rankwise.contests._likelihood.maximise`.
     params : ndarray of shape (p,)
-        Where the posterior is highest.
+        Maximum of the posterior.
     covariance : ndarray of shape (p, p)
         Of the normal distribution there; that of the strengths adds to 0.
     n_draws, seed : int

@@ -103,7 +103,7 @@ class PairLikelihood(NamedTuple):
 
 
 class Maximum(NamedTuple):
-    """Where the posterior is highest.
+    """Maximum of the posterior.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ class Residuals(NamedTuple):
 
 
 class GoodnessOfFit(NamedTuple):
-    """How well one line of strengths explains the contests.
+    """Goodness of fit: how well strengths alone explain the contests.
 
     Attributes
     ----------

@@ -67,8 +67,8 @@ def choose_pairs(
 ) -> list[tuple[int, int]]:
     """Return the codes of pairs (i < j), the most telling first.
 
-    Gains only fall as the covariance narrows, so that a pair whose gain was computed anew and still
-    is the largest is the best one: O(n^2) and a few gains for each choice.
+    Gains only fall as the covariance narrows, so that a pair whose gain was computed again and
+    still is the largest is the best one: O(n^2) and a few gains for each choice.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def ask(
     Parameters
     ----------
     items : sequence, array or frame
-        The things to put in order, two or more.
+        The items to put in order, two or more.
     prefer : callable
         ``prefer(u, v)``, the probability that u goes before v, or True and False; 1/2 is a tie.
     goal : {"top", "best", "order"}, default="top"
@@ -319,7 +319,7 @@ class _Search:
         if not log:
             if not left:
                 raise ValueError(
-                    "max_calls=0 allows no question, and there is no log: allow one or more"
+                    "max_calls=0 allows no question, and log is None: allow one or more"
                 )
             # Everyone meets two others, each once as the first.
             circle = self.random.permutation(n)

@@ -131,8 +131,8 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     Examples
     --------
     >>> from rankwise.contests import PlackettLuce
-    >>> races = [["ann", "bob", "cid"], ["bob", "ann"], ["ann", ("bob", "cid")], ["cid", "ann"]]
-    >>> model = PlackettLuce().fit(races * 10)
+    >>> rankings = [["ann", "bob", "cid"], ["bob", "ann"], ["ann", ("bob", "cid")], ["cid", "ann"]]
+    >>> model = PlackettLuce().fit(rankings * 10)
     >>> model.ranking().order
     array(['ann', 'bob', 'cid'], dtype=object)
     >>> print(f"{model.prefer('ann', 'cid'):.2f}")
@@ -244,7 +244,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
 
 
 def _beaten_pairs(votes: Votes) -> tuple[Indices, Indices]:
-    """Return winners and losers: each item, and those of its own and of the next rank."""
+    """Return winners and losers: each item, and those of the same and of the next rank."""
     winner: list[Indices] = []
     loser: list[Indices] = []
 

@@ -107,7 +107,7 @@ def _by_query(parts: Parts) -> Statistics | None:
     total = np.bincount(codes, weights_of, n_queries).astype(np.float64)
     if np.bincount(codes, np.concatenate([each.n_rows for each in full])).max() < 2:
         raise ValueError(
-            f"qid gives each row a query of its own (n_samples = {parts.n_rows}): ranking compares "
+            f"qid gives each row its own query (n_samples = {parts.n_rows}): ranking compares "
             "two or more rows of a query"
         )
     cut = np.bincount(codes) > 1

@@ -19,7 +19,7 @@ HALF_DECADES = tuple((10.0 ** (np.arange(-4, 11) / 2)).tolist())
 
 
 class MPRankCV(KernelRanker, BaseEstimator):
-    """MPRank with C, and if wanted gamma, of the smallest exact leave-pair-out error.
+    """MPRank with the C, and optionally the gamma, of the smallest exact leave-pair-out error.
 
     Every pair of rows of a query is left out in turn, both at once, and the difference of their
     ratings predicted from the other rows, with the penalty and the row weights of the whole

@@ -214,9 +214,10 @@ def left_out_path(
     """Return mean squared error and misranking of the left-out pairs for each C, and their errors.
 
     Off-diagonal entries are computed in single precision, where the sum over the pairs forgets
-    the rounding, and anew in double precision for blocks that are nearly singular: at most a matrix
-    product in single precision and a loop over the pairs for each C, and fewer products where the
-    spectrum is narrow, since the values of C then see nearly the same of it.
+    the rounding, and again in double precision for blocks that are nearly singular: at most a
+    matrix product in single precision and a loop over the pairs for each C, and
+    fewer products where the spectrum is narrow, since the values of C then see nearly the same of
+    it.
 
     Parameters
     ----------

@@ -306,7 +306,7 @@ class MPRank(KernelRanker, BaseEstimator):
         Parameters
         ----------
         other : MPRank
-            It is left as it is.
+            It is not changed.
 
         Returns
         -------
@@ -320,7 +320,7 @@ class MPRank(KernelRanker, BaseEstimator):
         statistics = getattr(self, "_statistics", None)
         if statistics is None:
             raise ValueError(
-                "there are no statistics: only a model that has learned by partial_fit has some"
+                "it has no statistics: only a model that has learned by partial_fit has some"
             )
         return statistics
 

@@ -147,7 +147,7 @@ class Statistics:
         rest = self.merged(Statistics(self.n_features, self.named))
         for name in names:
             if name not in rest.queries:
-                raise ValueError(f"qid={name!r} is no open query")
+                raise ValueError(f"qid={name!r} is not an open query")
             query = rest.queries.pop(name)
             rest.closed.add(name)
             rest._sum = rest._sum.plus(Scatter(query.weight, query.covariance))

@@ -1,4 +1,4 @@
-"""How good is a ranking: losses (less is better) and scores (more is better)."""
+"""Measures of rankings: losses (less is better) and scores (more is better)."""
 
 from rankwise.metrics._lists import (
     average_precision_score,

@@ -185,7 +185,7 @@ def _check_k(k: int | None, n: int) -> int:
     if k is None:
         return n
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k={k!r} must be a whole number from 1, or None for the whole list")
+        raise ValueError(f"k={k!r} must be an integer from 1, or None for the whole list")
     return min(int(k), n)
 
 

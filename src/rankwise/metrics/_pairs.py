@@ -436,7 +436,7 @@ def check_two_classes(y_true: Any) -> Floats:
 
 @dataclass(frozen=True)
 class ComparablePairs:
-    """What a mean over pairs or queries is over.
+    """The pairs or queries that a mean is over.
 
     Attributes
     ----------

@@ -32,8 +32,8 @@ def precision_at_top_score(
 ) -> float:
     """Share of positives among the first ``tau`` of the rows, the mean over queries.
 
-    Of m rows the first tau m count, the last of them by what is left of it if that is no whole
-    number. Of tied rows, the mean over their orders. O(m log m).
+    Of m rows the first tau m count, the last of them by its fraction if that is not an integer.
+    Of tied rows, the mean over their orders. O(m log m).
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def precision_at_top_score(
     tau : float
         The share of the rows that the top is, above 0 and at most 1.
     qid : array-like of shape (m,), default=None
-        The query of each row, in any row order: each query has a top of its own. Those without
+        The query of each row, in any row order: each query has its own top. Those without
         both classes are left out.
 
     Raises
@@ -157,7 +157,7 @@ def positives_at_top_interval(
 ) -> tuple[float, float]:
     """Confidence interval of `positives_at_top_score`.
 
-    Without ``qid`` the highest negative is taken as it is: the exact interval for the share of all
+    Without ``qid`` the highest negative is used: the exact interval for the share of all
     positives, of which these are a sample, that are above it. How high the highest of other
     negatives would be, a single list does not tell. With ``qid`` the queries are what was sampled,
     each with its negatives.
@@ -197,7 +197,7 @@ def partial_auc_score(
 
     It is the mean, over the highest ``max_fpr`` of the negatives, of the share of positives above
     them: 1 if all are, ``max_fpr / 2`` for scores that know nothing, and the AUC for a rate of 1.
-    If ``max_fpr`` times the number of negatives is no whole number, the last one counts by what is
+    If ``max_fpr`` times the number of negatives is not an integer, the last one counts by what is
     left. Of tied rows, the mean over their orders. O(m log m).
 
     Parameters
@@ -209,7 +209,7 @@ def partial_auc_score(
     max_fpr : float
         The highest false positive rate, above 0 and at most 1.
     qid : array-like of shape (m,), default=None
-        The query of each row, in any row order; each has a curve of its own. Those without both
+        The query of each row, in any row order; each has its own curve. Those without both
         classes are left out.
 
     Raises

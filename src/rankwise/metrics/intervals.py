@@ -1,4 +1,4 @@
-r"""How sure an AUC is, a pair accuracy, and a mean.
+r"""Intervals and tests for an AUC, a pairwise accuracy, and a mean.
 
 Write :math:`\hat A` for the share of pairs in the right order, a tie counting half. It is a mean
 over pairs that share rows, so it has the variance of a mean of fewer independent comparisons,
@@ -38,6 +38,8 @@ from rankwise.metrics.scored_rows import Floats, check_numbers, exponent_of, sca
 
 _METHODS = ("score", "newcombe", "delong")
 _ROUNDING = 1e-24
+# The logarithm of the smallest p-value that a level of a float tells from 0.
+_LEAST = math.log(1e-15)
 
 
 def auc_interval(
@@ -233,9 +235,12 @@ def auc_difference_test(
     :math:`P^2/\sum_q P_q^2`, if query q has :math:`P_q` of P pairs. A class of one row, or a single
     query, gives no evidence: the p-value is 1.
 
-    Where few queries make all of the difference, t is skewed against them. With :math:`\gamma` the
-    skewness of the mean difference over queries, the p-value is that of Hall's transformation
-    :math:`t + \gamma (t^2/3 + 1/6) + \gamma^2 t^3/27` if that is nearer to 0 than t.
+    Where few queries make all of a score's errors, many samples lack them, and neither their mean
+    nor their variance tells. The exact interval of each AUC (see `auc_interval`) does: with
+    :math:`L` its part below the higher AUC, :math:`U` that above the lower one, and r the
+    correlation of the two over the queries, the difference is as sure as
+    :math:`\sqrt{L^2 + U^2 - 2 r L U}` (Zou and Donner). The p-value is the larger of Student's and
+    the one at which this is the difference.
 
     Parameters
     ----------
@@ -258,8 +263,9 @@ def auc_difference_test(
     ----------
     E. DeLong, D. DeLong and D. Clarke-Pearson, *Comparing the areas under two or more correlated
     receiver operating characteristic curves*, 1988. Degrees of freedom: M. R. Mickey and M. B.
-    Brown, *Bounds on the distribution functions of the Behrens-Fisher statistic*, 1966. Skewness:
-    P. Hall, *On the removal of skewness by transformation*, 1992.
+    Brown, *Bounds on the distribution functions of the Behrens-Fisher statistic*, 1966. Queries:
+    G. Y. Zou and A. Donner, *Construction of confidence limits about effect measures: a general
+    approach*, 2008.
 
     Examples
     --------
@@ -278,8 +284,8 @@ def auc_difference_test(
     second, _ = _row_counts(pairs, check_numbers(y_score_2, "y_score_2", len(y)))
     ahead = (first - second) / 2
     if pairs.codes is not None:
-        ahead, weights = _by_query(pairs, ahead, comparable)
-        n_units = _effective_number(weights)
+        right, other, weights = _by_query(pairs, first / 2, second / 2, comparable)
+        ahead, n_units = right - other, _effective_number(weights)
         difference, variance = _ratio(ahead, weights)
         square = float((ahead**2).sum() / weights.sum() ** 2)
         # shares of queries that are alike differ by rounding
@@ -294,20 +300,36 @@ def auc_difference_test(
             variance = sum(float(values.var(ddof=1)) / len(values) for values in placed)
     if not ahead.any():
         return 0.0, 1.0
-    scale = math.sqrt(variance + 0.25 / n_units**2)
-    statistic = difference / scale
+    statistic = difference / math.sqrt(variance + 0.25 / n_units**2)
     if not n_units > 1:
         return statistic, 1.0
-    size = abs(statistic)
+    pvalue = float(2 * student.sf(abs(statistic), n_units - 1))
     if pairs.codes is not None:
-        skewness = float((((ahead - difference * weights) / (scale * weights.sum())) ** 3).sum())
-        size = min(size, abs(_remove_skewness(statistic, skewness)))
-    return statistic, float(2 * student.sf(size, n_units - 1))
+        pvalue = max(pvalue, _interval_pvalue(right, other, weights, n_units))
+    return statistic, pvalue
 
 
-def _remove_skewness(t: float, skewness: float) -> float:
-    """Return Hall's transformation of Student's t of a mean of this skewness."""
-    return t + skewness * (t * t / 3 + 1 / 6) + skewness**2 * t**3 / 27
+def _interval_pvalue(right: Floats, other: Floats, comparable: Floats, n_units: float) -> float:
+    """Return 1 less the level at which Zou and Donner's interval of a difference begins at 0."""
+    (low, low_variance), (high, high_variance) = sorted(
+        _ratio(part, comparable) for part in (right, other)
+    )
+    correlation = 0.0
+    if low_variance > _ROUNDING * low**2 and high_variance > _ROUNDING * high**2:
+        off = [part - part.sum() / comparable.sum() * comparable for part in (right, other)]
+        correlation = float(off[0] @ off[1] / math.sqrt((off[0] @ off[0]) * (off[1] @ off[1])))
+
+    def inside(exponent: float) -> float:
+        level = 1 - math.exp(exponent)
+        below = high - binomial_interval(high, high_variance, n_units, level)[0]
+        above = binomial_interval(low, low_variance, n_units, level)[1] - low
+        return below**2 + above**2 - 2 * correlation * below * above - (high - low) ** 2
+
+    if inside(0.0) >= 0:
+        return 1.0
+    if inside(_LEAST) <= 0:
+        return 0.0
+    return math.exp(brentq(inside, _LEAST, 0.0))
 
 
 def normal_quantile(level: float) -> float:

@@ -164,9 +164,9 @@ def leave_pair_out(
     if not hasattr(estimator, "fit"):
         raise TypeError(f"{type(estimator).__name__} has no fit: pass an estimator")
     if not (n_pairs is None or (isinstance(n_pairs, Integral) and n_pairs > 0)):
-        raise ValueError(f"n_pairs={n_pairs!r} must be a positive whole number, or None for all")
+        raise ValueError(f"n_pairs={n_pairs!r} must be a positive integer, or None for all")
     if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0)):
-        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number other than 0, or None")
+        raise ValueError(f"n_jobs={n_jobs!r} must be an integer other than 0, or None")
     X, y = indexable(rows_of(X), ratings_of(y, "y"))
     check_consistent_length(X, y)
     ratings = check_numbers(y, "y")

@@ -15,7 +15,7 @@ from rankwise.metrics import rank_losses
 
 @dataclass(frozen=True, eq=False)
 class ProgressiveResult:
-    """What a model predicted for each row before it learned from it.
+    """Predictions of a model for each row before it learned from the row.
 
     Attributes
     ----------

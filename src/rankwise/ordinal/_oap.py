@@ -134,7 +134,7 @@ class OAPRank(KernelMixin, BaseEstimator):
         With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
         ``support_`` holds their columns instead.
     n_rounds_ : int
-        Rows seen, each as often as it was seen.
+        Rows seen, each counted each time.
     n_mistakes_, rank_loss_ : int
         Wrong guesses of all members in the rounds that they were shown, as often as they were, and
         the sum of their distances in ranks.

@@ -80,7 +80,7 @@ class PRank(KernelMixin, BaseEstimator):
     Parameters
     ----------
     update : {"perceptron", "pa", "romma"}, default="perceptron"
-        The step. "pa" makes far fewer mistakes when the ranks can nearly be told apart, and bears
+        The step. "pa" makes far fewer mistakes when the ranks are nearly separable, and bears
         long rows best; noise makes it restless, as every row gets its margin: average it. "romma"
         gains less there, and its last iterate bears noise better. Its (w, b) grows with noise, so
         its average leans to the latest rounds; it is scaled down when very large, which changes no
@@ -134,7 +134,7 @@ class PRank(KernelMixin, BaseEstimator):
         With a kernel that is not learned in its monomials: the rows that were kept. If precomputed,
         ``support_`` holds their columns instead.
     n_rounds_ : int
-        Rows seen, each as often as it was seen.
+        Rows seen, each counted each time.
     n_mistakes_, rank_loss_ : int
         Wrong guesses of the last iterate, which drive the updates and which the mistake bound
         counts, and the sum of their distances in ranks.

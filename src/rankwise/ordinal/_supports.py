@@ -236,7 +236,7 @@ class SparseSupports(Supports):
         }
 
     def _grow(self) -> None:
-        """Rows are stored anew with each tile."""
+        """Rows are stored again with each tile."""
 
     def _fill(self) -> None:
         self.within = (self.tile @ self.tile.T).toarray()

@@ -119,7 +119,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
     A score on rows that were learned from is better than it will be on others, and cuts fitted to
     it are too bold. So the thresholds are fitted to out-of-fold scores: each row is scored by a
     copy of the estimator that learned without its fold. ``estimator_`` learns from all rows. The
-    score of a ranker has no zero and no unit of its own: each copy's is shifted and stretched so
+    score of a ranker has no natural zero and no unit: each copy's is shifted and stretched so
     that the rows it learned from have the mean and standard deviation that ``estimator_`` gives
     them.
 
@@ -346,7 +346,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         if np.shape(self.thresholds_) != (len(self.classes_) - 1,):
             raise ValueError(
                 f"thresholds_ has the shape {np.shape(self.thresholds_)} for {len(self.classes_)} "
-                "classes: it was changed; fit the model anew"
+                "classes: it was changed; fit the model again"
             )
         return _score(self.estimator_, self._check_rows(X, reset=False))
 
@@ -354,7 +354,7 @@ class ThresholdRanker(MetaEstimatorMixin, OrdinalMixin, BaseEstimator):
         return LandmarkRidge() if self.estimator is None else self.estimator
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Any:
-        """Return a frame as it is, since a pipeline may want its columns, and all else as floats.
+        """Return a frame unchanged, since a pipeline may want its columns, and all else as floats.
 
         The estimator looks whether they are finite.
         """
@@ -443,8 +443,8 @@ def _score(model: Any, rows: Any) -> Floats:
 def _checked(model: Any, scores: Floats) -> Floats:
     if scores.ndim != 1:
         raise ValueError(
-            f"{type(model).__name__}.predict returned an array of shape {scores.shape}, where a "
-            "score for each row is wanted"
+            f"{type(model).__name__}.predict returned an array of shape {scores.shape}, expected "
+            "a score for each row"
         )
     if not np.isfinite(scores).all():
         raise ValueError(f"what {type(model).__name__} makes of X is {TOO_LARGE}")

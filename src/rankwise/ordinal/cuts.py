@@ -1,4 +1,4 @@
-r"""Where to cut a line of scores into levels, so that a sum of costs is least.
+r"""Thresholds that cut scores into grades with the smallest sum of costs.
 
 With the scores sorted, the levels that cuts give to them rise. With :math:`c_l(t)` the cost of
 level l for the score at place t, the least costs of the first i scores in levels up to l are

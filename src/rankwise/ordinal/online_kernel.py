@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from rankwise._core._loops.rows import NONE, as_rows
 from rankwise._core.inputs import bad_row, check_rows, dense
 from rankwise._core.kernels import KERNEL_CONSTRAINTS, Kernel
-from rankwise._core.ordinal import LinearRows, OnlineMixin, State, budget_number
+from rankwise._core.ordinal import LinearRows, OnlineMixin, State
 from rankwise._core.sklearn_private import Interval
 from rankwise.ordinal._loops.kernel_values import monomials
 from rankwise.ordinal._loops.prank import member_ranks
@@ -242,11 +242,12 @@ class KernelMixin(OnlineMixin):
 
 def _described(kernel: Kernel, budget: int | None) -> NDArray[np.float64]:
     """Return the kernel and the budget as numbers."""
+    most = float(budget) if isinstance(budget, Integral) else 0.0
     if callable(kernel.kernel):
-        return np.array([-1.0, budget_number(budget)])
+        return np.array([-1.0, most])
     numbers = {"rbf": [kernel.gamma], "poly": [kernel.gamma, kernel.degree, kernel.coef0]}
     used = numbers.get(kernel.kernel, [])
-    return np.array([_NAMES.index(kernel.kernel), budget_number(budget), *used], dtype=np.float64)
+    return np.array([_NAMES.index(kernel.kernel), most, *used], dtype=np.float64)
 
 
 def _tiles(

@@ -299,7 +299,7 @@ class AccuracyAtTop(TopRanker):
     least 1 where a row scores t or more, so at most ``tau`` of the rows do; and a positive below t
     costs 1 at least. So the costs bound the share of positives that are not among the first ``tau``
     rows. Unlike a quantile, t is convex in the scores, so that there is one minimum. This is the
-    method Pat&Mat with hinges. With ``qid`` each query has a threshold t of its own.
+    method Pat&Mat with hinges. With ``qid`` each query has its own threshold t.
 
     Newton's method on rounded hinges, with a certificate, ``duality_gap_``. A step costs three
     passes over X, the squares of the rows near the threshold and of the positives that cost,

@@ -134,7 +134,7 @@ def _above(better: Indices, page: Indices, hit: NDArray[np.bool_]) -> Indices:
 
 
 def _beside(page: Indices, hit: NDArray[np.bool_], step: int) -> Indices:
-    """Return the pairs of clicked rows with the neighbour so many rows on, not clicked."""
+    """Return the pairs of clicked rows with the neighbour at an offset, not clicked."""
     better = np.flatnonzero(hit)
     worse = better + step
     inside = (worse >= 0) & (worse < len(page))

@@ -23,7 +23,7 @@ def _rows(n: int) -> tuple[float, float]:
 
 
 def _columns(size: int, /, **columns: Any) -> list[Floats]:
-    """Return columns of so many numbers, which can be drawn."""
+    """Return columns of a given number of values, which can be drawn."""
     found = [check_floats(values, name) for name, values in columns.items()]
     for name, values in zip(columns, found, strict=True):
         if len(values) != size or size == 0:
@@ -100,7 +100,7 @@ class StrengthDisplay:
         places : bool, default=False
             Draw places, which hold all at once, instead of strengths.
         max_items : int, default=60
-            The strongest so many.
+            Number of items to draw, strongest first.
         level : float, default=None
             Of the intervals; None: the model's.
         ax : matplotlib Axes, default=None
@@ -133,7 +133,7 @@ class StrengthDisplay:
 
 
 class WinMatrixDisplay:
-    """Who beats whom: the share of the row's item against the column's, both strongest first.
+    """Shares of wins of the row's item against the column's, both strongest first.
 
     White is a pair that has not met. If one line of strengths explains the contests, the colours
     fall from the upper right to the lower left without islands.
@@ -261,7 +261,7 @@ class RaterDisplay:
 
 
 class ContestCalibrationDisplay:
-    """What favourites got against what the model expected of them.
+    """Calibration: observed against predicted shares of the favourites.
 
     Parameters
     ----------

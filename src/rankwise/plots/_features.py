@@ -1,4 +1,4 @@
-"""What each feature adds to a score that is a sum of steps."""
+"""Contribution of each feature to a score that is a sum of steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self

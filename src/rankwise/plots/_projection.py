@@ -17,10 +17,10 @@ _DRAWN = 2000
 
 
 class ProjectionDisplay:
-    """Where rows fall on the line of a model, cut into ranks by its thresholds.
+    """Rows projected onto the direction of a model, cut into ranks by its thresholds.
 
     A lane for each true rank; the bands behind are the places of the predicted ranks, so a row in
-    the band of its own colour is right. Mistakes are crosses.
+    the band of its colour is predicted right. Mistakes are crosses.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ _NAMED = 10
 class DecisionRegionDisplay:
     """The regions of the plane that a model gives to each rank, and points on them.
 
-    A point has the colour of its true rank, so a point in the region of its own colour is right.
-    Mistakes are crosses.
+    A point has the colour of its true rank, so a point in the region of its colour is
+    predicted right. Mistakes are crosses.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far a comparator or an order is from a target order, with weights by position.
+"""Losses of a comparator or an order against a target order, with weights by position.
 
 A target is an order; tau*(u, v) is omega(i, j) if it has u at position i before v at j, else 0.
 
@@ -7,7 +7,7 @@ A target is an order; tau*(u, v) is omega(i, j) if it has u at position i before
 
 The weight omega may be Kemeny's (1 for all pairs), that of the first k (1 if one of the two is
 among them), bipartite (1 if one is among the first k and the other isn't), with several cuts, or
-your own. The guarantees of the sorts ask three things of it, which `check_weight` checks.
+your own. The guarantees of the sorts ask three properties of it, which `check_weight` checks.
 """
 
 from collections import Counter
@@ -300,7 +300,7 @@ def _groups(weight: Weight, n: int) -> tuple[str, NDArray[np.int64]] | None:
     ):
         raise ValueError(f"weight={short(weight)} must be {_KINDS}")
     kind, value = weight
-    wanted = f"weight={short(weight)}: positions are whole numbers from 1, increasing"
+    wanted = f"weight={short(weight)}: positions are integers from 1, increasing"
     try:
         cuts = np.atleast_1d(np.asarray(value))
     except ValueError as error:

@@ -131,7 +131,7 @@ class PreferenceRanker(BaseEstimator):
         What the classifier sees of a pair: u - v, u and v side by side, or ``features(U, V)``, a
         row for each pair of rows.
     max_pairs : int or None, default=100_000
-        Learn from no more than so many pairs; past it ``fit`` takes a random sample of them.
+        Largest number of pairs to learn from; past it ``fit`` takes a random sample of them.
     n_references : int, default=100
         Rows of ``fit`` that are kept for ``predict`` to compare with.
     random_state : int, RandomState instance or None, default=None
@@ -160,7 +160,7 @@ class PreferenceRanker(BaseEstimator):
     -----
     With linear features and a linear classifier, h is transitive and equals a score; the two
     stages pay off with classifiers that see both sides. ``rank``, ``order`` and ``score`` sort the
-    rows that they are given; ``predict`` gives each row a score of its own, whatever the others.
+    rows that they are given; ``predict`` gives each row its own score, whatever the others.
 
     References
     ----------
@@ -343,7 +343,7 @@ class PreferenceRanker(BaseEstimator):
         if len(shape) != 2 or not shape[0]:
             raise ValueError(
                 "the model has no references: it was saved by a version that had no predict; fit "
-                "it anew, or use prefer and order"
+                "it again, or use prefer and order"
             )
         rows, references = self._check(X), self.references_
         check_shape("references_", references, None, rows.shape[1], kind=references.dtype)

@@ -3,8 +3,8 @@
 The targets of a set V are drawn from an unknown distribution; several of them per set estimate the
 expectations in
 
-- weak regret: ``E L(., tau*) - E_V min E_(tau* | V) L(., tau*)``, the minimum anew for each set;
-- strong regret: ``E L(., tau*) - min E L(., tau*)``, one comparator or order of all things for
+- weak regret: ``E L(., tau*) - E_V min E_(tau* | V) L(., tau*)``, a separate minimum for each set;
+- strong regret: ``E L(., tau*) - min E L(., tau*)``, one comparator or order of all items for
   all sets; never more than the weak one, since one choice for all does no better than many.
 
 All results on the sorts hold for weak regrets. For strong ones they need *independence of
@@ -87,7 +87,7 @@ def preference_regret(
     kind : {"weak", "strong"}, default="weak"
         Whether the best comparator may be another one for each set.
     items : list of sequences, default=None
-        The name of each row, for each set: says which things the sets share. Without it, row u is
+        The name of each row, for each set: says which items the sets share. Without it, row u is
         the same thing in all sets.
 
     Examples
@@ -138,16 +138,16 @@ def ranking_regret(
     weight : "kemeny", ("top", k), ("bipartite", k), ("partite", cuts), callable or list
         As in `preference_loss`. A list is as in `preference_regret`.
     kind : {"weak", "strong"}, default="weak"
-        Whether the best order may be another one for each set, or must be one order of all things.
+        Whether the best order may be another one for each set, or must be one order of all items.
     best : order, or list of orders, default=None
         What to compare with, where the search for the best order takes too long: one for each set
-        if weak (for a single set, itself), one of all things if strong.
+        if weak (for a single set, itself), one of all items if strong.
 
     Notes
     -----
     The best order is found as by `rankwise.aggregation.kemeny` and proven to be the best, within a
     millionth of the largest difference between the two costs of a pair: in seconds as long as some
-    hundred things at most prefer each other in circles. If the proof is given up for lack of
+    hundred items at most prefer each other in circles. If the proof is given up for lack of
     memory, a warning says by how much the regret may be too small. For a randomised sort, average
     over its seeds.
 

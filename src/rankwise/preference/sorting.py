@@ -160,7 +160,7 @@ async def aquicksort(
 
     All questions of a level are under way together, ``max_concurrency`` of them at a time. If one
     fails, those under way are waited for and kept in the log, no new one is asked, and the failure
-    is raised as it is (but for StopIteration, which no coroutine can raise: it is the cause of a
+    is raised unchanged (but for StopIteration, which no coroutine can raise: it is the cause of a
     RuntimeError). If the sort is cancelled, so are the questions under way.
 
     Parameters
@@ -426,8 +426,8 @@ def decide(
 
 
 def _check_counts(given: ArrayLike, name: str, least: int) -> Any:
-    """Return whole numbers of at least ``least`` as floats."""
-    wanted = f"must be a whole number of {least} or more, or an array of them"
+    """Return integers of at least ``least`` as floats."""
+    wanted = f"must be an integer of {least} or more, or an array of them"
     try:
         values = np.asarray(given)
     except ValueError as error:

@@ -1,9 +1,8 @@
-"""Contract checks, hypothesis strategies and slow oracles, for rankwise's tests and for yours.
+"""Contract checks and hypothesis strategies, for rankwise's tests and for yours.
 
 ``parametrize_with_contract([MyRanker()])`` runs over an estimator what scikit-learn's
 ``parametrize_with_checks`` can't know: streams, chunks, ordered labels. The strategies are in
-`rankwise.testing.strategies` (which needs hypothesis), the literal algorithms in
-`tests.reference`.
+`rankwise.testing.strategies`, which needs hypothesis.
 """
 
 from rankwise.testing._contract import (

@@ -131,7 +131,7 @@ def parametrize_with_contract(estimators: Iterable[Any]) -> Any:
 
 
 def _name(estimator: Any) -> str:
-    """Return an estimator as text, without addresses of functions, which change."""
+    """Return an estimator as a string, without addresses of functions, which change."""
     return sub(r" at 0x\w+", "", str(estimator))
 
 
@@ -192,7 +192,7 @@ def check_csr(estimator: Any) -> None:
 
 
 def check_permuted_rows(estimator: Any) -> None:
-    """What is said of a row does not depend on the rows around it."""
+    """Predictions for a row do not depend on the rows around it."""
     X, y = stream()
     model = clone(estimator).fit(X, y)
     order = np.random.default_rng(3).permutation(len(X))
@@ -400,7 +400,7 @@ def check_predict_then_learn(estimator: Any) -> None:
 
 
 def check_refused_chunk(estimator: Any) -> None:
-    """A chunk with an unknown label, NaN or another width leaves the model as it was."""
+    """A chunk with an unknown label, NaN or another width leaves the model unchanged."""
     X, y = stream()
     model = clone(estimator).partial_fit(X, y, classes=range(1, K + 1))
     before = learned(model)

@@ -1,4 +1,4 @@
-"""What the checks of the contract share: small data, and what it means that models are equal."""
+"""Shared by the checks of the contract: small data, and equality of models."""
 
 import warnings
 from collections.abc import Callable

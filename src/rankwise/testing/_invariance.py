@@ -26,7 +26,7 @@ _FARTHEST = (OFFSETS[-1], SCALES[0], SCALES[-1])
 
 
 class Change(NamedTuple):
-    """A change of the data, and of the parameters with it, that leaves the order as it was.
+    """A change of the data, and of the parameters with it, that leaves the order unchanged.
 
     Attributes
     ----------

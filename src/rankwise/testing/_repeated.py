@@ -61,7 +61,7 @@ def same_bits(a: Any, b: Any) -> bool:
     """Whether two values have one type and the same bits, all that they hold included.
 
     Of arrays, the memory order counts if both are contiguous: sums depend on it. Of a dict with
-    texts for names, the order does not.
+    strings for names, the order does not.
     """
     if type(a) is not type(b):
         return False
@@ -161,7 +161,7 @@ def check_functions_are_not_saved(estimator: Any) -> None:
 
 
 def _loaded(model: Any) -> Any:
-    """Return a model as it comes back from a file."""
+    """Return a model after saving and loading it."""
     before = joblib.hash(vars(model))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"

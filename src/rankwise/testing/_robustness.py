@@ -1,6 +1,6 @@
-"""What every estimator promises to a hostile or careless caller.
+"""Robustness that every estimator promises to a hostile or careless caller.
 
-A refused call leaves the model as it was. What is passed in is never written to. Any container of
+A refused call leaves the model unchanged. What is passed in is never written to. Any container of
 the same numbers gives the same model. Numbers too large for a float are refused, or learned from.
 """
 
@@ -55,7 +55,7 @@ def robustness_checks(estimator: Any) -> list[Callable[[Any], None]]:
 
 
 def check_refused_call_changes_nothing(estimator: Any) -> None:
-    """A fit, partial_fit or fit_pairs that raises leaves every attribute as it was."""
+    """A fit, partial_fit or fit_pairs that raises leaves every attribute unchanged."""
     X, y = stream()
     rows = rows_for(estimator, X)
     model = clone(estimator).fit(rows, y)
@@ -123,7 +123,7 @@ def check_threads_share_input(estimator: Any) -> None:
 
 
 def check_masked_refused(estimator: Any) -> None:
-    """A masked entry is no number."""
+    """A masked entry is not a number."""
     X, y = stream()
     rows = rows_for(estimator, X)
     model = clone(estimator).fit(rows, y)

@@ -140,7 +140,7 @@ def tiny_columns(random: np.random.Generator, m: int, d: int) -> NDArray[np.floa
 
 
 def tiny_weights(random: np.random.Generator, m: int) -> NDArray[np.float64]:
-    """Return weights: whole numbers, or of any size, with zeros among them."""
+    """Return weights: integers, or of any size, with zeros among them."""
     weight = random.integers(0, 3, size=m).astype(np.float64)
     if random.random() < 0.4:
         weight *= 10.0 ** random.integers(-300, 301, size=m)

@@ -86,7 +86,7 @@ def dominance(memory, targets, power, magnitude, out, totals):
     ----------
     memory : tuple of ndarrays
         As from `working_memory`: events, their keys and the derivatives of nodes of even depth, and
-        of odd depth, and room for one node.
+        of odd depth, and space for one node.
     targets : tuple of ndarrays
         Rows sorted by query and target: their targets y and weights a of shape (m,), the latter
         empty if all are 1; ``starts`` of shape (n_queries + 1,), where each query begins, and m;

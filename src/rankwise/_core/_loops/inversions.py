@@ -1,4 +1,4 @@
-"""Counts of misranked and tied pairs, all weighing alike: whole numbers and few branches.
+"""Counts of misranked and tied pairs, all weighing alike: integers and few branches.
 
 Eight counters share a word, a byte each, for as many values as a byte can count: one addition and
 one look take a value past all of them.
@@ -15,7 +15,7 @@ LEAF = 6
 
 @compiled
 def _ones(word):
-    """Count the ones of a word; the compiler knows this text and has one instruction for it."""
+    """Count the ones of a word; the compiler recognises this pattern and uses one instruction."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     pairs = np.uint64(0x3333333333333333)
     word = (word & pairs) + ((word >> np.uint64(2)) & pairs)

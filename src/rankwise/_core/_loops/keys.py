@@ -1,4 +1,4 @@
-"""Rows as whole numbers that sort as they do, for a sort that knows nothing but numbers.
+"""Rows as integers that sort as they do, for a sort that knows nothing but numbers.
 
 A key is, from its highest bits on: the query, where the value lies between the lowest and the
 highest of its query, and the row. NumPy sorts such numbers several at a time, so that it is quicker
@@ -40,7 +40,7 @@ def deal_runs(values, y, a, n_runs, codes, out):
     """Deal the rows into runs of values, the lowest first; return where each run starts.
 
     The columns of ``out`` are filled with values, ``y`` and ``a`` of the rows, which stay as they
-    come in a run. ``codes`` is room for a number each.
+    come in a run. ``codes`` is space for a number each.
     """
     lowest, span, unit = _range(values)
     scale = n_runs * (1.0 - 2.0**-40) / span if span > 0.0 else 0.0

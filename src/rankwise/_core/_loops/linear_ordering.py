@@ -64,7 +64,7 @@ class Search(NamedTuple):
 
 @compiled
 def _draw(state, n):
-    """Return a whole number below n from a xorshift stream with ``state`` of shape (1,)."""
+    """Return an integer below n from a xorshift stream with ``state`` of shape (1,)."""
     word = state[0]
     word ^= word << np.uint64(13)
     word ^= word >> np.uint64(7)
@@ -263,7 +263,7 @@ def pack(margins, first, stop, rows, count):
     so the least of them is lost, once for every circle if what a circle takes is taken from its
     margins: ``margins[p, q]``, p < q, which shrink in place and never change their signs.
 
-    The triangles are written into ``rows`` as by `violated`, as far as there is room. Return what
+    The triangles are written into ``rows`` as by `violated`, as far as there is space. Return what
     is lost, and how many rows are filled.
     """
     n = len(margins)

@@ -33,7 +33,7 @@ def better_partners(rows, t, starts, ranks, n_ranks, V, band, tree, out):
     Rows are numbered by (query, target). ``rows`` and ``t`` of shape (m,) are the rows sorted by
     (query, t) and their t, ``starts`` of shape (n_queries + 1,) is where each query begins, and m,
     ``ranks`` of shape (m,) and ``n_ranks`` are from `target_ranks`. V and ``out`` have the shape
-    (m, d), ``tree`` is room of shape (n_ranks + 1, d).
+    (m, d), ``tree`` is an array of shape (n_ranks + 1, d).
     """
     margin, low, high = band
     for q in range(starts.shape[0] - 1):

@@ -89,7 +89,7 @@ def window_sums(r, a, starts, epsilon, power, gradient):
 
     The cost of an ordered pair is max(0, r_i - r_j - epsilon), its weight a_i a_j. With a negative
     epsilon both orders of a pair may cost, and a row costs beside itself. ``a`` is empty if all
-    rows weigh 1, ``gradient`` if none is wanted.
+    rows weigh 1, ``gradient`` if it is not needed.
     """
     total, squares = 0.0, 0.0
     for q in range(starts.shape[0] - 1):

@@ -13,7 +13,7 @@ Rows = NDArray[np.int32]
 
 MOST_BITS = 51
 LONG = 512
-"""Rows that a query must have on average to be worth a sort of its own."""
+"""Rows that a query must have on average to be worth a separate sort."""
 
 
 def sorted_rows(values: Floats, starts: NDArray[np.int64] | None = None) -> tuple[Rows, Floats]:

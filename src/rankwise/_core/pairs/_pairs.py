@@ -109,7 +109,7 @@ class Pairs:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each query begins when rows come query by query, and their number."""
+        """Start of each query when rows come query by query, and the number of rows."""
         sizes = [len(self.y)] if self.codes is None else np.bincount(self.codes)
         return np.append(0, np.cumsum(sizes))
 
@@ -151,7 +151,7 @@ class Pairs:
 
     @cached_property
     def ties(self) -> tuple[Rows, Rows]:
-        """Where the run of equal targets of each row of `by_target` starts and ends."""
+        """Start and end of the run of equal targets of each row of `by_target`."""
         runs = equal_runs(self.by_target.y, self.starts).astype(np.int32)
         return np.repeat(runs[:-1], np.diff(runs)), np.repeat(runs[1:], np.diff(runs))
 

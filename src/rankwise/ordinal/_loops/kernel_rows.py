@@ -66,7 +66,7 @@ class KernelRows(NamedTuple):
 class BudgetRows(NamedTuple):
     """`KernelRows` of which a budget is kept.
 
-    A class of its own, so that without a budget its code is not compiled.
+    A separate class, so that without a budget its code is not compiled.
 
     Attributes
     ----------
