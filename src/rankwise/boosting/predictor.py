@@ -82,7 +82,7 @@ def _is_forest(forest: "Forest") -> bool:
         and len(starts) > 0
         and starts[0] == 0
         and starts[-1] == n
-        and (np.diff(starts) > 0).all()
+        and (starts[1:] > starts[:-1]).all()
         and _floats(forest.values, n + len(starts) - 1)
     ):
         return False
