@@ -245,6 +245,24 @@ def test_the_unit_of_ratings_does_not_matter_in_single_precision(unit):
     np.testing.assert_allclose(found, model.predict(users[:99], items[:99]), rtol=1e-4)
 
 
+def test_predict_is_a_live_person_in_single_precision():
+    g = np.random.default_rng(0)
+    users, items = (
+        np.repeat(np.arange(40), 60),
+        g.permuted(np.tile(np.arange(2_000), (40, 1)), axis=1),
+    )
+    items = np.append(items[:, :60].ravel(), np.arange(2_000))
+    users = np.append(users, np.full(2_000, 40))
+    ratings = g.integers(1, 6, len(users)).astype(float)
+    table = RatingTable.from_arrays(users, items, ratings)
+    model = TasteModel(noise=1.0).fit(table)
+    assert model.taste_.kernel.matrix.dtype == np.float32
+    for user in (0, 40):  # known and new items of one, all items of the other are known
+        mean, _ = model.person(user).predict()
+        scores = model.predict(np.full(2_000, user), np.arange(2_000))
+        np.testing.assert_allclose(np.clip(scores, 1, 5), mean, atol=1e-4)
+
+
 def test_refuses_unknown_people_and_unequal_lengths(model):
     with pytest.raises(ValueError, match="users holds 'nobody'"):
         model.predict(["nobody"], [0])
