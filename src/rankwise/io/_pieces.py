@@ -7,7 +7,7 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from rankwise.io._rows import row_ends, split_rows, survey
+from rankwise.io._rows import is_regular, row_ends, split_rows
 from rankwise.io.dialect import START, Dialect, guess_encoding
 from rankwise.io.files import Source
 
@@ -173,7 +173,7 @@ class Lines:
         if dialect is not None and quote and b'"' in self._text:
             ends = row_ends(self._text, quote=True)
             known = self._text[: int(ends[-1])] if len(ends) else b""
-            if not survey(known, replace(dialect, start=0)).regular:
+            if not is_regular(known, replace(dialect, start=0)):
                 rows = split_rows(self._text, dialect, 0, 1)
                 found = [min(row.end, len(self._text)) for row in rows]
                 return found if self._ended else found[:-1]

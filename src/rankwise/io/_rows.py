@@ -76,44 +76,35 @@ def _split(
         start = past + len(sep)
 
 
-class Survey(NamedTuple):
-    """Whether a fast parser reads a text as `split_rows` does, and whether cells have newlines."""
+def is_regular(text: bytes, dialect: "Dialect") -> bool:
+    """Return whether a fast parser reads a text as `split_rows` does.
 
-    regular: bool
-    long_cells: bool = False
-
-
-def survey(text: bytes, dialect: "Dialect") -> Survey:
-    """Look for what a fast parser would read in another way.
-
-    That is: carriage returns without a newline, comments, and quotes that are not around whole
-    cells.
+    It does not if there are carriage returns without a newline, comments, or quotes that are not
+    around whole cells.
     """
     start = dialect.start
     data = np.frombuffer(text, np.uint8, offset=start)
     if dialect.strict:
         low = [np.count_nonzero(data < ord(" ")), *(np.count_nonzero(data == b) for b in b"\n\t\r")]
         if low[0] > sum(low[1:]):
-            return Survey(regular=False)
+            return False
     if text.find(b"\r", start) >= 0:
         after = (byte_places(data, b"\r") + 1) % len(data)
         if (data[after] != ord("\n")).any():
-            return Survey(regular=False)
+            return False
     if dialect.comment and text.find(dialect.comment.encode(), start) >= 0:
-        return Survey(regular=False)
+        return False
     if not dialect.quote or text.find(b'"', start) < 0:
-        return Survey(regular=True)
+        return True
     at = byte_places(data, b'"')
     border = np.zeros(256, bool)
     border[list((dialect.sep or ",").encode() + b'\r\n"')] = True
     opening, closing = at[::2], at[1::2]
     if len(opening) > len(closing):
-        return Survey(regular=False)
+        return False
     first, last = int(opening[0] == 0), int(closing[-1] == len(data) - 1)
     outer = data[opening[first:] - 1], data[closing[: len(closing) - last] + 1]
-    ends = byte_places(data, b"\n")
-    inside = np.searchsorted(at, ends) % 2
-    return Survey(all(bool(border[byte].all()) for byte in outer), bool(inside.any()))
+    return all(bool(border[byte].all()) for byte in outer)
 
 
 def byte_places(data: NDArray[np.uint8], byte: bytes) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import Row, split_rows, survey
+from rankwise.io._rows import Row, is_regular, split_rows
 from rankwise.io.dialect import NUMBERS, Dialect, is_number
 from rankwise.io.files import need
 
@@ -54,10 +54,9 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
     """
     pa = need("pyarrow")
     table = None
-    regular, long_cells = survey(text, dialect)
-    if regular:
+    if is_regular(text, dialect):
         try:
-            table = _fast(text, dialect, texts, long_cells=long_cells)
+            table = _fast(text, dialect, texts)
         except pa.ArrowInvalid:
             table = None
     if table is None:
@@ -83,19 +82,19 @@ def _fast(
     dialect: Dialect,
     texts: Sequence[str] = (),
     only: Sequence[str] | None = None,
-    *,
-    long_cells: bool = True,
 ) -> Any:
     """Parse a regular text by pyarrow, whose types follow from the cells."""
     pa = need("pyarrow")
     types = {name: pa.string() for name in texts}
-    return parse_regular(text, dialect, types, long_cells=long_cells, include_columns=only)
+    return parse_regular(text, dialect, types, include_columns=only)
 
 
-def parse_regular(
-    text: bytes, dialect: Dialect, types: dict[str, Any], *, long_cells: bool, **options: Any
-) -> Any:
-    """Parse a regular text by pyarrow; `pyarrow.ArrowInvalid` if a row or a cell does not fit."""
+def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **options: Any) -> Any:
+    """Parse a regular text by pyarrow; `pyarrow.ArrowInvalid` if a row or a cell does not fit.
+
+    A text without line ends in cells is parsed faster. Whether there are some, the number of rows
+    tells.
+    """
     pa, reader = need("pyarrow"), need("pyarrow.csv")
     start, sep = dialect.start, dialect.sep or ","
     if len(sep) > 1:
@@ -104,9 +103,6 @@ def parse_regular(
     if not text[start : start + _BLOCK].strip():
         names = options.get("include_columns") or dialect.columns or ()
         return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
-    parsing = reader.ParseOptions(
-        delimiter=sep, quote_char='"' if dialect.quote else False, newlines_in_values=long_cells
-    )
     conversion = reader.ConvertOptions(
         column_types=types,
         null_values=list(dialect.missing),
@@ -115,16 +111,22 @@ def parse_regular(
         **options,
     )
 
-    def read(block: int) -> Any:
+    def read(block: int, *, long_cells: bool) -> Any:
         reading = reader.ReadOptions(column_names=dialect.columns, block_size=block)
+        parsing = reader.ParseOptions(
+            delimiter=sep, quote_char='"' if dialect.quote else False, newlines_in_values=long_cells
+        )
         return reader.read_csv(pa.BufferReader(data), reading, parsing, conversion)
 
+    quoted = bool(dialect.quote) and text.find(b'"', start) >= 0
     try:
-        return read(_BLOCK)
+        table = read(_BLOCK, long_cells=False)
+        n_lines = text.count(b"\n", start) + (not text.endswith(b"\n"))
+        return table if not quoted or len(table) == n_lines else read(_BLOCK, long_cells=True)
     except pa.ArrowInvalid:  # rows may be longer than a block
         if not _BLOCK < len(data) < 2**31 - 1:
             raise
-        return read(len(data) + 1)
+        return read(len(data) + 1, long_cells=True)
 
 
 def _cells(text: bytes, dialect: Dialect, name: str) -> Any:

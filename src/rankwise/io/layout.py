@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.arguments import check_text
-from rankwise.io._rows import Row, byte_places, split_rows, survey
+from rankwise.io._rows import Row, byte_places, is_regular, split_rows
 from rankwise.io._text import parse_regular
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import BadRows, Source, need
@@ -90,24 +90,23 @@ def read_columns(
     )  # fmt: skip
     kinds = {INTEGER: pa.int64(), NUMBER: pa.float64()}
     types = {column.name: kinds.get(column.kind, pa.string()) for column in layout.columns}
-    regular, long_cells = survey(text, dialect)
     lines: Array | None = None
     table = None
-    if regular:
+    if is_regular(text, dialect):
         try:
-            table = parse_regular(text, dialect, types, long_cells=long_cells)
+            table = parse_regular(text, dialect, types)
         except pa.ArrowInvalid:
             table = None
     if table is None or not all(_is_inside(table.column(c.name), c.kind) for c in layout.columns):
         text, lines, problems = _good_rows(text, dialect, layout, stop=bad.stop)
         plain = Dialect(",", ".", columns=names, quote=True, missing=())
-        table = parse_regular(text, plain, types, long_cells=True)
+        table = parse_regular(text, plain, types)
     else:
         problems = []
         lines = np.arange(line, line + len(table))
-        if len(table) != text.count(b"\n", start):  # some are empty
+        if len(table) != text.count(b"\n", start):  # some are empty, or belong to one row
             lines = line + _filled_lines(text[start:])
-        if long_cells:
+        if len(table) != len(lines):
             rows = split_rows(text, dialect, start, line)
             lines = np.array([row.line for row in rows], np.int64)
     for place, column in enumerate(layout.columns):
