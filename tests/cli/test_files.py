@@ -102,9 +102,8 @@ def answers(name, folder):
     for one in (model, stream):
         found.append(json.loads(run("predict", one, path, "--json", *options))["predictions"])
         found.append(json.loads(run("evaluate", one, path, "--json", *options))["measures"])
-        parts = json.loads(run("explain", one, path, "--row", 2, "--json", *options))["parts"]
-        found.append(sorted(part["adds"] for part in parts))
-    return found
+    parts = json.loads(run("explain", stream, path, "--row", 2, "--json", *options))["parts"]
+    return [*found, sorted(part["adds"] for part in parts)]
 
 
 @pytest.mark.parametrize("name", NAMES)

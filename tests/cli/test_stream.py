@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from rankwise import load, save
 from rankwise.cli import _stream_run
 from rankwise.cli._commands import rankwise
+from rankwise.comparison import Columns, prepare
 from rankwise.io import write_table
 from rankwise.ordinal import PRank
 from rankwise.persistence import read_notes
@@ -514,8 +515,7 @@ def test_categories_dates_and_missing_values(graded, monkeypatch, n_rows, form):
 
 def by_definition(frame):
     """Learn row by row: numbers scaled, missing ones imputed, by the rows so far."""
-    days = (frame["day"] - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    numbers = np.column_stack([frame["size"], days])
+    numbers = prepare(frame, Columns(["size"], [], ["day"], [])).to_numpy()
     categories = frame["colour"].fillna("(missing)")
     model, guesses = PRank(label_order=[1, 2, 3, 4]), []
     known = list(dict.fromkeys(categories))

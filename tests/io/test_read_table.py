@@ -86,6 +86,8 @@ def test_separators(sep, end):
         ("a,,\n1,2,3\n", {}, {"a": [1], "Unnamed: 1": [2], "Unnamed: 2": [3]}),
         ("a,b\n12:30,1\n12:31,2\n", {}, {"a": ["12:30", "12:31"], "b": [1, 2]}),
         ("a\n1\n\n2\n", {}, {"a": [1, 2]}),
+        ("a,b\n1,2\n  \n3,4\n", {}, {"a": [1, 3], "b": [2, 4]}),
+        ('a\tb\n1\tx"y\n\t\n2\tz\n', {}, {"a": [1, np.nan, 2], "b": ['x"y', None, "z"]}),
         ("a,b\n1,x\ry\n2,z\n", {}, {"a": [1, 2], "b": ["x\ry", "z"]}),
         ("a,b\r1,2\r3,4", {}, {"a": [1, 3], "b": [2, 4]}),
     ],
@@ -286,7 +288,7 @@ def test_svmlight():
     st.lists(
         st.tuples(
             st.integers(-(2**62), 2**62),
-            st.text(st.characters(codec="utf-8", min_codepoint=32), max_size=5),
+            st.text(st.characters(codec="utf-8", min_codepoint=32), max_size=5).map("x".__add__),
             st.sampled_from(["", "a,b", '"', " x ", "\n"]),
         ),
         min_size=1,

@@ -266,8 +266,10 @@ def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Colum
         and 2 * not_numbers(first[name]).sum() <= first[name].notna().sum()
     ]
     others = [name for name in features if name not in numbers]
-    kinds = look_at_columns(first, others)
-    return Columns(numbers, kinds.categories + kinds.texts, kinds.dates, [])
+    # two values are never taken for free text, of which `Learner.encode` decides
+    kinds = [look_at_columns(first[[name]].dropna()[:2], [name]) for name in others]
+    dates = [name for kind in kinds for name in kind.dates]
+    return Columns(numbers, [name for name in others if name not in dates], dates, [])
 
 
 def parse_labels(text: str) -> list[Any]:

@@ -19,8 +19,7 @@ from rankwise.io.formats import is_binary
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# A fit holds about ten floats for each cell, besides the text: a table of one-digit integers takes
-# 41 times its file, and one of 12 bytes a cell 7.6 times, as "python -m benchmarks readers" shows.
+# A fit holds about ten floats for each cell, besides the text; docs/decisions.md has measurements.
 _CELL_BYTES, _BINARY_RATIO = 80, 8
 _MARKS = (b",", b"\t", b";", b"|", b":", b"\n")
 _START = 2**16

@@ -33,8 +33,10 @@ def split_rows(text: bytes, dialect: "Dialect", start: int, line: int) -> Iterat
     while start < len(text):
         end = text.find(b"\n", start)
         end = len(text) if end < 0 else end
-        content = text[start:end].strip()
-        if not content or (comment and content.startswith(comment)):
+        content = text[start:end].rstrip(b"\r")
+        # a line of blanks is a row where it may be cells
+        content = content.strip() if len(dialect.columns or ()) > 1 and sep.strip() else content
+        if not content or (comment and content.lstrip().startswith(comment)):
             start, line = end + 1, line + 1
             continue
         fields, past, problem = _split(text, start, end, sep, dialect)

@@ -100,7 +100,7 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     if len(sep) > 1:
         text, start, sep = text[start:].replace(sep.encode(), _UNIT), 0, _UNIT.decode()
     data = pa.py_buffer(text)[start:]
-    if not text[start : start + _BLOCK].strip():
+    if not text[start : start + _BLOCK].strip(b"\r\n"):
         names = options.get("include_columns") or dialect.columns or ()
         return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
     conversion = reader.ConvertOptions(

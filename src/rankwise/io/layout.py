@@ -78,6 +78,7 @@ def read_columns(
     lines : ndarray of int64
         The line of each row.
     """
+    need("pandas")
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     text = source.raw
     if encoding != "utf-8" and not text.isascii():
