@@ -161,6 +161,7 @@ def test_rounds_of_the_literal_trees(queries, weighted, missing, pair_weight, lo
     with Pool(1) as pool:
         blocks, groups, order, edges = one_block(X, y, pool, qid=qid, weight=a, counts=counts)
         loss_ = loss_of(groups, loss, pair_weight)
+        loss_.unit = 1.0  # gradients in the units of the targets
         trees = TreeRounds(blocks, loss_, blocks.blocks[0].bins, LIMITS, counts.sum())
         for _ in range(4):
             g, h = repeated_gradient(s, y, qid, counts, loss, pair_weight)

@@ -447,13 +447,16 @@ def parts_of(
 
 def _adds(kept: "Kept", z: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Return what each number of a row adds to the score, and what the score starts from."""
+    import pandas as pd  # noqa: PLC0415
+
     from rankwise.boosting import RankBoost  # noqa: PLC0415
 
     last = kept.last
     for inner in ("best_estimator_", "estimator_"):
         last = getattr(last, inner, last)
     if isinstance(last, RankBoost):
-        found = last.explain(z[None, :])
+        names = getattr(last, "feature_names_in_", None)
+        found = last.explain(z[None, :] if names is None else pd.DataFrame([z], columns=names))
         return found.contributions[0], found.base
     coef = np.asarray(getattr(last, "coef_", ()))
     if coef.shape != z.shape:
