@@ -24,7 +24,7 @@ def signature(value):
 def public_api():
     """Return a line for each public function, class and method."""
     lines = []
-    modules = [name for name in rankwise.__all__ if name not in {"load", "save"}]
+    modules = [name for name in rankwise.__all__ if name not in {"compare", "load", "save"}]
     for package in sorted(modules):
         module = import_module(f"rankwise.{package}")
         for name in sorted(getattr(module, "__all__", [])):
