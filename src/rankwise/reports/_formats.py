@@ -8,8 +8,6 @@ from html import escape
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
-from rankwise.reports.charts import Svg
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -75,6 +73,12 @@ pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-si
   .scroll { overflow: visible; } pre { white-space: pre-wrap; } svg { max-width: 26rem; }
   th, td { padding: .15rem .4rem; } }
 """
+
+
+class Svg(str):
+    """A picture in the text of a page, see `rankwise.reports.charts`."""
+
+    __slots__ = ()
 
 
 def to_markdown(report: "Report") -> str:

@@ -25,7 +25,7 @@ class Table:
     columns : list of str
         The head of each column.
     rows : list of list of str
-        The cells, as many in each row as there are columns. A `rankwise.reports.charts.Svg` is
+        The cells, as many in each row as there are columns. A `Svg` is
         drawn in HTML and left out elsewhere.
     marked : int, default=None
         The number of a row that stands out.
