@@ -408,8 +408,6 @@ GOOD = {
     ),
     "write_table.path": lambda w: w.folder / "written.csv",
     "describe.frame": lambda w: read_table(w.file("a,b\n1,2\n", "described.csv")),
-    "fragment.findings": lambda w: ["e"],
-    "fragment.table": lambda w: Table("c", ["d"], [["1"]]),
     "columns": lambda w: ["item", "user", "rating"],
     "separator": lambda w: ",",
     "scale": lambda w: (0, 5),

@@ -191,10 +191,11 @@ def to_html(report: "Report") -> str:
     )
 
 
-def fragment(findings: Sequence[str], table: "Table") -> str:
-    """Return findings and a table as HTML for a notebook, in its style."""
-    items = "".join(f"<li>{escape(finding)}</li>\n" for finding in findings)
-    return f"<ul>\n{items}</ul>\n{_html_table(table)}".replace(
+def to_notebook(report: "Report") -> str:
+    """Return the findings and the tables as HTML for a notebook, in its style."""
+    items = "".join(f"<li>{escape(finding)}</li>\n" for finding in report.findings)
+    tables = "".join(map(_html_table, report.tables))
+    return f"<ul>\n{items}</ul>\n{tables}".replace(
         '<tr class="marked">', '<tr style="font-weight: bold">'
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rankwise._core.files import replacing
-from rankwise.reports._formats import FORMATS, figure_file, results_csv
+from rankwise.reports._formats import FORMATS, figure_file, results_csv, to_notebook
 
 T = TypeVar("T")
 
@@ -118,6 +118,10 @@ class Report:
     links: dict[str, str] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
     headline: tuple[str, str] | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the findings and the tables, for a notebook."""
+        return to_notebook(self)
 
     def save(
         self,
