@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.reports._formats import Svg as Svg
+from rankwise.reports._formats import Svg as Svg  # noqa: PLC0414
 
 BLUE, ORANGE, GREY = "var(--blue, #2f6fb5)", "var(--orange, #c96a12)", "var(--grey, #8a8f98)"
 _WIDTH, _SIZE, _ROW, _EDGE = 460, 13, 22, 8
