@@ -286,7 +286,8 @@ for arguments in (
     )
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert len(lines) == 401
+    assert len(lines) == 402
+    assert lines[201] == "prediction"
     assert json.loads(lines[200])["method"] == "MPRank"
 
 

@@ -157,7 +157,7 @@ def test_measures_have_intervals_and_two_models_a_test(table, graded):
     assert measures["pairwise accuracy"]["pvalue"] < 0.05
     shown = ok("evaluate", graded, held)
     assert "90 rows" in shown
-    assert "rank loss" in shown
+    assert "MAE" in shown
 
 
 def test_lists_are_drawn_whole(lists, ranker):

@@ -161,3 +161,14 @@ def test_elo_is_the_update_as_it_is_written():
         assert model.ratings_ is before
     assert model.n_contests_ == 200
     assert model.prefer(0, 1) + model.prefer(1, 0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_empty_ranking_tells_nothing(place):
+    # The loops read outside of their arrays, which ended the process.
+    rankings = [["a", "b", "c"], ["b", "c", "a"]]
+    expected = PlackettLuce().fit(rankings)
+    rankings.insert(place, [])
+    model = PlackettLuce().fit(rankings)
+    np.testing.assert_allclose(model.strengths_, expected.strengths_)
+    np.testing.assert_allclose(model.interval(), expected.interval(), rtol=1e-6)

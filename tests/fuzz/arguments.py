@@ -19,6 +19,7 @@ from rankwise import save
 from rankwise.boosting import RankBoost
 from rankwise.bounds import Bound
 from rankwise.contests import BradleyTerry
+from rankwise.io import read_table
 from rankwise.magnitude import MPRank
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import PRank
@@ -391,6 +392,22 @@ GOOD = {
     "read_letor.path": lambda w: w.file("2 qid:1 1:0.5 3:1 # a\n0 qid:1 2:.25\n", "letor.txt"),
     "read_movielens.path": lambda w: w.file("1::7::5::978\n1::8::4::979\n", "ratings.dat"),
     "read_ratings.path": lambda w: w.file("7,b,3.5\n7,c,1\n", "ratings.csv"),
+    **dict.fromkeys(
+        ["read_table.path", "scan_table.path"],
+        lambda w: w.file("grade;acid\n3;7,4\n5;1,2\n", "table.csv"),
+    ),
+    "read_eachmovie.path": lambda w: w.file(
+        "1\t7\t.8\t1\t4/16/97 22:44:18\n2\t7\t0\t.5\t\n", "Vote.txt"
+    ),
+    "read_netflix.path": lambda w: w.file("1:\n1488844,3,2005-09-06\n", "combined_data_1.txt"),
+    "read_ohsumed.path": lambda w: w.file("OHSU1\t87316316\t1\n", "qrels.ohsu.batch.87"),
+    "write_table.frame": lambda w: pd.DataFrame({"a": w.real(2), "b": ["x", "y"]}),
+    **dict.fromkeys(
+        [f"{m}_scorer.sample_weight" for m in ("ndcg", "average_precision", "reciprocal_rank")],
+        lambda w: None,
+    ),
+    "write_table.path": lambda w: w.folder / "written.csv",
+    "describe.frame": lambda w: read_table(w.file("a,b\n1,2\n", "described.csv")),
     "columns": lambda w: ["item", "user", "rating"],
     "separator": lambda w: ",",
     "scale": lambda w: (0, 5),

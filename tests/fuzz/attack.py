@@ -59,6 +59,7 @@ NOT_FINITE = {
     "stability_bound": "infinite if no float can hold it",
     "mean_interval": "with a single trial the half-width is infinite",
     "pairwise_wins": "a candidate may be called infinity",
+    "BradleyTerry.fit_pairs": "an item may be called infinity",
     "read_": "a rating that is not there is NaN",
     "problem_for": "missing='nan' asks for NaN",
     "features_for": "missing='nan' asks for NaN",

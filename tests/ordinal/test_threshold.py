@@ -313,7 +313,7 @@ class TestRefused:
             def predict(self, X):
                 return np.full(len(X), np.inf)
 
-        with pytest.raises(ValueError, match=r"shape \(8, 2\), where a score"):
+        with pytest.raises(ValueError, match=r"shape \(8, 2\), expected a score"):
             ThresholdRanker(Two()).fit(self.X, self.y)
         with pytest.raises(ValueError, match="larger than a float can hold"):
             ThresholdRanker(Endless()).fit(self.X, self.y)

@@ -40,7 +40,7 @@ def test_files_of_any_format(tmp_path, ending):
     path = tmp_path / f"ratings{ending}"
     write_table(frame.rename(columns={"isbn": "item"}), path)
     items = load_items(str(path))
-    assert items.keys == ["007", "11"]
+    assert [item.id for item in items.all] == ["007", "11"]
     assert items.table.n_ratings == 3
 
 
@@ -57,7 +57,7 @@ def test_embedded_films():
 
 
 def test_files_that_can_not_be_served(tmp_path):
-    with pytest.raises(ValueError, match="is no file"):
+    with pytest.raises(ValueError, match="is not a file"):
         load_items(str(tmp_path / "none.csv"))
     path = tmp_path / "same.csv"
     path.write_text("1,1,3\n2,1,3\n", "utf-8")
@@ -123,7 +123,7 @@ def test_a_file_of_items(tmp_path):
         ("10", "A", 1999, ["X", "Y"]),
         ("11", "11", None, []),
     ]
-    with pytest.raises(ValueError, match=r"items=.* is no file"):
+    with pytest.raises(ValueError, match=r"items=.* is not a file"):
         load_items(str(ratings), str(tmp_path / "none.csv"))
     items.write_text("title,year\nA,1999\n", "utf-8")
     with pytest.raises(ValueError, match="has no column item"):

@@ -154,7 +154,7 @@ def test_the_command_says_what_is_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     for arguments, said in (
         (["--database", "mysql://x/y"], "sqlite:///FILE or postgresql://"),
-        (["--data", str(tmp_path / "none.csv")], "is no file"),
+        (["--data", str(tmp_path / "none.csv")], "is not a file"),
         (["--root-path", "taste"], "must begin with /"),
         (["--database", "postgresql://127.0.0.1:1/none"], "can't be opened"),
         (["--port", "0"], "0 is not in the range"),

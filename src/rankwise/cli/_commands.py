@@ -14,9 +14,12 @@ from rankwise.cli._shared import examples
 # Tasks, and the commands for them: the module of each, and its line in the list of commands.
 SECTIONS = {
     "Learn from a table": {
-        "compare": ("_compare", "Compare the methods that fit a table, and keep the best."),
+        "compare": ("_compare", "Compare the methods that fit a table, and save the advised one."),
         "fit": ("_fit", "Fit a model to TABLE and save it."),
-        "predict": ("_predict", "Print a grade or a score for each row of TABLE."),
+        "predict": (
+            "_predict",
+            "Print a grade or a score for each row of TABLE, as CSV with a header.",
+        ),
         "rank": ("_predict", "Put the rows of TABLE in order, best first."),
         "evaluate": ("_predict", "Measure MODEL on rows that it has not learned from."),
         "explain": ("_predict", "Split the score of a row by its columns."),

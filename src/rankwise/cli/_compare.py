@@ -185,7 +185,7 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
 
 def _print(found: Any, form: str) -> None:
     """Print the answer, then the table, then what is to be known about both."""
-    from rankwise.comparison._report import failures, legend  # noqa: PLC0415
+    from rankwise.comparison import failures, legend  # noqa: PLC0415
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
     from rankwise.reports.terminal import show  # noqa: PLC0415
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise._core.arguments import did_you_mean
 from rankwise.cli._shared import as_json as json_option
 from rankwise.cli._shared import (
     check_writable,
@@ -121,6 +120,7 @@ def fit_table(
     frame: Any, task: "Task", method: str | None, path: Path, seed: int
 ) -> dict[str, Any]:
     """Fit a model, save it with what is known of its table, and return what was done."""
+    from rankwise._core.arguments import did_you_mean  # noqa: PLC0415
     from rankwise.comparison.methods import methods_for, slug  # noqa: PLC0415
     from rankwise.comparison.problem import make_problem  # noqa: PLC0415
     from rankwise.comparison.runner import fit_final  # noqa: PLC0415

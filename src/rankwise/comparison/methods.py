@@ -19,7 +19,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from rankwise.base import OrdinalMixin
+from rankwise._core.ordinal import OrdinalMixin
 from rankwise.boosting import RankBoost
 from rankwise.comparison.problem import Problem
 from rankwise.magnitude import MPRank, MPRankCV, SVRank

@@ -236,9 +236,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the advice and the table, for a notebook."""
-        from rankwise.reports import fragment  # noqa: PLC0415
+        from rankwise.reports import Report  # noqa: PLC0415
 
-        return fragment(self.advice, self.table())
+        return Report("Advice", "", [self.table()], self.advice)._repr_html_()
 
     def report(
         self, path: str | Path | None = None, *, title: str = "", progress: Progress | None = None

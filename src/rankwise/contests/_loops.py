@@ -486,7 +486,7 @@ def _choices(items, levels, start, stop, strengths, terms):
     ``terms`` has a row an item: e^s, the slope of the log probability, and what its product of e^s
     with that of a tied item, or of one behind, is multiplied by in the curvature.
     """
-    top = strengths[items[start]]
+    top = -np.inf  # a ranking may be empty
     for a in range(start, stop):
         top = max(top, strengths[items[a]])
     # in place of the slope, the sum of e^s from an item to the end

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from string import punctuation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
@@ -211,9 +212,13 @@ def describe(frame: "DataFrame", *, brief: bool = False) -> str:
     >>> describe(read_table(StringIO("1,2\n3,4\n")))
     "Read 'open file': 2 rows, ','-separated, no header: columns are named by their numbers"
     """
-    source = frame.attrs.get("source")
+    check_flag(brief, "brief")
+    source = getattr(frame, "attrs", {}).get("source")
     if source is None:
-        raise ValueError("frame has no attrs['source']: expected one of read_table or scan_table")
+        raise ValueError(
+            f"frame={shortened(frame)} has no attrs['source']: expected a result of read_table or "
+            "scan_table"
+        )
     parts = [source["format"]]
     if source["format"] == "csv":
         parts = [f"{source['sep']!r}-separated".replace("'\\t'", "tab")]
@@ -309,14 +314,10 @@ def _request(
     for name, value in (("sep", sep), ("encoding", encoding)):
         if value is not None:
             check_text(value, name)
-    if (
-        sep is not None
-        and sep != "::"
-        and (len(sep) != 1 or not sep.isascii() or sep.isalnum() or sep in '"\r\n.+-')
-    ):
+    if sep is not None and sep != "::" and (sep not in {" ", "\t", *punctuation} or sep in '".+-'):
         raise ValueError(
             f"sep={sep!r} is invalid: expected '::' or one character that is not a letter, digit, "
-            "quote, sign, point or line end"
+            "quote, sign, point or control character"
         )
     if decimal is not None and decimal == sep:
         raise ValueError(f"decimal={decimal!r} is invalid: it is the separator, too")

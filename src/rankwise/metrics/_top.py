@@ -365,6 +365,6 @@ def _of_queries(means: Floats, level: float) -> tuple[float, float]:
 
 
 def _check_share(value: float, name: str) -> float:
-    if not (isinstance(value, Real) and not isinstance(value, bool) and 0 < value <= 1):
-        raise ValueError(f"{name}={value!r} must be a share above 0 and at most 1, such as 0.1")
+    if not (isinstance(value, Real) and not isinstance(value, bool) and 1e-100 <= value <= 1):
+        raise ValueError(f"{name}={value!r} must be a share from 1e-100 to 1, such as 0.1")
     return float(value)

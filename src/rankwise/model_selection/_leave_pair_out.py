@@ -289,7 +289,7 @@ def _refit(
     rows = safe_indexing(X, np.flatnonzero(kept))
     model = clone(estimator)
     # predictions that overflow are named below
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         model.fit(rows, y[kept], **{name: values[kept] for name, values in given.items()})
     if not hasattr(model, "predict"):
         raise TypeError(f"{type(estimator).__name__} has no predict: pass an estimator of scores")

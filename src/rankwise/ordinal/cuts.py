@@ -66,7 +66,7 @@ def cumulative_regressions(
 
     With z the standardised score, :math:`P(y > l) = 1 / (1 + e^{-\alpha_l z - \beta_l})` minimises
     the weighted mean of the logarithmic loss and :math:`0.0005\, \alpha_l^2`, by Newton's method. A
-    level that all rows or none are above is certain: its intercept is infinite.
+    level that all rows or none are above is certain: its intercept is 1000 or -1000.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def cumulative_regressions(
         step[:, worse] = 0.0
         slope, level = slope - step[0], level - step[1]
         value = loss(slope, level)
-    slopes, intercepts = np.zeros(n_levels - 1), np.where(share > 0, np.inf, -np.inf)
+    slopes, intercepts = np.zeros(n_levels - 1), np.where(share > 0, 1e3, -1e3)
     most = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
         slopes[open_] = np.clip(slope / sd / largest, -most, most)

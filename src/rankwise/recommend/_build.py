@@ -52,7 +52,7 @@ def _find_column(argument: str, name: Any, names: list[Any]) -> Any:
     """Return the name of a column; a name that is the default may be spelled in usual ways."""
     if isinstance(name, str | int) and name in names:
         return name
-    if name == argument:
+    if isinstance(name, str) and name == argument:
         bare = {re.sub(r"[^a-z]", "", str(one).lower()): one for one in reversed(names)}
         for usual in USUAL_NAMES.get(argument, "").split():
             if usual in bare:

@@ -1,6 +1,6 @@
 """Tables and reports, and their forms: terminal, Markdown, csv, JSON, LaTeX and one HTML file."""
 
-from rankwise.reports._formats import FORMATS, fragment
+from rankwise.reports._formats import FORMATS
 from rankwise.reports._report import Report, Section, Table, Track
 
-__all__ = ["FORMATS", "Report", "Section", "Table", "Track", "fragment"]
+__all__ = ["FORMATS", "Report", "Section", "Table", "Track"]

@@ -8,8 +8,6 @@ from html import escape
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
-from rankwise.reports.charts import Svg
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -75,6 +73,12 @@ pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-si
   .scroll { overflow: visible; } pre { white-space: pre-wrap; } svg { max-width: 26rem; }
   th, td { padding: .15rem .4rem; } }
 """
+
+
+class Svg(str):
+    """A picture in the text of a page, see `rankwise.reports.charts`."""
+
+    __slots__ = ()
 
 
 def to_markdown(report: "Report") -> str:
@@ -187,10 +191,11 @@ def to_html(report: "Report") -> str:
     )
 
 
-def fragment(findings: Sequence[str], table: "Table") -> str:
-    """Return findings and a table as HTML for a notebook, in its style."""
-    items = "".join(f"<li>{escape(finding)}</li>\n" for finding in findings)
-    return f"<ul>\n{items}</ul>\n{_html_table(table)}".replace(
+def to_notebook(report: "Report") -> str:
+    """Return the findings and the tables as HTML for a notebook, in its style."""
+    items = "".join(f"<li>{escape(finding)}</li>\n" for finding in report.findings)
+    tables = "".join(map(_html_table, report.tables))
+    return f"<ul>\n{items}</ul>\n{tables}".replace(
         '<tr class="marked">', '<tr style="font-weight: bold">'
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rankwise._core.files import replacing
-from rankwise.reports._formats import FORMATS, figure_file, results_csv
+from rankwise.reports._formats import FORMATS, figure_file, results_csv, to_notebook
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class Table:
     columns : list of str
         The head of each column.
     rows : list of list of str
-        The cells, as many in each row as there are columns. A `rankwise.reports.charts.Svg` is
+        The cells, as many in each row as there are columns. A `Svg` is
         drawn in HTML and left out elsewhere.
     marked : int, default=None
         The number of a row that stands out.
@@ -118,6 +118,10 @@ class Report:
     links: dict[str, str] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
     headline: tuple[str, str] | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the findings and the tables, for a notebook."""
+        return to_notebook(self)
 
     def save(
         self,

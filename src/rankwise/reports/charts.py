@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankwise.reports._formats import Svg as Svg  # noqa: PLC0414
+
 BLUE, ORANGE, GREY = "var(--blue, #2f6fb5)", "var(--orange, #c96a12)", "var(--grey, #8a8f98)"
 _WIDTH, _SIZE, _ROW, _EDGE = 460, 13, 22, 8
 _LONGEST = 26
-
-
-class Svg(str):
-    """A picture in the text of a page."""
-
-    __slots__ = ()
 
 
 class Interval(NamedTuple):
