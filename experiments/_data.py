@@ -4,7 +4,13 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from rankwise.datasets import dataset_info, load_movies, read_movielens, read_ratings
+from rankwise.datasets import (
+    dataset_info,
+    load_movies,
+    read_eachmovie,
+    read_movielens,
+    read_ratings,
+)
 from rankwise.datasets.download import local_copy
 from rankwise.recommend import RatingTable
 
@@ -52,8 +58,7 @@ def eachmovie() -> Films | None:
     path = withdrawn("eachmovie/[Vv]ote.txt*", "[Ee]ach[Mm]ovie/[Vv]ote.txt*")
     if path is None:
         return None
-    columns = ("user", "item", "rating", "weight", "timestamp")
-    frame = read_ratings(path, columns=columns, separator="\t", scale=(0.0, 1.0))
+    frame = read_eachmovie(path)
     ranks = 1 + (5 * frame["rating"].to_numpy()).round()
     users, items = frame["user"].to_numpy(), frame["item"].to_numpy()
     return Films("EachMovie", RatingTable.from_arrays(users, items, ranks, duplicates="last"))

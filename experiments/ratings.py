@@ -36,7 +36,7 @@ from experiments._reviewers import (
 )
 from experiments._runs import run_all
 from experiments._trials import check_sizes
-from rankwise.datasets import read_book_crossing, read_jester
+from rankwise.datasets import read_book_crossing, read_jester, read_netflix
 from rankwise.recommend import RatingTable
 from rankwise.reports import Report, Track
 
@@ -134,10 +134,16 @@ def sources(data: Films | None = None) -> list[Source]:
 
 
 def _netflix(groups: list[str]) -> Source:
-    """Return the ratings of Netflix if they are there as a table: user, item, rating."""
+    """Return the ratings of Netflix if they are there: its own files, or user, item, rating."""
+    native = withdrawn("netflix/combined_data_*.txt", "netflix/mv_*.txt")
+    if native is not None:
+        return Source("Netflix", RatingTable.from_frame(read_netflix(native.parent)), groups)
     path = withdrawn("netflix/ratings.*", "netflix.csv*")
     if path is None:
-        how = "put them as netflix/ratings.csv (user, item, rating) into --data FOLDER"
+        how = (
+            "put mv_*.txt or combined_data_*.txt, or ratings.csv (user, item, rating), into the "
+            "folder netflix of --data FOLDER"
+        )
         return Source("Netflix", None, groups, f"the ratings of Netflix are absent: {how}")
     return Source("Netflix", named_films(path).table, groups)
 

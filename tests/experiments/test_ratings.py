@@ -349,3 +349,15 @@ def test_jokes_are_those_of_all_parts_that_are_there(monkeypatch, tmp_path):
 def test_sizes_are_checked(sizes):
     with pytest.raises(ValueError, match="must be 1 or more"):
         ratings(**{**SIZES, **sizes})
+
+
+def test_netflix_runs_from_its_own_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
+    absent = module._netflix(["Netflix 32 %"])
+    assert absent.table is None
+    assert "folder netflix" in absent.why
+    (tmp_path / "netflix").mkdir()
+    text = "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n2:\n885013,4,2005-10-19\n"
+    (tmp_path / "netflix" / "combined_data_1.txt").write_text(text)
+    found = module._netflix(["Netflix 32 %"])
+    assert (found.table.n_users, found.table.n_items, found.table.n_ratings) == (3, 2, 3)
