@@ -185,7 +185,6 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
 
 def _print(found: Any, form: str) -> None:
     """Print the answer, then the table, then what is to be known about both."""
-    from rankwise.comparison import failures, legend  # noqa: PLC0415
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
     from rankwise.reports.terminal import show  # noqa: PLC0415
 
@@ -197,7 +196,7 @@ def _print(found: Any, form: str) -> None:
         return
     console = Console(markup=False, emoji=False, highlight=False)
     show(report, console)
-    for text in [legend(found), *failures(found)]:
+    for text in found.footnotes():
         console.print(text)
     for text in found.warnings:
         if not text.startswith("Leak?"):

@@ -9,7 +9,6 @@ from rankwise.comparison._columns import (
 )
 from rankwise.comparison._contests import Contests, contests_of
 from rankwise.comparison._recognise import Task, recognise
-from rankwise.comparison._report import failures, legend
 from rankwise.comparison._tables import TableFile, read_table
 from rankwise.comparison.methods import BestColumn, GradeProbabilities
 from rankwise.comparison.runner import Comparison, compare
@@ -24,8 +23,6 @@ __all__ = [
     "Task",
     "compare",
     "contests_of",
-    "failures",
-    "legend",
     "look_at_columns",
     "make_transformer",
     "prepare",

@@ -234,6 +234,12 @@ class Comparison:
 
         return table_of(self, brief=brief)
 
+    def footnotes(self) -> list[str]:
+        """Return a line on the measures, and why methods have no numbers."""
+        from rankwise.comparison._report import failures, legend  # noqa: PLC0415
+
+        return [legend(self), *failures(self)]
+
     def _repr_html_(self) -> str:
         """Return the advice and the table, for a notebook."""
         from rankwise.reports import Report  # noqa: PLC0415
