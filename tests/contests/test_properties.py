@@ -146,7 +146,8 @@ def runs_off(rows, n, ties):
     """Whether advantages go on growing as a penalty of all parameters vanishes."""
     d, tied = len(rows[0][4]), ties != "half"
     first, second, _, _, z = map(np.array, zip(*rows, strict=True))
-    bounds = [(None, None)] * (n + d) + [(1e-9 if ties == "rao-kupper" else None, None)] * tied
+    # no exponential overflows within these
+    bounds = [(-300, 300)] * (n + d) + [(1e-9 if ties == "rao-kupper" else -300, 300)] * tied
     params, sizes = np.array([0.0] * (n + d) + [0.5] * tied), []
     for penalty in (1e-3, 1e-5, 1e-7):
 

@@ -115,7 +115,7 @@ def nothing_is_left(client):
     def count(dask_scheduler):
         return len(dask_scheduler.tasks)
 
-    for _ in range(200):
+    for _ in range(600):  # a busy scheduler takes long to forget thousands of tasks
         if not client.run_on_scheduler(count):
             return True
         time.sleep(0.1)
