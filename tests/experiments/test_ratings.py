@@ -291,7 +291,7 @@ def test_books_and_jokes_are_found_or_said_to_be_absent(monkeypatch, tmp_path):
     assert films.table is not None
     assert "jester-1 is absent" in jester.why
     assert "book-crossing is absent" in books.why
-    assert "Netflix are absent: put them as netflix/ratings.csv" in netflix.why
+    assert "Netflix are absent: put mv_*.txt or combined_data_*.txt" in netflix.why
     assert netflix.groups == ["Netflix 32 %", "Netflix 46 %", "Netflix 58 %"]
     folder = tmp_path / "book-crossing"
     folder.mkdir()
