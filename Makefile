@@ -51,10 +51,10 @@ test-bounds: $(VENV)/stamp-dev  ## Compiled loops with every index checked.
 test-all: $(VENV)/stamp-dev docs test-bounds  ## The slow tests, the documentation, checked indices.
 	$(PYTEST) -m slow
 
-bench: $(VENV)/stamp-bench  ## Race against the peers: make bench RACE=online_ordinal.
-	$(BIN)/python -m benchmarks $(or $(RACE),all)
+bench: $(VENV)/stamp-bench  ## Benchmarks beside other libraries: make bench NAME=online_ordinal.
+	$(BIN)/python -m benchmarks $(or $(NAME),all)
 
-charts: $(VENV)/stamp-bench  ## Draw docs/races.md from the newest results of the races.
+charts: $(VENV)/stamp-bench  ## Draw the charts of docs/benchmarks.md from the newest results.
 	$(BIN)/python -m benchmarks charts --newest
 
 papers: $(VENV)/stamp-all  ## The short form of every experiment of the papers, to reports/.

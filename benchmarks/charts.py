@@ -1,7 +1,8 @@
-"""The page of charts, ``docs/races.md``: ``python -m benchmarks charts [--newest]``.
+"""The charts of ``docs/benchmarks.md``: ``python -m benchmarks charts [--newest]``.
 
-It is drawn from ``benchmarks/published.jsonl``, the newest result of each race and growth curve.
-With ``--newest``, later results of ``benchmarks/results`` are taken over into that file first.
+They are drawn from ``benchmarks/published.jsonl``, the newest result of each benchmark and growth
+curve, between two markers of the page; the text around them is written by hand. With ``--newest``,
+later results of ``benchmarks/results`` are copied to that file first.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from benchmarks.__main__ import races
 
 PUBLISHED = Path(__file__).parent / "published.jsonl"
 DOCS = Path(__file__).parents[1] / "docs"
+BEGIN = "<!-- charts: written by python -m benchmarks charts -->"
+END = "<!-- end of charts -->"
 
 Record = dict[str, Any]
 Key = tuple[str, str, str]
 
-# The page in order: its sections, and the title of each race.
+# The sections of the page, and the title of each benchmark.
 SECTIONS = {
     "Grades, row by row": {
         "online_ordinal": "One pass over graded rows",
@@ -72,7 +75,7 @@ SECTIONS = {
         "persistence_load": "Loading a model of 10 MB",
     },
 }
-# How a part of a race is run, where not by --only.
+# The options of a part of a benchmark, where not --only.
 PARTS = {"trees": "{}", "recommend": "--what rating --data {}"}
 # The axes of growth in order; without one it is the race itself.
 AXES = {
@@ -230,24 +233,25 @@ def values(each: Record, measure: str = "") -> str:
     return f"{report.number(each['ratio'])} x{quality}"
 
 
-def page(records: dict[Key, Record]) -> str:
-    """Write the page: machine, versions, targets that are not met, then a chart for each race."""
-    lines = ["# Races in charts", "", *introduction(list(records.values())), ""]
+def page(text: str, records: dict[Key, Record]) -> str:
+    """Write the charts between the markers of a page."""
+    lines = [*measured(list(records.values())), ""]
     for section_title, titles in SECTIONS.items():
         body: list[str] = []
         for name, title in titles.items():
-            found = [record for key, record in records.items() if key[0] == name]
-            if found:
-                body += [f"### {title}", ""]
-            for record in sorted(found, key=lambda each: list(AXES).index(each.get("axis", ""))):
-                body += section(record)
+            results = [record for key, record in records.items() if key[0] == name]
+            if results:
+                body += section(title, results)
         if body:
             lines += [f"## {section_title}", "", *body]
-    return "\n".join(lines)
+    lines += missed_targets(list(records.values()))
+    before, _, rest = text.partition(f"{BEGIN}\n")
+    after = rest.partition(f"{END}\n")[2]
+    return f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n{END}\n{after}"
 
 
-def introduction(records: list[Record]) -> list[str]:
-    """Say how to read a chart, on what it was measured, and which targets are not met."""
+def measured(records: list[Record]) -> list[str]:
+    """Write dates, machines and versions."""
     machines = {
         json.dumps({**each["machine"], "libraries": 0}): each["machine"] for each in records
     }
@@ -264,6 +268,16 @@ def introduction(records: list[Record]) -> list[str]:
         f"{library} {' and '.join(sorted(v))}" for library, v in sorted(versions.items())
     )
     dates = sorted(each["date"][:10] for each in records)
+    period = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    return [
+        f"Measured {period} on {'; '.join(shown)}.",
+        "",
+        *folded("Versions", [f"{listed}."]),
+    ]
+
+
+def missed_targets(records: list[Record]) -> list[str]:
+    """List the targets that the published results miss."""
     missed = [
         f"- [{title}](#{anchor(title)}): {line}"
         for titles in SECTIONS.values()
@@ -273,24 +287,12 @@ def introduction(records: list[Record]) -> list[str]:
         for verdict, line in each.get("targets", [])
         if verdict == "not met"
     ]
-    return [
-        "`python -m benchmarks charts` draws this page from `benchmarks/published.jsonl`;",
-        "[the text](benchmarks.md) says what a race is and how to run one.",
-        "",
-        "A bar is the time of an entrant over that of the first of ours, whose bar has no length:",
-        "left of 1 is faster, right of it slower. Blue bars are ours. The line over each bar is",
-        "the limit: what looks unavoidable, such as to read every row once, done plainly. Beside",
-        "each bar stand the ratio and the quality. Times are per row, since slow entrants get",
-        "fewer rows. Growth curves have the fitted exponent in their legend: 1 is linear.",
-        "",
-        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(shown)}.",
-        "",
-        f"Versions: {listed}.",
-        "",
-        "Targets that are not met:" if missed else "All targets are met.",
-        "",
-        *missed,
-    ]
+    return ["## Missed targets", "", *(missed or ["All targets are met."]), ""]
+
+
+def folded(title: str, lines: list[str]) -> list[str]:
+    """Fold lines under a title; headings cannot be folded."""
+    return ["<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>", ""]
 
 
 def command(name: str, *, growth: bool) -> str:
@@ -300,34 +302,64 @@ def command(name: str, *, growth: bool) -> str:
     return f"`python -m benchmarks {module} {options}".strip() + "`"
 
 
-def section(record: Record) -> list[str]:
-    """One chart with its command, sizes, date and targets."""
-    run = command(record["race"], growth=record["kind"] == "growth")
-    if record["kind"] == "growth":
-        axis = AXES[record["axis"]]
-        said = f"Growth in {axis}{fixed(record['fixed'])}, {run}"
-        alt = "; ".join(
-            f"{e['name']} {e['exponent']:.2f}" for e in record["entrants"] if any(e["seconds"])
-        )
-        alt = f"Seconds against {axis}, with exponents: {alt}"
-    else:
-        said = f"{run}{fixed(record.get('sizes', {}))}"
-        limit, shown = split(record)
-        alt = "; ".join(f"{e['name']} {values(e, record['measure'] + ' ')}" for e in shown)
-        alt = f"Times of {reference(record)}: {alt}"
-        if limit:
-            alt += f"; limit, {limit['name']}: {report.number(limit['ratio'])} x"
+def section(title: str, records: list[Record]) -> list[str]:
+    """Write a benchmark: its chart, the slopes of its growth curves, and the rest folded."""
+    records = sorted(records, key=lambda each: list(AXES).index(each.get("axis", "")))
+    lines, details, growth = [f"### {title}", ""], [], []
+    for record in records:
+        if record["kind"] == "growth":
+            run = command(record["race"], growth=True)
+            axis = AXES[record["axis"]]
+            first = next(each for each in record["entrants"] if each["name"] == reference(record))
+            growth.append(f"{first['exponent']:.2f} in {axis}")
+            details += [
+                f"Growth in {axis}{fixed(record['fixed'])}, {run}, {conditions(record)}.",
+                "",
+            ]
+            details += images(record, f"Seconds against {axis}, with slopes: {slopes(record)}")
+        else:
+            run = command(record["race"], growth=False)
+            lines += images(record, summary(record))
+            details += [f"{run}{fixed(record.get('sizes', {}))}, {conditions(record)}.", ""]
+            notes = [f"{e['name']}: {e['note']}" for e in record["entrants"] if e.get("note")]
+            if notes:
+                details += [f"Not shown: {'; '.join(notes)}.", ""]
+            targets = [f"- {verdict}: {line}" for verdict, line in record.get("targets", [])]
+            details += [*targets, ""] if targets else []
+    if growth:
+        lines += [f"Slopes of {reference(records[0])}: {', '.join(growth)}.", ""]
+    name = "Command, sizes and targets" + (", growth curves" if growth else "")
+    return lines + folded(name, details[:-1])
+
+
+def conditions(record: Record) -> str:
+    """Write the threads, the date and what else the machine did."""
     threads = record["threads"] or 1
-    said += f", {threads} thread{'s' * (threads > 1)}, {record['date'][:10]}"
-    lines = [said + (f" ({record['note']})." if record.get("note") else "."), ""]
+    note = f" ({record['note']})" if record.get("note") else ""
+    return f"{threads} thread{'s' * (threads > 1)}, {record['date'][:10]}{note}"
+
+
+def slopes(record: Record) -> str:
+    """Write the fitted exponent of each entrant."""
+    timed = [each for each in record["entrants"] if any(each["seconds"])]
+    return ", ".join(f"{each['name']} {each['exponent']:.2f}" for each in timed)
+
+
+def summary(record: Record) -> str:
+    """Describe a chart of times in words."""
+    limit, shown = split(record)
+    text = "; ".join(f"{each['name']} {values(each, record['measure'] + ' ')}" for each in shown)
+    text = f"Times of {reference(record)}: {text}"
+    return text + (f"; limit, {limit['name']}: {report.number(limit['ratio'])} x" if limit else "")
+
+
+def images(record: Record, alt: str) -> list[str]:
+    """Show the chart that goes with the theme of the site."""
+    lines = []
     for theme in THEMES:
-        path = f"_static/races/{stem(record)}-{theme}.svg"
+        path = f"_static/benchmarks/{stem(record)}-{theme}.svg"
         lines += [f"```{{image}} {path}", f":class: only-{theme}", f":alt: {alt}", "```", ""]
-    notes = [f"{each['name']}: {each['note']}" for each in record["entrants"] if each.get("note")]
-    if notes:
-        lines += [f"Not shown: {'; '.join(notes)}.", ""]
-    targets = [f"- {verdict}: {line}" for verdict, line in record.get("targets", [])]
-    return lines + ([*targets, ""] if targets else [])
+    return lines
 
 
 def stem(record: Record) -> str:
@@ -366,7 +398,7 @@ def shown(records: dict[Key, Record]) -> dict[Key, Record]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw the charts and write the page."""
+    """Draw the charts and write them into the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks charts", description=__doc__)
     parser.add_argument("--newest", action="store_true", help="take over newer results first")
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the documentation")
@@ -374,13 +406,14 @@ def main(arguments: Sequence[str]) -> int:
     if options.newest:
         publish(report.RESULTS, PUBLISHED)
     records = shown(read(PUBLISHED.read_text().splitlines()))
-    folder = options.docs / "_static" / "races"
+    folder = options.docs / "_static" / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.svg"):
         path.unlink()
     for record in records.values():
         for theme in THEMES:
             draw(record, theme, folder / f"{stem(record)}-{theme}.svg")
-    (options.docs / "races.md").write_text(page(records))
-    report.console.print(f"{len(records)} charts in {folder}, and {options.docs / 'races.md'}")
+    path = options.docs / "benchmarks.md"
+    path.write_text(page(path.read_text(), records))
+    report.console.print(f"{len(records)} charts in {folder}, and {path}")
     return 0

@@ -62,8 +62,8 @@ def target_lines(race: Race, results: Sequence[Result]) -> list[tuple[str, str]]
         what = f"x {target.over}" if target.over else race.measure
         bounds = {"at least": target.at_least, "at most": target.at_most}
         none = {"at least": 0.0, "at most": np.inf}
-        wanted = ", ".join(f"{word} {number(b)}" for word, b in bounds.items() if b != none[word])
-        line = f"{target.entrant} {number(value)} {what}, wanted {wanted}"
+        goal = ", ".join(f"{word} {number(b)}" for word, b in bounds.items() if b != none[word])
+        line = f"{target.entrant} {number(value)} {what}, target {goal}"
         lines.append((verdict, line))
     return lines
 

@@ -148,7 +148,7 @@ html_show_sourcelink = False
 html_show_sphinx = False
 # Pages without pages below them: a list of sections would be empty.
 ALONE = "index start install howto datasets notation coming_from others_do_better papers"
-ALONE += " benchmarks races architecture decisions versions genindex py-modindex search"
+ALONE += " benchmarks architecture decisions versions genindex py-modindex search"
 html_sidebars = {name: [] for name in ALONE.split()}
 html_theme_options = {
     "logo": {"text": "rankwise"},

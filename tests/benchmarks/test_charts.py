@@ -13,7 +13,8 @@ from benchmarks import charts, report
 from benchmarks.__main__ import races
 
 RECORDS = charts.shown(charts.read(charts.PUBLISHED.read_text().splitlines()))
-FOLDER = charts.DOCS / "_static" / "races"
+FOLDER = charts.DOCS / "_static" / "benchmarks"
+PAGE = charts.DOCS / "benchmarks.md"
 
 
 def texts(path: Path) -> list[str]:
@@ -35,7 +36,7 @@ def result(date: str, *, race: str = "oap", seconds: float = 2.0, **more: Any) -
 
 
 def test_the_page_is_what_the_command_writes() -> None:
-    assert (charts.DOCS / "races.md").read_text() == charts.page(RECORDS)
+    assert PAGE.read_text() == charts.page(PAGE.read_text(), RECORDS)
 
 
 def test_every_chart_of_the_page_is_there_and_no_other() -> None:
@@ -72,17 +73,17 @@ def test_the_page_names_the_command_of_a_race() -> None:
 
 
 def test_a_section_tells_ratio_quality_limit_absence_and_target() -> None:
-    record = result("2026-01-02", targets=[("not met", "ours 2 x limit, wanted at most 1.5")])
-    text = "\n".join(charts.section(record))
+    record = result("2026-01-02", targets=[("not met", "ours 2 x limit, target at most 1.5")])
+    text = "\n".join(charts.section("One hundred members over graded rows", [record]))
     assert "ours 1 x, error 0.25; peer 300 x, error 0.5; limit, limit: 0.5 x" in text
     assert "Not shown: gone: absent (pip install gone)." in text
-    assert "- not met: ours 2 x limit, wanted at most 1.5" in text
+    assert "- not met: ours 2 x limit, target at most 1.5" in text
     assert "1 thread, 2026-01-02" in text
-    about = "\n".join(charts.introduction([record]))
+    missed = "\n".join(charts.missed_targets([record]))
     assert (
-        "- [One hundred members over graded rows](#one-hundred-members-over-graded-rows)" in about
+        "- [One hundred members over graded rows](#one-hundred-members-over-graded-rows)" in missed
     )
-    assert "Abacus" in about
+    assert "Abacus" in "\n".join(charts.measured([record]))
 
 
 def test_publishing_keeps_the_newest_of_each(tmp_path: Path) -> None:
