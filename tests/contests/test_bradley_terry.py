@@ -334,7 +334,7 @@ def test_a_log_of_a_sort():
         model.fit_log(items, [(0, 9, 1.0)])
     with pytest.raises(ValueError, match="empty"):
         model.fit_log(items, [])
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="duplicated"):
         model.fit_log(["a", "a", "b"], [(0, 2, 1.0)])
     broken = sparse.csr_array([[1.0, 2.0], [3.0, 4.0]])
     broken.indices = broken.indices[:1]
@@ -360,7 +360,7 @@ BAD = {
         {"covariates": np.ones((3, 2))},
     ),
     "rater has 1 rows": (["a", "b"], ["b", "a"], [1, 1], {"rater": ["x"]}),
-    "must be a list of ids": ("ab", ["b", "a"], [1, 1], {}),
+    "expected a list of ids": ("ab", ["b", "a"], [1, 1], {}),
 }
 
 

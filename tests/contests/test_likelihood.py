@@ -114,8 +114,8 @@ def test_ids_of_two_types_are_not_rounded(first, second):
         (np.array([1.0, np.nan]), "missing in row 1"),
         ([["a"], ["b"]], "can't be an id"),
         (np.zeros((2, 2)), "must be 1-D"),
-        ("ab", "must be a list of ids"),
-        (5, "must be a list of ids"),
+        ("ab", "expected a list of ids"),
+        (5, "expected a list of ids"),
         (np.ma.array([1, 2], mask=[0, 1]), "masked"),
     ],
 )

@@ -114,7 +114,7 @@ def test_rankings_that_nobody_can_compare():
         PlackettLuce(prior=None).fit([["a", "b", "c"], ["a", "c", "b"]])
     with pytest.raises(ValueError, match="one item only"):
         model.fit([["a"]])
-    with pytest.raises(ValueError, match="'a' twice"):
+    with pytest.raises(ValueError, match="duplicated candidate 'a'"):
         model.fit([["a", "a"]])
     assert model.items_.tolist() == list("abcde")
 

@@ -356,7 +356,7 @@ def test_alternatives():
         (lambda: preference_loss([[0]], [0]), "two or more"),
         (lambda: order_loss("ab", "ac"), "same items"),
         (lambda: order_loss("ab", "abc"), "same items"),
-        (lambda: order_loss("aa", "ab"), "order names an item twice"),
+        (lambda: order_loss("aa", "ab"), "order has a duplicated item"),
         (lambda: order_loss("a", "a"), "two or more"),
         (lambda: ranking_regret([0, 1], []), "targets is empty"),
         (lambda: ranking_regret([0, 1], [[0, 2]]), "same items"),
@@ -367,7 +367,7 @@ def test_alternatives():
         (lambda: ranking_regret([[0, 1]], [[[0, 1]]], weight=["kemeny"] * 2), "each of 1 sets"),
         (lambda: ranking_regret([[0, 1]], [[[0, 1]]], weight=[["kemeny"] * 2]), "each of 1 sets"),
         (lambda: ranking_regret([0, 1], [[0, 1]], best=[0]), "every item"),
-        (lambda: preference_regret(np.eye(2), [[0, 1]], items=[[0, 0]]), "names an item twice"),
+        (lambda: preference_regret(np.eye(2), [[0, 1]], items=[[0, 0]]), "has a duplicated item"),
         (lambda: preference_regret(np.eye(2), [[0, 1]], items=[[0]]), "items=.* must name"),
     ],
 )

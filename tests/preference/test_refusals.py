@@ -142,7 +142,7 @@ def test_odd_arguments_are_taken_or_refused_by_name(name):
         (lambda: preference_loss("ab", [0, 1]), "prefer_matrix must be .* dtype is <U2"),
         (lambda: preference_loss(None, [0, 1]), r"prefer_matrix must be .* shape is \(\)"),
         (lambda: preference_regret(one, [[0, 1]]), "prefer_matrix must be .* not <function"),
-        (lambda: preference_regret(P, [[0, 1]], items=[[0, 0, 1]]), "items names an item twice"),
+        (lambda: preference_regret(P, [[0, 1]], items=[[0, 0, 1]]), "items has a duplicated item"),
         (
             lambda: ranking_regret([[0, 1], [1, 0]], TWO_SETS, best=[[0, 1]]),
             "best has 1 orders for 2 sets",

@@ -99,7 +99,7 @@ BAD = {
     "zero": ({"user": 1, "raters": 0}, "raters=0 must be 1 or more"),
     "twice": ({"user": 1, "raters": [2, 4, 2]}, "raters names 2 twice"),
     "unknown": ({"user": 1, "raters": [2, "x"]}, "raters holds 'x'"),
-    "flag": ({"user": 1, "raters": True}, "raters=True must be a list of ids"),
+    "flag": ({"user": 1, "raters": True}, "raters=True is invalid: expected a list of ids"),
 }
 
 

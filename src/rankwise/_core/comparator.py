@@ -80,8 +80,8 @@ class Comparator:
                 f"progress={short(progress)} must be callable: progress(n_calls, expected)"
             )
         check_flags(batch=batch, symmetrise=symmetrise)
-        given: Any = repeats
-        if type(given) is bool or not (isinstance(given, Integral) and 0 < int(given) < _MANY):
+        count: Any = repeats
+        if type(count) is bool or not (isinstance(count, Integral) and 0 < int(count) < _MANY):
             raise ValueError(
                 f"repeats={short(repeats)} must be an integer from 1 on, below {_MANY:,}"
             )
@@ -114,13 +114,13 @@ class Comparator:
 
     def compare(self, first: Indices, second: Indices) -> Floats:
         """Return the probability that each first goes before its second, NaN past the limit."""
-        asked, average = self._plan(first, second)
-        return average(self.call(*asked))
+        questions, average = self._plan(first, second)
+        return average(self.call(*questions))
 
     async def acompare(self, first: Indices, second: Indices) -> Floats:
         """Do the same as `compare` by awaiting ``prefer``."""
-        asked, average = self._plan(first, second)
-        return average(await self.acall(*asked))
+        questions, average = self._plan(first, second)
+        return average(await self.acall(*questions))
 
     def call(self, first: Indices, second: Indices) -> Floats:
         """Call ``prefer`` about each pair and log the answers."""
@@ -147,14 +147,14 @@ class Comparator:
         failures: list[BaseException] = []
 
         async def work() -> None:
-            for slot, (i, j) in questions:
+            for number, (i, j) in questions:
                 if failures or _is_cancelled():
                     return
                 # A failure of any kind is raised below, when the questions under way are answered
                 # and kept: raised here, it would leave the other workers behind.
                 try:
                     answer = await _awaitable(self.prefer(self._item(i), self._item(j)))
-                    answers[slot] = self._keep(i, j, answer)
+                    answers[number] = self._keep(i, j, answer)
                 except BaseException as failure:
                     failures.append(failure)
 
@@ -163,13 +163,13 @@ class Comparator:
             raise failures[0]
         return answers
 
-    def take(self, places: Any) -> Any:
+    def take(self, indices: Any) -> Any:
         """Return the items at some places."""
         if isinstance(self.items, np.ndarray):
-            return self.items.take(places, axis=0)
+            return self.items.take(indices, axis=0)
         if not isinstance(self.items, list):
-            return safe_indexing(self.items, places)
-        return [self.items[i] for i in places.tolist()]
+            return safe_indexing(self.items, indices)
+        return [self.items[i] for i in indices.tolist()]
 
     def ranking(self, order: Indices, certain: NDArray[np.bool_]) -> Ranking:
         """Return an order of the items as a `Ranking`."""
@@ -190,8 +190,8 @@ class Comparator:
         """Return the questions about pairs, and the function that averages their answers."""
         if self.copies == 1 and not len(self.known):
             missing = np.full(max(len(first) - self.left, 0), np.nan)
-            asked = first[: self.left], second[: self.left]
-            return asked, lambda got: np.append(got, missing) if len(missing) else got
+            questions = first[: self.left], second[: self.left]
+            return questions, lambda got: np.append(got, missing) if len(missing) else got
         # Columns: asked as (first, second), and swapped.
         counts, totals = (
             np.column_stack(both)
@@ -204,14 +204,16 @@ class Comparator:
         cost = needs.sum(axis=1)
         answered = (cost == 0) | (np.cumsum(cost) <= self.left)
         needs[~answered] = 0
-        slots = np.repeat(np.arange(needs.size), needs.ravel())
+        cells = np.repeat(np.arange(needs.size), needs.ravel())
         asked_first, asked_second = (
-            np.column_stack([first, second, second, first]).reshape(-1, 2)[slots].T
+            np.column_stack([first, second, second, first]).reshape(-1, 2)[cells].T
         )
 
-        def average(got: Floats) -> Floats:
-            n = (counts + np.bincount(slots, minlength=needs.size).reshape(-1, 2))[answered]
-            sums = (totals + np.bincount(slots, got, minlength=needs.size).reshape(-1, 2))[answered]
+        def average(answers: Floats) -> Floats:
+            n = (counts + np.bincount(cells, minlength=needs.size).reshape(-1, 2))[answered]
+            sums = (totals + np.bincount(cells, answers, minlength=needs.size).reshape(-1, 2))[
+                answered
+            ]
             probability = np.full(len(first), np.nan)
             if self.symmetrise:
                 probability[answered] = (sums / n) @ [0.5, -0.5] + 0.5
@@ -234,9 +236,9 @@ class Comparator:
     def _look_up(self, first: Indices, second: Indices) -> tuple[Indices, Floats]:
         """Return how often the log has each pair in this order, and the sum of the answers."""
         keys = first * self.n + second
-        place = np.searchsorted(self._keys, keys)
-        hit = self._keys[place] == keys
-        return np.where(hit, self._counts[place], 0), np.where(hit, self._totals[place], 0.0)
+        index = np.searchsorted(self._keys, keys)
+        hit = self._keys[index] == keys
+        return np.where(hit, self._counts[index], 0), np.where(hit, self._totals[index], 0.0)
 
     def _keep(self, i: int, j: int, answer: Any) -> float:
         probability = _as_probability(i, j, answer)
@@ -308,10 +310,10 @@ def as_items(items: Any) -> Any:
 def _as_numbers(answers: Any) -> Floats:
     """Return the answers to a batch as floats."""
     try:
-        given = np.asarray(answers)
-        if given.dtype.kind not in "biufO":
-            raise TypeError(f"answers of the type {given.dtype}")
-        return given.astype(np.float64, copy=False)
+        array = np.asarray(answers)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"answers of the type {array.dtype}")
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"prefer returned {short(answers)}: with batch=True it must return one number in "

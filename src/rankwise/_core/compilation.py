@@ -53,10 +53,10 @@ def cache_folder() -> Path | None:
     Its name is that of the installation, which another one does not share.
     """
     name = f"rankwise-{hashlib.sha256(str(_ROOT).encode()).hexdigest()[:8]}"
-    home = AppDirs(appname="numba", appauthor=False).user_cache_dir
-    places = [*filter(None, [config.CACHE_DIR]), _ROOT / "__pycache__", home]
+    user_cache = AppDirs(appname="numba", appauthor=False).user_cache_dir
+    parents = [*filter(None, [config.CACHE_DIR]), _ROOT / "__pycache__", user_cache]
     shipped = None
-    for folder in (Path(place) / name for place in places):
+    for folder in (Path(parent) / name for parent in parents):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):

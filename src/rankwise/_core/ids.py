@@ -31,34 +31,34 @@ def encode_ids(columns: Sequence[Any], names: Sequence[str]) -> tuple[NDArray[An
     names : sequence of str
         The arguments that hold them, for messages.
     """
-    given = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
-    return encode_columns(given, names)
+    checked = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
+    return encode_columns(checked, names)
 
 
 def encode_columns(
-    given: Sequence[NDArray[Any] | list[Any]], names: Sequence[str]
+    columns: Sequence[NDArray[Any] | list[Any]], names: Sequence[str]
 ) -> tuple[NDArray[Any], list[Codes]]:
     """Do the same for columns that `as_column` has returned."""
-    numbers = [ids for ids in given if isinstance(ids, np.ndarray)]
-    if len(numbers) == len(given) and _fit_one_array(numbers):
+    numbers = [ids for ids in columns if isinstance(ids, np.ndarray)]
+    if len(numbers) == len(columns) and _fit_one_array(numbers):
         distinct: NDArray[Any] = sorted_labels(np.concatenate(numbers), name=names[0])
         return distinct, [to_ranks(ids, distinct) for ids in numbers]
     number: defaultdict[Hashable, int] = defaultdict(count().__next__)
     codes = []
-    for ids, name in zip(given, names, strict=True):
+    for ids, name in zip(columns, names, strict=True):
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
         try:
             # The dictionary gives an id that it has not seen the next number.
             codes.append(np.fromiter(map(number.__getitem__, listed), np.int64, len(listed)))
         except TypeError as error:
             raise ValueError(
-                f"{name} holds something that can't be an id ({error}): use numbers, texts or "
+                f"{name} holds something that can't be an id ({error}): use numbers, strings or "
                 "tuples"
             ) from error
-    found = list(number)
-    ids = sorted_objects(found)
-    place = {value: new for new, value in enumerate(ids.tolist())}
-    new_code = np.array([place[value] for value in found], dtype=np.int64)
+    distinct_ids = list(number)
+    ids = sorted_objects(distinct_ids)
+    position = {value: new for new, value in enumerate(ids.tolist())}
+    new_code = np.array([position[value] for value in distinct_ids], dtype=np.int64)
     return ids, [new_code[column] for column in codes]
 
 
@@ -80,25 +80,25 @@ def find_ids(ids: Any, known: NDArray[Any], name: str) -> Codes:
     """
     column = as_column(ids, name)
     listed = column.tolist() if isinstance(column, np.ndarray) else column
-    place = {value: code for code, value in enumerate(known.tolist())}
+    code_of = {value: code for code, value in enumerate(known.tolist())}
     try:
-        codes = np.fromiter((place.get(value, -1) for value in listed), np.int64, len(listed))
+        codes = np.fromiter((code_of.get(value, -1) for value in listed), np.int64, len(listed))
     except TypeError as error:
         raise ValueError(f"{name} holds something that can't be an id: {error}") from error
     if codes.min(initial=0) < 0:
         unknown = list(dict.fromkeys(listed[i] for i in np.flatnonzero(codes < 0)))
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         raise ValueError(
-            f"{name} holds {', '.join(map(shortened, unknown[:_SHOWN]))}{more}, which was not in "
-            f"what the model has learned from: {listed_ids(known.tolist())}"
+            f"{name} holds {', '.join(map(shortened, unknown[:_SHOWN]))}{more}, which the model "
+            f"does not know; it knows {listed_ids(known.tolist())}"
         )
     return codes
 
 
 def listed_ids(ids: Sequence[Any]) -> str:
     """Return ids for a message, the first few of them."""
-    shown = ", ".join(map(shortened, ids[:_SHOWN]))
-    return f"{shown} and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else shown or "none"
+    text = ", ".join(map(shortened, ids[:_SHOWN]))
+    return f"{text} and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else text or "none"
 
 
 def row_number(row: int, rows: Codes | None) -> int:
@@ -115,7 +115,7 @@ def as_column(ids: Any, name: str, rows: Codes | None = None) -> NDArray[Any] | 
     ids = only_column(ids)
     alone = isinstance(ids, str | bytes | dict) or not hasattr(ids, "__len__")
     if alone or getattr(ids, "ndim", 1) == 0:
-        raise ValueError(f"{name}={shortened(ids)} must be a list of ids, one a row: [...]")
+        raise ValueError(f"{name}={shortened(ids)} is invalid: expected a list of ids, [...]")
     if not (hasattr(ids, "dtype") or hasattr(ids, "__array__")):
         listed = list(ids)
         kinds = set(map(type, listed))

@@ -52,8 +52,8 @@ def refuse_masked(values: Any, name: str) -> None:
     """
     # arrays of pandas have a mask, too, for values that they call missing
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        place = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
-        where = f"row {place[0]}" if len(place) == 1 else f"place {place}"
+        index = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        where = f"row {index[0]}" if len(index) == 1 else f"place {index}"
         raise ValueError(
             f"{name} has a masked entry ({where}), which has no value: drop the row, or fill it "
             f"with {name}.filled(...)"
@@ -158,7 +158,9 @@ def as_times(times: Any, name: str, rows: Any = None) -> NDArray[Any]:
     refuse_masked(times, name)
     values = as_array(times, name)
     if values.ndim != 1:
-        raise ValueError(f"{name} must be 1-D, one a row, but its shape is {values.shape}")
+        raise ValueError(
+            f"{name} must be 1-D, one value for each row, but its shape is {values.shape}"
+        )
     rows = range(len(values)) if rows is None else rows
     if any_missing(values):
         at = next(i for i in range(len(values)) if any_missing(values[i : i + 1]))
@@ -192,7 +194,7 @@ def _in_utc(value: Any) -> np.datetime64:
 def rows_of(X: Any, name: str = "X") -> Any:
     """Return sparse rows as a CSR matrix that is safe to read, and anything else unchanged.
 
-    Its indices lie inside its shape and rise within a row; entries that were given twice are added.
+    Its indices lie inside its shape and rise within a row; duplicated entries are added.
     It shares the arrays of X where these are so already.
 
     Parameters
@@ -298,19 +300,19 @@ def ratings_of(y: Any, name: str) -> Any:
 def check_pairs(pairs: ArrayLike, n_rows: int, name: str = "pairs") -> NDArray[np.int64]:
     """Return pairs (worse, better) of rows below ``n_rows``, one or more, as integers."""
     refuse_masked(pairs, name)
-    given = as_array(pairs, name)
-    if given.ndim != 2 or given.shape[1] != 2 or not len(given) or given.dtype.kind not in "iu":
+    array = as_array(pairs, name)
+    if array.ndim != 2 or array.shape[1] != 2 or not len(array) or array.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be integers of shape (n_pairs, 2), the rows (worse, better) of one "
-            f"or more pairs, but its shape is {given.shape} and its dtype {given.dtype}"
+            f"or more pairs, but its shape is {array.shape} and its dtype {array.dtype}"
         )
-    wrong = np.flatnonzero(((given < 0) | (given >= n_rows)).any(axis=1))
+    wrong = np.flatnonzero(((array < 0) | (array >= n_rows)).any(axis=1))
     if len(wrong):
         raise ValueError(
-            f"{name}[{wrong[0]}] is {given[wrong[0]].tolist()}, but there are the rows 0 to "
+            f"{name}[{wrong[0]}] is {array[wrong[0]].tolist()}, but there are the rows 0 to "
             f"{n_rows - 1}"
         )
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def check_pair_labels(y: ArrayLike | None, n: int) -> NDArray[np.float64]:
@@ -331,19 +333,19 @@ def check_weighted_pairs(
     pairs: ArrayLike, pair_weight: ArrayLike | None, n_rows: int, y: ArrayLike | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Return the pairs (worse, better) that tell an order, their weights, and how many do not."""
-    given = check_pairs(pairs, n_rows)
-    labels = check_pair_labels(y, len(given))
-    given[labels < 0] = given[labels < 0, ::-1]
+    checked = check_pairs(pairs, n_rows)
+    labels = check_pair_labels(y, len(checked))
+    checked[labels < 0] = checked[labels < 0, ::-1]
     weight = as_weights(
-        1.0 if pair_weight is None else pair_weight, "pair_weight", len(given), "pair"
+        1.0 if pair_weight is None else pair_weight, "pair_weight", len(checked), "pair"
     )
-    kept = (weight > 0) & (labels != 0) & (given[:, 0] != given[:, 1])
+    kept = (weight > 0) & (labels != 0) & (checked[:, 0] != checked[:, 1])
     if not kept.any():
         raise ValueError(
             "pairs holds no pair of two rows with a weight and a label other than 0: there is "
             "nothing to learn from"
         )
-    return given[kept], weight[kept], int((~kept).sum())
+    return checked[kept], weight[kept], int((~kept).sum())
 
 
 def unchanged_on_error(learn: Method) -> Method:
@@ -374,7 +376,7 @@ def check_rows(
     dtype: Any = np.float64,
     finite: bool | str = True,
 ) -> Any:
-    """Return X as a C-ordered float array or a CSR matrix without an entry twice.
+    """Return X as a C-ordered float array or a CSR matrix without duplicated entries.
 
     ``finite`` is scikit-learn's ``ensure_all_finite``: True, False or "allow-nan".
     """
@@ -394,11 +396,10 @@ def check_rows(
 def bad_row(X: Any, row: int) -> ValueError:
     """Return the error for a row whose score is not finite."""
     values = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
-    for name, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
-        if found.any():
-            return ValueError(
-                f"Input X contains {name} (row {row}, column {np.flatnonzero(found)[0]}): {IMPUTE}"
-            )
+    for name, matches in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
+        if matches.any():
+            column = np.flatnonzero(matches)[0]
+            return ValueError(f"Input X contains {name} (row {row}, column {column}): {IMPUTE}")
     return ValueError(f"the score of row {row} of X is {TOO_LARGE}")
 
 
@@ -411,21 +412,21 @@ def explained(X: Any, y: Any = None) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = str(error)
-        if "could not convert string to float" in said:
+        message = str(error)
+        if "could not convert string to float" in message:
             _explain_words(error, X, y)
         for name, test in (("NaN", _missing), ("infinity", _infinite)):
-            if said.startswith(f"Input X contains {name}") and (place := _find(X, test)):
-                said = f"Input X contains {name} ({_said(X, place)}): {IMPUTE}"
-                raise ValueError(said) from error
+            if message.startswith(f"Input X contains {name}") and (cell := _find(X, test)):
+                message = f"Input X contains {name} ({_said(X, cell)}): {IMPUTE}"
+                raise ValueError(message) from error
         raise
 
 
 def _explain_words(error: ValueError, X: Any, y: Any) -> None:
     """Raise what says which of X and y holds words, if either does."""
-    if place := _find(X, _words):
-        word = str(_column(X, place[1])[place[0]])
-        raise ValueError(f"X holds words, {word!r} in {_said(X, place)}: {_ENCODE}") from error
+    if cell := _find(X, _words):
+        word = str(_column(X, cell[1])[cell[0]])
+        raise ValueError(f"X holds words, {word!r} in {_said(X, cell)}: {_ENCODE}") from error
     labels = np.ravel(np.asarray(y))
     if (row := _first(labels, _words)) is not None:
         raise ValueError(f"y holds words, {str(labels[row])!r} in row {row}: {_ORDER}") from error
@@ -435,13 +436,13 @@ def _find(X: Any, test: Test) -> tuple[int, int] | None:
     """Return the row and the column of an entry that a test holds for, in the first such column."""
     if sparse.issparse(X):
         entries = X.tocoo()
-        found = _first(entries.data, test)
-        return None if found is None else (int(entries.row[found]), int(entries.col[found]))
+        row = _first(entries.data, test)
+        return None if row is None else (int(entries.row[row]), int(entries.col[row]))
     shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     for column in range(shape[1] if len(shape) == 2 else 0):
-        found = _first(_column(X, column), test)
-        if found is not None:
-            return found, column
+        row = _first(_column(X, column), test)
+        if row is not None:
+            return row, column
     return None
 
 
@@ -453,17 +454,17 @@ def _column(X: Any, column: int) -> NDArray[Any]:
     return np.asarray(values[:, column])
 
 
-def _said(X: Any, place: tuple[int, int]) -> str:
+def _said(X: Any, cell: tuple[int, int]) -> str:
     """Return a place in words, with the name of its column if it has one."""
-    row, column = place
+    row, column = cell
     names = getattr(X, "columns", None)
     return f"row {row}, column {column if names is None else repr(list(names)[column])}"
 
 
 def _first(values: NDArray[Any], test: Test) -> int | None:
     """Return the place of the first value that a test holds for."""
-    found = np.flatnonzero(test(values))
-    return int(found[0]) if len(found) else None
+    rows = np.flatnonzero(test(values))
+    return int(rows[0]) if len(rows) else None
 
 
 def _words(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ KERNEL_CONSTRAINTS: dict[str, Any] = {
     "coef0": [Interval(Real, 0, None, closed="left")],
 }
 _BLOCK = 256
-# A square this far below 0, as a share of the largest, is no rounding.
+# A square this far below 0, as a share of the largest, is not rounding.
 _INDEFINITE = 1e-6
 # Rows are moved if the square of their mean is this many times their variance, ...
 _FAR = 4.0
@@ -97,13 +97,13 @@ class Kernel(NamedTuple):
     def _called(self, X: Any, Y: Any) -> NDArray[np.float64]:
         # What the callable makes of huge numbers is looked at below.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            given, wanted = self.kernel(X, Y), (X.shape[0], Y.shape[0])
+            given, shape = self.kernel(X, Y), (X.shape[0], Y.shape[0])
         values = np.asarray(given)
         numbers = values.dtype.kind in "biuf" and np.isfinite(values).all()
-        if values.shape != wanted or not numbers:
+        if values.shape != shape or not numbers:
             raise ValueError(
-                f"kernel={self.kernel!r} was given {wanted[0]} rows and {wanted[1]} others, so it "
-                f"must return finite numbers of shape {wanted}; what it returned, a "
+                f"kernel={self.kernel!r} was given {shape[0]} rows and {shape[1]} others, so it "
+                f"must return finite numbers of shape {shape}; what it returned, a "
                 f"{type(given).__name__} of {values.dtype}, has shape {values.shape}"
                 + " and is not finite"
                 * (values.dtype.kind == "f" and not numbers)
@@ -126,9 +126,9 @@ def checked_kernel(caller: str, kernel: Any, gamma: Any, degree: Any, coef0: Any
     ValueError
         If one is not. The message names it and what it may be.
     """
-    found = Kernel(kernel, gamma, degree, coef0)
-    validate_parameter_constraints(KERNEL_CONSTRAINTS, found._asdict(), caller)
-    return found
+    result = Kernel(kernel, gamma, degree, coef0)
+    validate_parameter_constraints(KERNEL_CONSTRAINTS, result._asdict(), caller)
+    return result
 
 
 class Anchored(NamedTuple):

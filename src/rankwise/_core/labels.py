@@ -94,7 +94,7 @@ def named_labels(order: Any, name: str) -> Labels:
     if labels.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in order):
         labels = np.array(list(order), dtype=object)
     if len(set(labels.tolist())) < len(labels):
-        raise ValueError(f"{name}={order!r} names a label twice; each rank has one label")
+        raise ValueError(f"{name}={order!r} has a duplicated label: each rank has one label")
     return as_labels(labels, name)
 
 
@@ -154,13 +154,13 @@ def to_ranks(y: Labels, labels: Labels, name: str = "y") -> NDArray[np.int64]:
         If y holds a label that is not listed. The message names it.
     """
     kinds = {y.dtype.kind, labels.dtype.kind}
-    known, found = _bounds(labels), _bounds(y)
-    if known is not None and found is not None:
+    known, seen = _bounds(labels), _bounds(y)
+    if known is not None and seen is not None:
         low, high = known
         table = np.full(high - low + 2, -1, dtype=np.int64)
         table[labels.astype(np.int64) - low] = np.arange(len(labels))
         places = y.astype(np.int64, copy=False) - low
-        if found[0] < low or found[1] > high:
+        if seen[0] < low or seen[1] > high:
             places = np.where((places >= 0) & (places <= high - low), places, -1)
         ranks = table.take(places)
     elif kinds <= set(_NUMBERS) and ("f" in kinds or y.dtype == labels.dtype):
@@ -199,5 +199,5 @@ def is_missing(label: Any) -> bool:
 
 def _listed(labels: Labels) -> str:
     """Return labels for a message, shortened when there are many."""
-    shown = [repr(label) for label in labels.tolist()]
-    return f"[{', '.join(shown if len(shown) <= 12 else [*shown[:6], '...', *shown[-5:]])}]"
+    names = [repr(label) for label in labels.tolist()]
+    return f"[{', '.join(names if len(names) <= 12 else [*names[:6], '...', *names[-5:]])}]"

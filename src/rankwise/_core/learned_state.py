@@ -12,17 +12,17 @@ def check_shape(
     name: str, array: Any, *shape: int | None, kind: DTypeLike = np.float64, advice: str = FIT_AGAIN
 ) -> None:
     """Raise unless an array has this shape and type; a size of None may be any."""
-    given = getattr(array, "shape", None)
-    if given is not None and array.dtype == kind and _fits(given, shape):
+    actual = getattr(array, "shape", None)
+    if actual is not None and array.dtype == kind and _fits(actual, shape):
         return
     expected = ", ".join("any" if n is None else str(n) for n in shape)
-    held = f"{array.dtype} of shape {given}" if given is not None else type(array).__name__
+    held = f"{array.dtype} of shape {actual}" if actual is not None else type(array).__name__
     raise ValueError(f"{name} is {held}, expected {np.dtype(kind)} of shape ({expected}): {advice}")
 
 
-def _fits(given: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
-    return len(given) == len(shape) and all(
-        n is None or n == m for n, m in zip(shape, given, strict=True)
+def _fits(actual: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    return len(actual) == len(shape) and all(
+        n is None or n == m for n, m in zip(shape, actual, strict=True)
     )
 
 

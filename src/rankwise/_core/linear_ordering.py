@@ -47,7 +47,7 @@ def improve(
     Parameters
     ----------
     margins : ndarray of shape (n, n)
-        ``margins[i, j] = -margins[j, i]`` is what it is worth to have i before j.
+        ``margins[i, j] = -margins[j, i]`` is the gain of having i before j.
     order : ndarray of shape (n,)
         Any order of 0..n-1. It is one at any time, also if the search is interrupted.
     rounds : int
@@ -62,10 +62,10 @@ def improve(
     n = len(order)
     if n < 2:
         return 0.0
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
     queue, ends = np.empty(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    search = Search(margins, order, place, queue, ends, np.zeros(n, dtype=np.bool_))
+    search = Search(margins, order, position, queue, ends, np.zeros(n, dtype=np.bool_))
     total = _to_local_optimum(search, min_gain, deadline)
     state = np.array([_SEED], dtype=np.uint64)
     step = max(SLICE // (n * _ITEMS), 1)
@@ -133,13 +133,13 @@ def components(margins: Floats) -> list[Indices]:
     np.fill_diagonal(beats, False)
     strength = np.bincount(label, margins.mean(axis=1), minlength=count) / sizes
     waits = beats.sum(axis=0)
-    found = []
+    cycles = []
     for _ in range(count):
         best = int(np.argmax(np.where(waits == 0, strength, -np.inf)))
         waits -= beats[best]
         waits[best] = -1
-        found.append(nodes[starts[best] : starts[best] + sizes[best]])
-    return found
+        cycles.append(nodes[starts[best] : starts[best] + sizes[best]])
+    return cycles
 
 
 def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.inf) -> Ordering:
@@ -148,7 +148,7 @@ def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.i
     Parameters
     ----------
     margins : ndarray of shape (n, n)
-        Antisymmetric and finite: what it is worth to have i before j.
+        Antisymmetric and finite: the gain of having i before j.
     max_proven : float, default=inf
         If a component has more items than this, the search ends without a proof: components of
         ten items at most are optimal, and the bound of others is zero, that no margin is lost.
@@ -174,15 +174,15 @@ def solve(margins: Floats, *, max_proven: float = np.inf, deadline: float = np.i
     scaled = margins / unit
     groups = components(scaled)
     prove = max(map(len, groups)) <= max_proven
-    found: dict[int, Ordering] = {}
+    solutions: dict[int, Ordering] = {}
     # The smallest first: they take the least time.
     for g in sorted(range(len(groups)), key=lambda g: len(groups[g])):
         inside = scaled[np.ix_(groups[g], groups[g])]
-        found[g] = _solve_component(inside, prove=prove, deadline=deadline, whole=whole)
+        solutions[g] = _solve_component(inside, prove=prove, deadline=deadline, whole=whole)
     return Ordering(
-        np.concatenate([group[found[g].order] for g, group in enumerate(groups)]),
-        unit * sum(part.cost for part in found.values()),
-        unit * sum(part.lower_bound for part in found.values()),
+        np.concatenate([group[solutions[g].order] for g, group in enumerate(groups)]),
+        unit * sum(part.cost for part in solutions.values()),
+        unit * sum(part.lower_bound for part in solutions.values()),
     )
 
 
@@ -352,7 +352,7 @@ class _Relaxation:
         bound = float(decided - limits @ multipliers)
         self.bound = max(self.bound, bound)
         turned = self._filled(used, result.x)
-        beyond = free & (bound + np.abs(reduced) > self._wanted() + _TOLERANCE)
+        beyond = free & (bound + np.abs(reduced) > self._target() + _TOLERANCE)
         self.fixed[beyond] = reduced[beyond] < 0
         return turned, result.ineqlin.residual > _TOLERANCE
 
@@ -385,12 +385,12 @@ class _Relaxation:
     def _call(self, solver: Any, *args: Any, **model: Any) -> Any:
         """Return what HiGHS finds in the time that is left, or None if it does not end in time.
 
-        It does not see Ctrl-C. So what takes long goes on in a process that can be killed.
+        It does not see Ctrl-C. So a long computation runs in a process that can be killed.
         """
-        given = model.pop("options", {})
+        options = model.pop("options", {})
 
         def within(seconds: float) -> Any:
-            return partial(solver, *args, options={**given, "time_limit": seconds}, **model)
+            return partial(solver, *args, options={**options, "time_limit": seconds}, **model)
 
         if not self.slow:
             result = within(min(self._left(), _SHORT))()
@@ -407,7 +407,7 @@ class _Relaxation:
     def _left(self) -> float:
         return max(self.deadline - monotonic(), 0.0)
 
-    def _wanted(self) -> float:
+    def _target(self) -> float:
         """The cost that an order must have, at most, to be better than the best."""
         return -self.gain - (1.0 if self.whole else 2 * _TOLERANCE)
 
@@ -436,8 +436,8 @@ class _Relaxation:
         """Put items in the order of how many go before them, improve it, keep it if better."""
         behind = self._matrix(turned)
         # q is before p as far as the pair (p, q) is turned, p before q as far as it is not.
-        places = np.arange(len(self.best)) + behind.sum(axis=1) - behind.sum(axis=0)
-        order = self.first.order[np.argsort(places, kind="stable")]
+        positions = np.arange(len(self.best)) + behind.sum(axis=1) - behind.sum(axis=0)
+        order = self.first.order[np.argsort(positions, kind="stable")]
         improve(self.margins, order, rounds=0, min_gain=_TOLERANCE, deadline=self.deadline)
         gain = self.first.cost - _against(self.margins, order)
         if gain > self.gain:

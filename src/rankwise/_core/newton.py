@@ -113,8 +113,8 @@ def sample_rows(
     taken[drawn[:enough]] = True
     rows = random.permutation(np.flatnonzero(taken[codes]))
     rows = rows[np.argsort(codes[rows], kind="stable")]
-    places = np.arange(len(rows)) - np.searchsorted(codes[rows], codes[rows])
-    rows = np.sort(rows[places < most])
+    positions = np.arange(len(rows)) - np.searchsorted(codes[rows], codes[rows])
+    rows = np.sort(rows[positions < most])
     return rows, np.maximum(1.0, sizes[codes[rows]] / most)
 
 

@@ -29,7 +29,7 @@ from rankwise._core.learned_state import check_shape, learned_floats
 from rankwise._core.sklearn_private import Interval, StrOptions, num_samples
 
 _FLOATS = [np.float64, np.float32]
-# Lengths of rows that steps of 1 can match, looked at in so many rows.
+# Lengths of rows that steps of 1 can match, looked at in this number of rows.
 _USUAL_NORMS = (0.05, 50.0)
 _SAMPLE = 200
 
@@ -66,7 +66,7 @@ class OrdinalMixin(ClassifierMixin):
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, k) if ``coef_`` has a row a class
+        ndarray of shape (n_samples,), or (n_samples, k) if ``coef_`` has one row for each class
         """
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
@@ -175,13 +175,13 @@ class OrdinalMixin(ClassifierMixin):
             )
         known, values = known_labels(y, self.label_order)
         if classes is not None:
-            given = named_labels(classes, "classes")
+            named = named_labels(classes, "classes")
             if known is None:
-                known = sorted_labels(given, name="classes")
+                known = sorted_labels(named, name="classes")
                 warn_alphabetical(known, name="classes")
-            elif set(given.tolist()) != set(known.tolist()):
+            elif set(named.tolist()) != set(known.tolist()):
                 raise ValueError(
-                    f"classes={given.tolist()} and the label order {known.tolist()} "
+                    f"classes={named.tolist()} and the label order {known.tolist()} "
                     "name different labels; leave one of them out"
                 )
         if known is None:
@@ -210,10 +210,10 @@ class OrdinalMixin(ClassifierMixin):
                 )
             check_same_order(known, self.classes_, "y")
         if classes is not None:
-            given = named_labels(classes, "classes")
-            if set(given.tolist()) != set(self.classes_.tolist()):
+            named = named_labels(classes, "classes")
+            if set(named.tolist()) != set(self.classes_.tolist()):
                 raise ValueError(
-                    f"classes={given.tolist()} is not the same as on the first call to "
+                    f"classes={named.tolist()} is not the same as on the first call to "
                     f"partial_fit ({self.classes_.tolist()}): start a new model for other labels"
                 )
         return to_ranks(values, self.classes_)
@@ -223,7 +223,7 @@ State = dict[str, NDArray[Any]]
 # Rows, ranks, order, counts and guesses, as in `rankwise.ordinal._loops.prank`.
 Stream = tuple[Any, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
-# Passes of ``epochs="auto"``: at most so many, and until so many in a row have not lowered the loss
+# Passes of ``epochs="auto"``: the most, and the number in a row that may not lower the loss
 # by a hundredth. Chosen on tables by ``python -m benchmarks tables``.
 MOST_EPOCHS = 50
 PATIENCE = 3
@@ -462,7 +462,7 @@ class OnlineMixin(OrdinalMixin):
             if bad >= 0:
                 raise bad_row(X, bad if numbers is None else int(numbers[bad]))
         if not all(np.isfinite(array).all() for array in state.values()):
-            raise ValueError(f"what was learned from X is {TOO_LARGE}")
+            raise ValueError(f"what the model learns from X is {TOO_LARGE}")
 
     def _finish(self, source: LinearRows, state: State, classes: NDArray[Any]) -> None:
         """Set what was learned, in place of what an earlier call has learned."""
@@ -478,7 +478,7 @@ class OnlineMixin(OrdinalMixin):
             self._set_supports(source, state)
 
     def _check_state(self) -> LinearRows:
-        """Return what was learned from; raise if it, the state or the labels were changed."""
+        """Return the training rows; raise if they, the state or the labels were changed."""
         state, source = self._state, self._source()
         if not np.array_equal(state.get("kernel", ()), source.description):
             raise ValueError(
@@ -510,7 +510,7 @@ class OnlineMixin(OrdinalMixin):
         return self._check_state().tiles(rows, self._state)
 
     def _source(self) -> LinearRows:
-        """Return what is learned from: the rows as they are, or their kernel values."""
+        """Return the rows to learn from: the given ones, or their kernel values."""
         if getattr(self, "kernel", "linear") == "linear":
             budget = getattr(self, "budget", None)
             description = [0.0, float(budget) if isinstance(budget, Integral) else 0.0]

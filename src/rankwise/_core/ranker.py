@@ -44,7 +44,7 @@ class RankerMixin(RegressorMixin):
     """A regressor of a score, higher is better, by which rows are put in order.
 
     A subclass has ``fit(X, y, *, qid=None, sample_weight=None)`` and ``predict(X)``, and sets
-    ``n_queries_``, the number of queries that it has learned from.
+    ``n_queries_``, the number of queries in the fit.
     """
 
     n_queries_: int
@@ -142,8 +142,10 @@ _PREDICTED = 1024
 def check_rows_of_queries(n: int, n_queries: int) -> None:
     """Raise if no query of n rows has two rows."""
     if n == n_queries:
-        found = "y has one sample" if n == 1 else "qid gives each row its own query"
-        raise ValueError(f"{found} (n_samples = {n}): ranking compares two or more rows of a query")
+        reason = "y has one sample" if n == 1 else "qid gives each row its own query"
+        raise ValueError(
+            f"{reason} (n_samples = {n}): ranking compares two or more rows of a query"
+        )
 
 
 def check_size(X: Any, y: Vector, kernel: Any, kept: NDArray[np.int64]) -> None:
@@ -241,7 +243,7 @@ def check_ranked(
     """
     refuse_masked(y, "y")
     with explained(X, y), np.errstate(over="ignore", invalid="ignore"):
-        rows, given = validate_data(
+        rows, checked = validate_data(
             estimator,
             rows_of(X),
             ratings_of(y, "y"),
@@ -252,11 +254,14 @@ def check_ranked(
             y_numeric=True,
             reset=reset,
         )
-        ratings = np.ascontiguousarray(as_floats(given, "y"))
-        if given.dtype.kind in "iu" and (rounded := ratings.astype(given.dtype) != given).any():
+        ratings = np.ascontiguousarray(as_floats(checked, "y"))
+        if (
+            checked.dtype.kind in "iu"
+            and (rounded := ratings.astype(checked.dtype) != checked).any()
+        ):
             row = rounded.argmax()
             raise ValueError(
-                f"y holds {given[row]} in row {row}, an integer that a float rounds: subtract a "
+                f"y holds {checked[row]} in row {row}, an integer that a float rounds: subtract a "
                 "constant from all ratings, for example the lowest"
             )
     n = len(ratings)

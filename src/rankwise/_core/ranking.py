@@ -36,7 +36,7 @@ class Ranking:
     optimal : bool or None
         Whether the order is proven to be the best.
     log : list or None
-        The answers that were received, to go on from.
+        The answers that were received; pass it again to continue.
     certain : ndarray of shape (n,) or None
         Whether each place of ``order`` is settled by answers, rather than left in input order.
 
@@ -73,8 +73,8 @@ class Ranking:
         return iter(self.order)
 
     def __repr__(self) -> str:
-        shown = [f.name for f in fields(self) if f.name not in {"log", "certain"}]
-        known = ((name, getattr(self, name)) for name in shown)
+        names = [f.name for f in fields(self) if f.name not in {"log", "certain"}]
+        known = ((name, getattr(self, name)) for name in names)
         return f"Ranking({', '.join(f'{k}={v!r}' for k, v in known if v is not None)})"
 
 
@@ -100,7 +100,7 @@ def cut_at_gap(
     Returns
     -------
     int
-        The items to keep are the best so many.
+        The number of items to keep, from the best.
 
     Examples
     --------

@@ -100,7 +100,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         self._validate_params()
         data = self._check_rated(X, y, qid, sample_weight)
         n, n_queries = num_samples(y), data.n_queries
-        # arrays that nobody gave are not kept beside a million rows
+        # arrays of ones are not kept for a million rows
         weight = None if sample_weight is None else data.weight / data.weight.max()
         codes = None if qid is None else data.codes
         kept = None if len(data.kept) == n else data.kept

@@ -14,8 +14,8 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
-    shown = (_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text)
-    return "".join(shown), error.end
+    characters = (_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text)
+    return "".join(characters), error.end
 
 
 def degrade_output() -> None:

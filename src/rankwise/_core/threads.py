@@ -19,7 +19,7 @@ JOBS_CONSTRAINTS: list[Any] = [
 ]
 
 # Steps of a pass, such as additions to a histogram, from which threads share it. One core took 0.7
-# to 1.1 ms for the passes of RankBoost that have so many. To hand eight tasks to two threads and
+# to 1.1 ms for the passes of RankBoost of that size. To hand eight tasks to two threads and
 # wait for them took 0.09 ms, the median of 300 times.
 WORTH_SHARING = 1_000_000
 # Ranges that a thread gets of a pass: enough to even out if one thread is slower.

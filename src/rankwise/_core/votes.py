@@ -78,14 +78,14 @@ class Votes(NamedTuple):
 
     def cost(self, order: Indices) -> float:
         """Return the weight of the votes against the pairs of an order, without counting them."""
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
         vote = np.repeat(np.arange(len(self.weight)), np.diff(self.starts))
         # Tied candidates in the order of their places: no inversions.
-        places = place[self.items]
-        places = places[np.lexsort((places, self.levels, vote))]
+        ranks = rank[self.items]
+        ranks = ranks[np.lexsort((ranks, self.levels, vote))]
         bounds = zip(self.starts[:-1], self.starts[1:], strict=True)
-        inversions = [count_inversions(np.argsort(places[a:b], kind="stable")) for a, b in bounds]
+        inversions = [count_inversions(np.argsort(ranks[a:b], kind="stable")) for a, b in bounds]
         return float(self.weight @ np.array(inversions, dtype=np.float64))
 
     def ranks(self) -> Floats:
@@ -130,7 +130,9 @@ def read_votes(
                 if i is None:
                     raise ValueError(f"ranking {v} has {candidate!r}, which is not in {name}")
                 if i in listed:
-                    raise ValueError(f"ranking {v} has {candidate!r} twice: list it once")
+                    raise ValueError(
+                        f"ranking {v} has the duplicated candidate {candidate!r}: list it once"
+                    )
                 listed.add(i)
                 items.append(i)
                 levels.append(level)
@@ -157,8 +159,8 @@ def _places(ranking: Any, name: str) -> Iterator[tuple[Any, ...]]:
     """Yield the candidates of each place."""
     if isinstance(ranking, str | bytes | dict | set | frozenset) or not _iterable(ranking):
         raise ValueError(f"{name} is {_short(ranking)}: give a list of candidates, best first")
-    for place in ranking.tolist() if isinstance(ranking, np.ndarray) else ranking:
-        tie = place if isinstance(place, tuple) else (place,)
+    for group in ranking.tolist() if isinstance(ranking, np.ndarray) else ranking:
+        tie = group if isinstance(group, tuple) else (group,)
         if not tie:
             raise ValueError(f"{name} has an empty tie: leave it out")
         for candidate in tie:
@@ -186,14 +188,14 @@ def _named(
 ) -> list[Any]:
     """Return the candidates as given, or those that occur, sorted if they can be."""
     if candidates is not None:
-        places = list(_places(candidates, name))
-        tie = next((tie for tie in places if len(tie) > 1), None)
+        groups = list(_places(candidates, name))
+        tie = next((tie for tie in groups if len(tie) > 1), None)
         if tie is not None:
             raise ValueError(f"{name} has a tie, {_short(tie)}: list candidates one by one")
-        named = [candidate for (candidate,) in places]
+        named = [candidate for (candidate,) in groups]
         if len(set(named)) < len(named):
-            twice = next(c for c in named if named.count(c) > 1)
-            raise ValueError(f"{name} has {twice!r} twice: list it once")
+            duplicate = next(c for c in named if named.count(c) > 1)
+            raise ValueError(f"{name} has the duplicated candidate {duplicate!r}: list it once")
     else:
         named = list(dict.fromkeys(c for order in orders for tie in order for c in tie))
         # Candidates that can't be compared stay in the order in which they occur.
@@ -208,9 +210,9 @@ def _check_weights(weights: ArrayLike | None, n: int, name: str) -> Floats:
     if weights is None:
         return np.ones(n)
     try:
-        given = np.asarray(weights)
-        weight = given.astype(
-            np.float64, casting="unsafe" if given.dtype == object else "same_kind"
+        values = np.asarray(weights)
+        weight = values.astype(
+            np.float64, casting="unsafe" if values.dtype == object else "same_kind"
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} is {_short(weights)}: give a number for each ranking") from error

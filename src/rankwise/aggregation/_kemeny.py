@@ -46,7 +46,7 @@ def kemeny(
     rankings : list of orders
         Each a list of candidates, best first. A tuple in it is a tie. It may be partial.
     method : {"auto", "exact", "local"}, default="auto"
-        "exact" goes on until the order is proven to be optimal, or the time is up, or the proof
+        "exact" continues until the order is proven to be optimal, or the time is up, or the proof
         would take more memory than is stated below. "local" is a local search: groups of ten
         candidates at most are optimal, for larger ones nothing is proven. "auto" is "exact" if
         there is a time limit or at most 250 candidates hang together in circular majorities, and
@@ -118,11 +118,11 @@ def kemeny(
         return as_ranking(votes, order, cost=votes.cost(order), lower_bound=0.0, optimal=False)
     limited = method == "auto" and time_limit is None
     max_proven = 0 if method == "local" else _PROVEN if limited else inf
-    found = solve(wins - wins.T, max_proven=max_proven, deadline=deadline)
-    cost = float(order_cost(wins, found.order))
-    optimal = found.lower_bound == found.cost
-    lower_bound = cost if optimal else cost - (found.cost - found.lower_bound)
-    return as_ranking(votes, found.order, cost=cost, lower_bound=lower_bound, optimal=optimal)
+    solution = solve(wins - wins.T, max_proven=max_proven, deadline=deadline)
+    cost = float(order_cost(wins, solution.order))
+    optimal = solution.lower_bound == solution.cost
+    lower_bound = cost if optimal else cost - (solution.cost - solution.lower_bound)
+    return as_ranking(votes, solution.order, cost=cost, lower_bound=lower_bound, optimal=optimal)
 
 
 def kemeny_cost(
@@ -194,14 +194,14 @@ def local_kemenisation(
     """
     votes = read_votes(rankings, weights, order, unlisted, name="order")
     wins = votes.wins()
-    found = np.empty(len(wins), dtype=np.int64)
-    for k in range(len(found)):
-        above = found[:k]
+    result = np.empty(len(wins), dtype=np.int64)
+    for k in range(len(result)):
+        above = result[:k]
         stays = np.flatnonzero(wins[k, above] <= wins[above, k])
-        place = stays[-1] + 1 if len(stays) else 0
-        found[place + 1 : k + 1] = found[place:k].copy()
-        found[place] = k
-    return as_ranking(votes, found, cost=float(order_cost(wins, found)))
+        position = stays[-1] + 1 if len(stays) else 0
+        result[position + 1 : k + 1] = result[position:k].copy()
+        result[position] = k
+    return as_ranking(votes, result, cost=float(order_cost(wins, result)))
 
 
 def _check_limit(time_limit: Any) -> float:
@@ -254,6 +254,6 @@ def pairwise_wins(
     return votes.candidates, votes.wins()
 
 
-def as_ranking(votes: Votes, order: Indices, **found: Any) -> Ranking:
+def as_ranking(votes: Votes, order: Indices, **details: Any) -> Ranking:
     """Return an order of the candidates as a `Ranking`."""
-    return Ranking([votes.candidates[i] for i in order], positions_of(order), **found)
+    return Ranking([votes.candidates[i] for i in order], positions_of(order), **details)

@@ -16,7 +16,7 @@ from rankwise._core.votes import Floats, Indices, Votes, read_votes
 from rankwise.aggregation._kemeny import as_ranking
 from rankwise.preference.sorting import QuickSort
 
-# The least chance to start anew: with less, those who always lose are lost in rounding.
+# The smallest restart probability: below it, those who always lose are lost in rounding.
 _LEAST = 1e-6
 # Shares are known to this relative error.
 _ROUNDING = 1e-11

@@ -63,8 +63,8 @@ def disjoint_pairs(
     shuffled = check_random_state(random_state).permutation(len(targets))
     rows = shuffled[np.argsort(codes[shuffled], kind="stable")]
     starts = np.flatnonzero(np.append(True, np.diff(codes[rows]) != 0)) if len(rows) else rows
-    places = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
-    seconds = np.flatnonzero(places % 2 == 1)
+    positions = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+    seconds = np.flatnonzero(positions % 2 == 1)
     pairs = np.stack([rows[seconds - 1], rows[seconds]], axis=1)
     first, second = targets[pairs].T
     pairs[first > second] = pairs[first > second, ::-1]
@@ -225,7 +225,7 @@ def margin_bound(
         "kernel", radius times kappa over the root of m is taken, and its kappa must hold for all
         rows that can occur, as that of "rbf" does.
     rho : float or sequence of float
-        The margin asked for, fixed beforehand. Of several, the best is taken, and paid for: each
+        The margin, fixed beforehand. Of several, the best is taken, and paid for: each
         has its share of delta.
     delta : float, default=0.05
         How often the bound may fail.

@@ -1,4 +1,4 @@
-"""The Bradley-Terry model and its kin: strengths from a table of contests."""
+"""The Bradley-Terry model and its extensions: strengths from a table of contests."""
 
 from typing import Any, ClassVar, Self
 
@@ -98,11 +98,11 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
     order_effect_ : float
         d, 0 without ``order_effect``; its interval is the first of `effect_interval`.
     effect_names_ : list of str
-        "order", if it was asked for, and the covariates.
+        "order" if ``order_effect=True``, and the covariates.
     effects_ : ndarray of shape (n_effects,)
         d and :math:`\beta`.
     raters_ : ndarray of shape (n_raters,)
-        Who judged, if ``rater`` was given, and else nobody.
+        The raters; empty without ``rater``.
     reliabilities_ : ndarray of shape (n_raters,)
         The advantage is this many times as large for a rater: 1 is like everyone on average, 0
         answers at random.
@@ -128,7 +128,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
     step costs O(m) for m contests. Memory is O(n^2).
 
     Intervals are pointwise, ranks simultaneous; both rest on the normal approximation. A row of
-    weight 2 is the row twice, exactly. Standard errors take reliabilities as known.
+    weight 2 equals two rows, exactly. Standard errors take reliabilities as known.
 
     Without a prior there may be no maximum. With strengths alone there is one if and only if the
     graph of wins is strongly connected; else a linear programme over the directions of recession
@@ -206,7 +206,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         covariates: ArrayLike | None = None,
         rater: ArrayLike | None = None,
     ) -> Self:
-        """Learn from a table of contests, one a row.
+        """Learn from a table of contests, one in each row.
 
         Parameters
         ----------
@@ -230,8 +230,8 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If strengths rest on the prior, an effect has no finite best, or a line of strengths is
-            a bad model of these contests.
+            If strengths rest on the prior, an effect has no finite best, or the model fits
+            these contests badly.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         self._validate_params()
         weight, rows = None, None
         if sample_weight is not None:
-            weight, rows, given = take_weighted(
+            weight, rows, kept = take_weighted(
                 sample_weight,
                 first=first,
                 second=second,
@@ -249,7 +249,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
                 covariates=covariates,
                 rater=rater,
             )
-            first, second, outcome, covariates, rater = given.values()
+            first, second, outcome, covariates, rater = kept.values()
         if covariates is None and rater is None:
             fold = not self.order_effect
             items, left, right, counts = count_pairs(
@@ -259,16 +259,18 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         *columns, values = check_contests(first, second, outcome, rows)
         m = len(values)
         z, names = check_covariates(covariates, m, rows=rows)
-        raters, judges = None, None
+        raters, rater_codes = None, None
         if rater is not None:
             column = as_column(rater, "rater", rows)
             if len(column) != m:
-                raise ValueError(f"rater has {len(column)} rows for {m} contests: give one a row")
-            raters, (judges,) = encode_columns([column], ["rater"])
+                raise ValueError(
+                    f"rater has {len(column)} rows for {m} contests: expected one each"
+                )
+            raters, (rater_codes,) = encode_columns([column], ["rater"])
         items, (left, right) = encode_columns(columns, ("first", "second"))
         check_opponents(left, right, columns[0], rows)
         counts = np.column_stack(count_rows(values, weight, are_decided(values, rows)))
-        return self._learn(items, left, right, counts, z, names, raters, judges)
+        return self._learn(items, left, right, counts, z, names, raters, rater_codes)
 
     @unchanged_on_error
     def fit_pairs(
@@ -301,9 +303,11 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         check_log(log, len(listed))
         if not log:
             raise ValueError("log is empty: it has no answer to learn from")
-        found, _ = encode_ids([listed], ["items"])
-        if len(found) < len(listed):
-            raise ValueError(f"items holds {len(listed) - len(found)} items twice: list each once")
+        distinct, _ = encode_ids([listed], ["items"])
+        if len(distinct) < len(listed):
+            raise ValueError(
+                f"items holds {len(listed) - len(distinct)} duplicated items: list each once"
+            )
         left, right = np.array([entry[:2] for entry in log], dtype=np.int64).T
         values, z = np.array([entry[2] for entry in log], dtype=float), np.zeros((len(log), 0))
         counts = np.column_stack(count_rows(values, None, are_decided(values)))
@@ -376,9 +380,9 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         if fit.is_bad:
             worst = int(np.abs(fit.residuals.z).argmax())
             warn_user(
-                f"one line of strengths is a bad model of these contests: it leaves "
-                f"{fit.unexplained:.0%} of what pairs differ by unexplained "
-                f"(p = {fit.pvalue:.1g}), most of all between "
+                f"the model fits these contests badly (goodness of fit: p = {fit.pvalue:.1g}): "
+                f"strengths leave {fit.unexplained:.0%} of the differences between pairs "
+                "unexplained, most of all between "
                 f"{shortened(fit.residuals.first[worst])} and "
                 f"{shortened(fit.residuals.second[worst])}; see goodness_of_fit()"
             )
@@ -491,7 +495,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         return (1 + p[:, 0] - p[:, 1]) / 2
 
     def goodness_of_fit(self) -> GoodnessOfFit:
-        """Return residuals by pair, and a test of whether one line of strengths explains them."""
+        """Return residuals by pair, and a test of whether strengths explain them."""
         check_is_fitted(self)
         return goodness_of(self._met, self.items_)
 
@@ -506,18 +510,21 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         check_is_fitted(self)
         if check_whole(n_bins, "n_bins") > _MOST_BINS:
             raise ValueError(f"n_bins={n_bins} is more than {_MOST_BINS:,}: give fewer")
-        n, got, hoped, _, _ = self._met.sums.T
-        turned = hoped < n / 2
-        got, hoped = np.where(turned, n - got, got), np.where(turned, n - hoped, hoped)
-        share = np.clip(hoped / n, 0.5, 1.0)
+        n, observed, fitted, _, _ = self._met.sums.T
+        swapped = fitted < n / 2
+        observed, fitted = (
+            np.where(swapped, n - observed, observed),
+            np.where(swapped, n - fitted, fitted),
+        )
+        share = np.clip(fitted / n, 0.5, 1.0)
         bins = np.minimum((2 * n_bins * (share - 0.5)).astype(np.int64), n_bins - 1)
         sums = np.zeros((n_bins, 3))
-        np.add.at(sums, bins, np.column_stack([hoped, got, n]))
+        np.add.at(sums, bins, np.column_stack([fitted, observed, n]))
         sums = sums[sums[:, 2] > 0]
         return sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 2], sums[:, 2]
 
     def bootstrap(self, n_samples: int = 1000, *, random_state: int = 0) -> Floats:
-        """Return strengths learned from samples of the contests, of shape (n_samples, n).
+        """Return the strengths of bootstrap samples of the contests, of shape (n_samples, n).
 
         A sample draws as many contests as there were, by their counts (multinomial). Its fit starts
         from the model's own and takes four or five steps with the model's information, each a pass

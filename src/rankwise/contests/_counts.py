@@ -40,7 +40,7 @@ def check_contests(
     `are_decided` checks the values of the latter. Here and below, ``rows`` are the numbers of the
     rows in the user's table, for messages; None: from 0.
     """
-    got = None if outcome is None else _as_outcome(outcome, rows)
+    outcomes = None if outcome is None else _as_outcome(outcome, rows)
     columns = as_column(first, "first", rows), as_column(second, "second", rows)
     m = len(columns[0])
     if m != len(columns[1]):
@@ -49,15 +49,17 @@ def check_contests(
         )
     if not m:
         raise ValueError("expected at least one contest: first and second are empty")
-    if got is not None and got.shape != (m,):
-        raise ValueError(f"outcome has the shape {got.shape} for {m} contests: give one a row")
-    return *columns, np.ones(m) if got is None else got
+    if outcomes is not None and outcomes.shape != (m,):
+        raise ValueError(
+            f"outcome has the shape {outcomes.shape} for {m} contests: expected one each"
+        )
+    return *columns, np.ones(m) if outcomes is None else outcomes
 
 
 def _as_outcome(outcome: Any, rows: Indices | None) -> Floats:
     """Return outcomes, words or numbers, as floats."""
-    given = only_column(outcome)
-    column = given if hasattr(given, "ndim") else as_array(given, "outcome")
+    raw = only_column(outcome)
+    column = raw if hasattr(raw, "ndim") else as_array(raw, "outcome")
     if column.ndim == 1 and getattr(column.dtype, "kind", "O") not in "biuf":
         refuse_masked(outcome, "outcome")
         listed = column.tolist() if hasattr(column, "tolist") else list(column)

@@ -45,7 +45,7 @@ class EloRating(BaseEstimator):
     ratings_ : ndarray of shape (n,)
         Their ratings.
     n_contests_ : int
-        Contests that were learned from.
+        Number of contests in the fit.
 
     Notes
     -----
@@ -104,21 +104,21 @@ class EloRating(BaseEstimator):
         self._validate_params()
         *columns, values = check_contests(first, second, outcome)
         are_decided(values)
-        found, (left, right) = encode_columns(columns, ("first", "second"))
+        items, (left, right) = encode_columns(columns, ("first", "second"))
         check_opponents(left, right, columns[0])
         known = getattr(self, "items_", objects([])).tolist()
-        place = {item: code for code, item in enumerate(known)}
-        codes, came = np.unique(np.column_stack([left, right]), return_index=True)
-        listed = found.tolist()
-        new = np.empty(len(found), dtype=np.int64)
-        for code in codes[np.argsort(came)].tolist():
-            new[code] = place.setdefault(listed[code], len(place))
-        ratings = np.full(len(place), float(self.start))
+        code_of = {item: code for code, item in enumerate(known)}
+        codes, first_row = np.unique(np.column_stack([left, right]), return_index=True)
+        listed = items.tolist()
+        new = np.empty(len(items), dtype=np.int64)
+        for code in codes[np.argsort(first_row)].tolist():
+            new[code] = code_of.setdefault(listed[code], len(code_of))
+        ratings = np.full(len(code_of), float(self.start))
         ratings[: len(known)] = getattr(self, "ratings_", ratings[: len(known)])
         elo_pass(new[left], new[right], values, float(self.k), float(self.scale), ratings)
         if not np.isfinite(ratings).all():
             raise ValueError(f"k={self.k} and scale={self.scale} make ratings overflow: lower k")
-        self.items_, self.ratings_ = objects(list(place)), ratings
+        self.items_, self.ratings_ = objects(list(code_of)), ratings
         self.n_contests_ = getattr(self, "n_contests_", 0) + len(values)
         return self
 
@@ -134,8 +134,8 @@ class EloRating(BaseEstimator):
     def ranking(self) -> Ranking:
         """Return the items, highest rating first."""
         check_is_fitted(self)
-        found = Ranking.from_scores(self.ratings_)
-        return Ranking(order=self.items_[found.order], positions=found.positions)
+        by_code = Ranking.from_scores(self.ratings_)
+        return Ranking(order=self.items_[by_code.order], positions=by_code.positions)
 
     def _check_loaded(self) -> None:
         if hasattr(self, "ratings_") and self.ratings_.shape != (len(self.items_),):

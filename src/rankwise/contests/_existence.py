@@ -103,14 +103,14 @@ def find_recession(of: PairLikelihood, *, penalised: bool) -> Floats | None:
     if margin:
         signed += [(x[tied], margin), (-x[tied], margin)]
     gains = vstack([hstack([part, np.full((part.shape[0], 1), tie)]) for part, tie in signed])
-    found = linprog(
+    solution = linprog(
         -np.asarray(gains.sum(axis=0)).ravel(),
         A_ub=-csr_array(gains),
         b_ub=np.zeros(gains.shape[0]),
         bounds=(-1, 1),
         method="highs",
     )
-    return found.x[: n + d] if (gains @ found.x).max() > _ZERO else None
+    return solution.x[: n + d] if (gains @ solution.x).max() > _ZERO else None
 
 
 def moved(direction: Floats, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

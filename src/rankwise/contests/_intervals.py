@@ -228,7 +228,7 @@ def bootstrap_fits(
     100 puts it, and a sample without ties has no parameter of ties. For `PLAIN` a tie is half a win
     of each.
     """
-    precision, found = np.maximum(precision, _WEAK), []
+    precision, fits = np.maximum(precision, _WEAK), []
     for drawn in draw_counts(of.cells.counts, n_samples, seed):
         params = start.copy()
         sample = of._replace(cells=of.cells._replace(counts=drawn))
@@ -238,8 +238,8 @@ def bootstrap_fits(
             sample = PairLikelihood(sample.cells._replace(counts=counts), of.n, kind)
             p = len(start) - (of.kind != kind)
             params = maximise(sample, precision[:p], start[:p]).params
-        found.append(params[: of.n])
-    strengths = np.array(found)
+        fits.append(params[: of.n])
+    strengths = np.array(fits)
     return strengths - strengths.mean(axis=1, keepdims=True)
 
 
@@ -365,14 +365,14 @@ class StrengthsMixin:
         return True
 
     def _likelihood(self) -> tuple[Likelihood, Floats]:
-        """Return the likelihood that was learned from, and the parameters that fit it best."""
+        """Return the likelihood of the fit, and the parameters that maximise it."""
         raise NotImplementedError
 
     def ranking(self) -> Ranking:
         """Return the items, strongest first; equal ones as in ``items_``."""
         check_is_fitted(self)
-        found = Ranking.from_scores(self.strengths_)
-        return Ranking(order=self.items_[found.order], positions=found.positions)
+        by_code = Ranking.from_scores(self.strengths_)
+        return Ranking(order=self.items_[by_code.order], positions=by_code.positions)
 
     def prefer(self, u: Any, v: Any) -> Any:
         """Return the probability that u goes before v, half of a tie's included.
@@ -398,8 +398,8 @@ class StrengthsMixin:
         ]
         if len(pairs[0]) != len(pairs[1]):
             raise ValueError(f"u has {len(pairs[0])} items and v {len(pairs[1])}: give as many")
-        found = self._prefer(*pairs)
-        return found if many[0] else float(found[0])
+        probabilities = self._prefer(*pairs)
+        return probabilities if many[0] else float(probabilities[0])
 
     def _prefer(self, first: Indices, second: Indices) -> Floats:
         raise NotImplementedError

@@ -131,9 +131,9 @@ class Maximum(NamedTuple):
 def initial_params(cells: Cells, n: int, tie: float | None) -> Floats:
     """Return where to start: strengths from the shares that items got."""
     up, down = cells.counts[:, :2].T + cells.counts[:, 2] / 2
-    got = np.bincount(cells.left, up, n) + np.bincount(cells.right, down, n)
+    won = np.bincount(cells.left, up, n) + np.bincount(cells.right, down, n)
     lost = np.bincount(cells.left, down, n) + np.bincount(cells.right, up, n)
-    strengths = np.log((got + 1) / (lost + 1))
+    strengths = np.log((won + 1) / (lost + 1))
     effects = np.zeros(cells.z.shape[1])
     return np.concatenate([strengths - strengths.mean(), effects, [] if tie is None else [tie]])
 
@@ -345,7 +345,7 @@ class Met(NamedTuple):
     sums : ndarray of shape (p, 5)
         Contests, what i got, what was expected, its variance, and its fourth cumulant.
     n_free : float
-        How much less the sum of z^2 is on average, since strengths were learned from the same
+        How much less the sum of z^2 is on average, since strengths were fitted to the same
         contests.
     """
 
@@ -396,9 +396,9 @@ def sum_by_pair(of: PairLikelihood, params: Floats, inverse: Floats) -> Met:
 
 def goodness_of(met: Met, items: NDArray[Any]) -> GoodnessOfFit:
     """Test whether pairs differ from what is expected by more than chance."""
-    n, got, hoped, variance, cumulant = met.sums.T
+    n, observed, fitted, variance, cumulant = met.sums.T
     variance = np.maximum(variance, 1e-12)
-    z = (got - hoped) / np.sqrt(variance)
+    z = (observed - fitted) / np.sqrt(variance)
     statistic, pairs = float((z**2).sum()), len(n)
     dof = max(pairs - met.n_free, 0.0)
     pvalue = 1.0
@@ -409,8 +409,8 @@ def goodness_of(met: Met, items: NDArray[Any]) -> GoodnessOfFit:
         if scale < dof:
             pvalue = float(chi2.sf(statistic / scale, dof / scale))
     # How far the shares are from 1/2, in the same units, less what chance adds.
-    apart = float(((got - n / 2) ** 2 / variance).sum()) - pairs
-    left_over = max(statistic - dof, 0.0)
-    unexplained = min(left_over / max(apart, left_over, 1e-12), 1.0) if pvalue < 1 else 0.0
-    residuals = Residuals(items[met.left], items[met.right], n, got / n, hoped / n, z)
+    apart = float(((observed - n / 2) ** 2 / variance).sum()) - pairs
+    excess = max(statistic - dof, 0.0)
+    unexplained = min(excess / max(apart, excess, 1e-12), 1.0) if pvalue < 1 else 0.0
+    residuals = Residuals(items[met.left], items[met.right], n, observed / n, fitted / n, z)
     return GoodnessOfFit(statistic, dof, pvalue, unexplained, residuals)

@@ -119,8 +119,15 @@ def _scores(kind, p_left, p_right, p_tie, tie):
         q_left, q_right = 1.0 - p_left, 1.0 - p_right
         between = -2.0 / np.expm1(-2.0 * tie)
         return q_left, -q_left, -q_right, -q_right, q_left - q_right, between - q_left - q_right
-    lean = 0.5 * (p_left - p_right)
-    return 0.5 - lean, -p_tie, -0.5 - lean, -p_tie, -lean, 1.0 - p_tie
+    half_difference = 0.5 * (p_left - p_right)
+    return (
+        0.5 - half_difference,
+        -p_tie,
+        -0.5 - half_difference,
+        -p_tie,
+        -half_difference,
+        1.0 - p_tie,
+    )
 
 
 @compiled
@@ -132,10 +139,10 @@ def _curvature(kind, p_left, p_right, p_tie, wins, losses, ties, tie):
         shrunk = np.expm1(-2.0 * tie)
         between = 4.0 * np.exp(-2.0 * tie) / (shrunk * shrunk) if ties > 0.0 else 0.0
         return left + right, right - left, left + right + ties * between
-    lean, total = p_left - p_right, wins + losses + ties
+    difference, total = p_left - p_right, wins + losses + ties
     return (
-        0.25 * total * (p_left + p_right - lean * lean),
-        -0.5 * total * p_tie * lean,
+        0.25 * total * (p_left + p_right - difference * difference),
+        -0.5 * total * p_tie * difference,
         total * p_tie * (1.0 - p_tie),
     )
 
@@ -218,10 +225,10 @@ def derivatives(cells, n, params, kind, gradient, matrix):
 def score_spread(cells, n, params, kind, variance, matrix, less):
     """Add the sum of the squared slopes of the rows to the upper triangle of ``matrix``.
 
-    A row that was learned from is nearer to its prediction than a new one, by its leverage h: its
-    square is divided by (1 - h)^2, as if it had been left out. To ``less`` is added how much less
-    than wins and losses the rows vary that are partly both, times 1 - h. ``variance`` is that of
-    each cell's advantage.
+    A training row is nearer to its prediction than a new one, by its leverage h: its square is
+    divided by (1 - h)^2, as if it had been left out. ``less`` receives the smaller variance of rows
+    that are partly wins and partly losses, times 1 - h. ``variance`` is that of each cell's
+    advantage.
     """
     counts = cells.counts
     tie = params[params.shape[0] - 1]
@@ -274,7 +281,7 @@ def scale_derivatives(cells, n, params, kind, rater, gradient, curvature):
 
 @compiled
 def expected(cells, n, params, kind, out):
-    """Fill a row a cell with the probabilities of left, right and a tie."""
+    """Fill one row for each cell: the probabilities of left, right and a tie."""
     tie = params[params.shape[0] - 1]
     for c in range(cells.left.shape[0]):
         eta = cells.scale[c] * _advantage(cells, c, n, params)
@@ -287,8 +294,8 @@ def resample(rows, seed, out):
 
     A draw has 32 random bits, so that m rows are equally likely but for a share of m / 2^32.
     """
-    for place in range(out.shape[0]):
-        out[place] = 0.0
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     m, half = rows.shape[0], np.uint64(32)
     state, word = np.uint64(seed), np.uint64(0)
     for r in range(m):
@@ -355,7 +362,7 @@ def refit(cells, n, kind, precision, inverse, params):
             return False
         if kind == RAO_KUPPER and params[p - 1] <= 0.0:
             return False
-        # what steps that go on shrinking so leave of the last one; of the first nobody knows
+        # what remains if steps keep shrinking at this rate; unknown after the first step
         share = np.sqrt(decrement / before) if before < np.inf else 0.5
         left = share / (1.0 - share)
         if decrement * left * left < _ENOUGH:
@@ -369,12 +376,12 @@ def _add_up(cells, n, kind, totals, fixed):
     """Fill in the contests of each cell, and add to ``fixed`` what slopes have of the outcomes."""
     counts, p = cells.counts, fixed.shape[0]
     for c in range(counts.shape[0]):
-        got = counts[c, 0] + 0.5 * counts[c, 2]
+        points = counts[c, 0] + 0.5 * counts[c, 2]
         totals[c] = counts[c, 0] + counts[c, 1] + counts[c, 2]
-        fixed[cells.left[c]] += got
-        fixed[cells.right[c]] -= got
+        fixed[cells.left[c]] += points
+        fixed[cells.right[c]] -= points
         if cells.z.shape[1] == 1:
-            fixed[n] += got
+            fixed[n] += points
         if kind != PLAIN:
             fixed[p - 1] += counts[c, 2]
 
@@ -404,12 +411,12 @@ def _gradient(cells, totals, fixed, n, kind, params, odds, gradient):
         if kind == DAVIDSON:
             middle = tie * up * down
             share = totals[c] / (up * up + down * down + middle)
-            hoped = share * (up * up + 0.5 * middle)
+            fitted = share * (up * up + 0.5 * middle)
             tied += share * middle
         else:
-            hoped = totals[c] * up / (up + down)
-        held += hoped
-        gradient[right[c]] += hoped
+            fitted = totals[c] * up / (up + down)
+        held += fitted
+        gradient[right[c]] += fitted
     gradient[last] -= held
     if ordered:
         gradient[n] -= held
@@ -483,8 +490,8 @@ def largest_gaps(draws, orders, per_error):
 def _choices(items, levels, start, stop, strengths, terms):
     """Fill the terms of one ranking; return its log probability.
 
-    ``terms`` has a row an item: e^s, the slope of the log probability, and what its product of e^s
-    with that of a tied item, or of one behind, is multiplied by in the curvature.
+    ``terms`` has one row for each item: e^s, the derivative of the log probability, and the factors
+    of the product of two items' e^s in the Hessian: of a tied item, and of one behind.
     """
     top = -np.inf  # a ranking may be empty
     for a in range(start, stop):

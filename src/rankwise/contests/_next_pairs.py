@@ -40,16 +40,16 @@ def sign_information(mean: Any, variance: Any) -> Floats:
     """
     mean, error = np.asarray(mean, float), np.sqrt(np.asarray(variance, float))
     below = ndtr(-mean / error)
-    told = np.zeros(mean.shape)
+    information = np.zeros(mean.shape)
     both = np.zeros(mean.shape)
     for share, low in ((below, 0.0), (1 - below, below)):
         yes = np.zeros(mean.shape)
         for node, weight in zip((_NODES + 1) / 2, _WEIGHTS / 2, strict=True):
             quantile = np.clip(low + node * share, 1e-12, 1 - 1e-12)
             yes += weight * expit(mean + error * ndtri(quantile))
-        told -= share * (entr(yes) + entr(1 - yes))
+        information -= share * (entr(yes) + entr(1 - yes))
         both += share * yes
-    return np.maximum(told + entr(both) + entr(1 - both), 0.0)
+    return np.maximum(information + entr(both) + entr(1 - both), 0.0)
 
 
 def top_shares(strengths: Floats, covariance: Floats, k: int, n_draws: int, seed: int) -> Floats:
@@ -86,8 +86,8 @@ def choose_pairs(
 
     def gain(i: Any, j: Any) -> Floats:
         variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-        told = sign_information(strengths[i] - strengths[j], np.maximum(variance, 1e-12))
-        return told if weight is None else told * (weight[i, j] + 1e-6)
+        information = sign_information(strengths[i] - strengths[j], np.maximum(variance, 1e-12))
+        return information if weight is None else information * (weight[i, j] + 1e-6)
 
     gains = gain(first, second)
     kept = np.argsort(-gains, kind="stable")[: max(4 * n_pairs, 1000)]
@@ -101,10 +101,12 @@ def choose_pairs(
             heappush(heap, (-now, i, j))
             continue
         chosen.append((i, j))
-        lean = covariance[:, i] - covariance[:, j]
+        difference = covariance[:, i] - covariance[:, j]
         chance = float(expit(strengths[i] - strengths[j]))
-        told = chance * (1 - chance)
-        covariance -= np.outer(lean, lean) * (told / (1 + told * (lean[i] - lean[j])))
+        fisher_information = chance * (1 - chance)
+        covariance -= np.outer(difference, difference) * (
+            fisher_information / (1 + fisher_information * (difference[i] - difference[j]))
+        )
         heappush(heap, (-float(gain(np.array(i), np.array(j))), i, j))
     return chosen
 
@@ -209,7 +211,7 @@ def ask(
     at_once : int, default=8
         Questions that are chosen together, and asked concurrently by `aask`.
     batch, max_calls, log, random_state, progress
-        As in `quicksort`; a log is gone on from.
+        As in `quicksort`; a log is continued.
 
     Returns
     -------

@@ -20,7 +20,7 @@ from rankwise.contests._loops import rankings_derivatives, rankings_value
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Past so many rankings the leverage of one is not worth its time.
+# With more rankings, the leverage of one is not worth its time.
 _MANY = 20_000
 _MOST = 0.9
 
@@ -63,14 +63,14 @@ class RankingLikelihood(NamedTuple):
         part = slice(*self.votes.starts[v : v + 2])
         items, m = self.votes.items[part], part.stop - part.start
         alone = Votes([], np.arange(m), self.votes.levels[part], np.array([0, m]), np.ones(1))
-        slope, bend = np.zeros(m), np.zeros((m, m))
-        rankings_derivatives(*alone[1:], params[items], slope, bend, np.zeros((m, m)))
-        bend += np.triu(bend, 1).T
+        gradient, hessian = np.zeros(m), np.zeros((m, m))
+        rankings_derivatives(*alone[1:], params[items], gradient, hessian, np.zeros((m, m)))
+        hessian += np.triu(hessian, 1).T
         sizes, axes = np.linalg.eigh(inverse[np.ix_(items, items)])
         root = axes * np.sqrt(np.maximum(sizes, 0.0))
-        leverage, axes = np.linalg.eigh(root.T @ bend @ root)
-        kept = 1.0 - np.clip(leverage, 0.0, _MOST)
-        return items, slope + bend @ root @ axes @ (axes.T @ (root.T @ slope) / kept)
+        leverage, axes = np.linalg.eigh(root.T @ hessian @ root)
+        remaining = 1.0 - np.clip(leverage, 0.0, _MOST)
+        return items, gradient + hessian @ root @ axes @ (axes.T @ (root.T @ gradient) / remaining)
 
 
 class PlackettLuce(StrengthsMixin, BaseEstimator):
@@ -121,7 +121,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
     has r / t of the tied items' weight left out. The last group of a ranking is not a choice, tied
     or not. A step of Newton costs the sum of the squared lengths of the rankings and O(n^3). The
     sandwich takes a ranking, not a choice, as one observation, and counts each as if it had been
-    left out of the fit; past 20,000 rankings, as it is.
+    left out of the fit; past 20,000 rankings, without that correction.
 
     References
     ----------
@@ -181,7 +181,7 @@ class PlackettLuce(StrengthsMixin, BaseEstimator):
         sample_weight : array-like of shape (n_rankings,), default=None
             How often each ranking was given.
         items : iterable, default=None
-            All items, also those that nobody lists; None: those that occur.
+            All items, also those that no ranking lists; None: those that occur.
 
         Returns
         -------
@@ -254,11 +254,11 @@ def _beaten_pairs(votes: Votes) -> tuple[Indices, Indices]:
 
     for start, stop in pairwise(votes.starts.tolist()):
         cuts = np.flatnonzero(np.diff(votes.levels[start:stop])) + 1
-        places = np.split(votes.items[start:stop], cuts)
-        for place, behind in pairwise(places):
+        groups = np.split(votes.items[start:stop], cuts)
+        for group, behind in pairwise(groups):
             # one that is tied stands before the others for some of their choices
-            beats(place, place)
-            beats(place, behind)
+            beats(group, group)
+            beats(group, behind)
     beaten = np.concatenate([np.empty(0, np.int64), *loser])
     winners = np.concatenate([np.empty(0, np.int64), *winner])
     apart = winners != beaten

@@ -55,7 +55,7 @@ class MPRankCV(KernelRanker, BaseEstimator):
     best_estimator_ : MPRank
         Fitted to all rows with these.
     n_queries_ : int
-        Queries that the model has learned from; 1 without ``qid``.
+        Number of queries in the fit; 1 without ``qid``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -46,7 +46,7 @@ class MPRank(KernelRanker, BaseEstimator):
 
     over all ordered pairs of rows of one query (of all rows without ``qid``), those with i = j
     counted. A pair of rows with weights weighs their product, and the mean is the weighted one, so
-    that a row of weight 2 is the row twice, exactly. The pairs are never formed: since
+    that a row of weight 2 equals two rows, exactly. The pairs are never formed: since
 
     .. math:: \sum_{i,j} (r_j - r_i)^2 = 2 n \sum_i (r_i - \bar r)^2
 
@@ -106,7 +106,7 @@ class MPRank(KernelRanker, BaseEstimator):
     solver_ : str
         Which solver was taken.
     n_queries_ : int
-        Queries that the model has learned from; 1 without ``qid``.
+        Number of queries in the fit; 1 without ``qid``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -240,7 +240,7 @@ class MPRank(KernelRanker, BaseEstimator):
     ) -> Self:
         """Learn from more rows, whatever the chunks.
 
-        After ``fit``, which keeps nothing to go on from, it begins with these rows alone: learn all
+        After ``fit``, which keeps no statistics, it begins with these rows alone: learn all
         chunks by ``partial_fit``, the first one too.
 
         With a linear kernel the result is the exact model of all rows so far. Every open query

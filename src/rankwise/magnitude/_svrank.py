@@ -74,7 +74,7 @@ class SVRank(SupportVectorRanker):
     n_iter_ : int
         How often the slopes of all pairs were computed for a step, or to stop.
     n_queries_ : int
-        Queries that the model has learned from; 1 without ``qid``.
+        Number of queries in the fit; 1 without ``qid``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -34,9 +34,9 @@ from rankwise._core.ranker import EPS, ERRORS, check_trusted
 from rankwise.magnitude._loops import along_means, ascend_gram, ascend_rows, centre
 from rankwise.magnitude.statistics import TINY, Matrix, Sample, Vector, cholesky, penalty
 
-# An eigenvalue this far below 0, as a share of the largest, is no rounding.
+# An eigenvalue this far below 0, as a share of the largest, is not rounding.
 _INDEFINITE = 1e-6
-# Rows of a doubtful linear fit are decomposed if they have at most so many entries.
+# Rows of a doubtful linear fit are decomposed if they have at most this number of entries.
 _ENTRIES = 50_000_000
 
 Gram = Callable[[], tuple[Matrix, Vector]]

@@ -198,7 +198,7 @@ def penalty(C: float) -> float:
 
 
 def check_names(known: Iterable[Hashable], others: Iterable[Hashable]) -> None:
-    """Raise if queries are named in one part of the rows only, or in two ways; None is no name."""
+    """Raise if only one part of the rows has queries, or their types differ; None: no queries."""
     kinds = {
         "none" if name is None else "strings" if isinstance(name, str | bytes) else "numbers"
         for name in (*known, *others)
@@ -266,7 +266,7 @@ class Sample(NamedTuple):
         return cls(codes, weight, totals, cost, np.sqrt(weight / totals[codes]))
 
     def means(self, values: Any) -> Any:
-        """Return the weighted means within queries, a row a query, sparse if the values are."""
+        """Return weighted means, one row for each query, sparse if the values are."""
         share = self.weight / self.totals[self.codes]
         if len(self.totals) == 1 and not sparse.issparse(values):
             return (share @ values)[None]

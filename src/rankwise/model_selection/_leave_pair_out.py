@@ -1,4 +1,4 @@
-"""Leave-pair-out: what a ranker says of two rows when neither was learned from."""
+"""Leave-pair-out: a ranker's scores of two rows that its fit did not see."""
 
 import math
 import os
@@ -69,7 +69,7 @@ class LeavePairOutResult:
         """The matrix whose entry [i, j] is h(x_j) - h(x_i) with both left out.
 
         NaN across queries and for pairs that were not drawn. It takes 8 n_samples^2 bytes and is
-        built when it is first asked for, unless the machine has less memory: a ValueError.
+        built when it is first used, unless the machine has less memory: a ValueError.
         """
         if self.matrix is not None:
             return self.matrix
@@ -177,7 +177,7 @@ def leave_pair_out(
         raise ValueError(
             f"no query has two rows of positive weight to leave out: qid has {n_queries} queries"
         )
-    given = fit_arguments(estimator, qid=qid, sample_weight=weight)
+    fit_params = fit_arguments(estimator, qid=qid, sample_weight=weight)
     weight = np.ones(len(ratings)) if weight is None else scaled(weight, exponent_of(weight))
     if hasattr(estimator, "leave_pair_out"):
         check_room(len(ratings), "leave pairs out of a part of the rows")
@@ -189,15 +189,15 @@ def leave_pair_out(
     labels = np.ravel(np.asarray(y))
     if len(kept) < len(labels):
         X, labels = safe_indexing(X, kept), labels[kept]
-        given = {name: values[kept] for name, values in given.items()}
+        fit_params = {name: values[kept] for name, values in fit_params.items()}
     codes, n_queries = encode_queries(codes[kept], len(kept))
     pairs = _draw_pairs(codes, n_queries, n_pairs, check_random_state(random_state))
-    said = np.array(
-        Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, X, labels, given, p) for p in pairs)
+    differences = np.array(
+        Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, X, labels, fit_params, p) for p in pairs)
     )
     pairs = kept[pairs]
-    *sums, count = _errors_of_pairs(pairs, said, ratings, weight)
-    return LeavePairOutResult(*_errors(*sums), count, False, len(ratings), pairs, said)
+    *sums, count = _errors_of_pairs(pairs, differences, ratings, weight)
+    return LeavePairOutResult(*_errors(*sums), count, False, len(ratings), pairs, differences)
 
 
 def check_room(m: int, remedy: str) -> None:
@@ -229,16 +229,19 @@ def _errors(squares: float, wrong: float, total: float, comparable: float) -> tu
 
 
 def _errors_of_pairs(
-    pairs: Pairs, said: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]
+    pairs: Pairs,
+    differences: NDArray[np.float64],
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
 ) -> tuple[float, float, float, float, int]:
     """Return what `errors_of` does, of drawn pairs alone."""
     first, second = pairs.T
     both = weight[first] * weight[second]
     with np.errstate(over="ignore"):
         gap = y[second] - y[first]
-        squares = float(both @ (gap - said) ** 2) if both.any() else 0.0
+        squares = float(both @ (gap - differences) ** 2) if both.any() else 0.0
     different = gap != 0
-    wrong = different & (np.sign(said) * np.sign(gap) <= 0)
+    wrong = different & (np.sign(differences) * np.sign(gap) <= 0)
     sums = squares, float(both[wrong].sum()), float(both.sum()), float(both[different].sum())
     return *sums, int((both > 0).sum())
 
@@ -268,12 +271,12 @@ def _draw_pairs(
             more = random.randint(total, size=n_pairs, dtype=np.int64)
             chosen = random.permutation(np.union1d(chosen, more))[:n_pairs]
     query = np.searchsorted(ends, chosen, side="right")
-    place = chosen - (ends - sizes * (sizes - 1) // 2)[query]
+    number = chosen - (ends - sizes * (sizes - 1) // 2)[query]
     # Pair number place of a query: its second row is the largest b with b (b - 1) / 2 <= place.
-    second = ((1 + np.sqrt(1 + 8 * place.astype(np.float64))) / 2).astype(np.int64)
-    second -= second * (second - 1) // 2 > place
-    second += (second + 1) * second // 2 <= place
-    first = place - second * (second - 1) // 2
+    second = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)
+    second -= second * (second - 1) // 2 > number
+    second += (second + 1) * second // 2 <= number
+    first = number - second * (second - 1) // 2
     return np.column_stack([order[starts[query] + first], order[starts[query] + second]])
 
 
@@ -281,7 +284,7 @@ def _refit(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
-    given: dict[str, NDArray[Any]],
+    fit_params: dict[str, NDArray[Any]],
     pair: NDArray[np.int64],
 ) -> float:
     kept = np.ones(len(y), dtype=bool)
@@ -290,7 +293,7 @@ def _refit(
     model = clone(estimator)
     # predictions that overflow are named below
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        model.fit(rows, y[kept], **{name: values[kept] for name, values in given.items()})
+        model.fit(rows, y[kept], **{name: values[kept] for name, values in fit_params.items()})
     if not hasattr(model, "predict"):
         raise TypeError(f"{type(estimator).__name__} has no predict: pass an estimator of scores")
     scores = check_numbers(

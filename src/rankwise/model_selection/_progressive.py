@@ -1,4 +1,4 @@
-"""Progressive validation: predict a row, see its label, learn from it, go on."""
+"""Progressive validation: predict each row before learning from it."""
 
 from dataclasses import dataclass, field
 from typing import Any

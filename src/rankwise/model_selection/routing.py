@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import has_fit_parameter
 
 
-def fit_arguments(estimator: Any, **given: Any) -> dict[str, NDArray[Any]]:
+def fit_arguments(estimator: Any, **arrays: Any) -> dict[str, NDArray[Any]]:
     """Return the keyword arguments of ``fit`` with which each given array reaches who takes it.
 
     An estimator whose ``fit`` names an argument is given it. One that has parts which do is given
@@ -33,23 +33,23 @@ def fit_arguments(estimator: Any, **given: Any) -> dict[str, NDArray[Any]]:
     ValueError
         If a part takes an argument and can't be given it, or none takes ``sample_weight``.
     """
-    found: dict[str, NDArray[Any]] = {}
+    direct: dict[str, NDArray[Any]] = {}
     routed: dict[str, NDArray[Any]] = {}
-    for name, values in given.items():
+    for name, values in arrays.items():
         if values is None:
             continue
         takers = [] if has_fit_parameter(estimator, name) else _parts_with(estimator, name)
         if has_fit_parameter(estimator, name):
-            found[name] = np.asarray(values)
+            direct[name] = np.asarray(values)
         elif takers and get_config()["enable_metadata_routing"]:
             routed[name] = np.asarray(values)
         elif takers:
-            found[_name_in_pipeline(estimator, name, takers)] = np.asarray(values)
+            direct[_name_in_pipeline(estimator, name, takers)] = np.asarray(values)
         elif name == "sample_weight":
             raise ValueError(
                 f"sample_weight can't be given to {type(estimator).__name__}, whose fit takes none"
             )
-    return {**found, **_routed(estimator, routed)}
+    return {**direct, **_routed(estimator, routed)}
 
 
 def _parts_with(estimator: Any, name: str) -> list[Any]:
@@ -79,12 +79,12 @@ def _name_in_pipeline(estimator: Any, name: str, takers: list[Any]) -> str:
     )
 
 
-def _routed(estimator: Any, given: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Let metadata routing check that somebody asked for the arrays; a router passes them on."""
-    if not given:
+def _routed(estimator: Any, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Let metadata routing check that some estimator requests the arrays, and pass them on."""
+    if not arrays:
         return {}
     router = MetadataRouter(owner="leave_pair_out").add(
         estimator=estimator,
         method_mapping=MethodMapping().add(caller="fit", callee="fit"),
     )
-    return dict(process_routing(router, "fit", **given).estimator.fit)
+    return dict(process_routing(router, "fit", **arrays).estimator.fit)

@@ -90,7 +90,7 @@ class TopCosts:
                 "of both kinds, or another positive=..."
             )
         self._tau, self._squared = tau, power == 2
-        # rows of queries that don't count are never asked for theirs
+        # scores of queries that don't count are never read
         self._codes = np.maximum(np.cumsum(both) - 1, 0)[codes]
         self.ups = np.flatnonzero(positive & counted)
         below = np.flatnonzero(counted if tau is not None else ~positive & counted)
@@ -119,10 +119,10 @@ class TopCosts:
     def curve(self, s: Vector, h: float) -> Curve:
         """Return the Hessian."""
         _, _, shares, curvature, _, gap = self._thresholds(s, h)
-        push, bend = self._push(gap, h)
+        gradient, hessian = self._push(gap, h)
         c, beta = np.zeros(len(s)), np.zeros(len(s))
-        c[self.below] = curvature * self._pulls(push)[self._codes[self.below]]
-        c[self.ups] += self.v * bend
+        c[self.below] = curvature * self._pulls(gradient)[self._codes[self.below]]
+        c[self.ups] += self.v * hessian
         beta[self.below] = shares
         return TopCurve(c, beta, self._codes, self.n_queries)
 
@@ -161,12 +161,12 @@ class TopCosts:
         p = np.clip((gap + h) / (2 * h), 0.0, 1.0)
         total = self._summed(self._a * p)
         share = self._a / total[of]
-        bend = share * (np.abs(gap) < h) / (2 * h)
+        curvature = share * (np.abs(gap) < h) / (2 * h)
         conjugate = np.zeros(self.n_queries)
         if self._tau is not None:
             conjugate = mass * np.maximum.reduceat(p, firsts) / total - 1.0
         lacking = 1.0 + t[self._codes[self.ups]] - s[self.ups]
-        return exact, t, share * p, bend, conjugate, lacking
+        return exact, t, share * p, curvature, conjugate, lacking
 
 
 class TopCurve:
@@ -258,7 +258,7 @@ class TopRanker(SupportVectorRanker):
             The query of each row, integers or strings in any order: each query has a top of its
             own. None: all rows are one query.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights, at least 0; a row of weight 2 is the row twice.
+            Row weights, at least 0; a row of weight 2 equals two rows.
 
         Returns
         -------
@@ -345,7 +345,7 @@ class AccuracyAtTop(TopRanker):
     n_iter_ : int
         How often the slopes were computed for a step, or to stop.
     n_queries_ : int
-        Queries that the model has learned from; 1 without ``qid``.
+        Number of queries in the fit; 1 without ``qid``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -99,11 +99,11 @@ def pairs_from_clicks(
     """
     check_word(rule, "rule", RULES)
     check_word(pair_weight, "pair_weight", WEIGHTS)
-    places = check_floats(position, "position")
-    chosen = _check_clicked(clicked, len(places))
-    codes, _ = encode_queries(qid, len(places))
-    order = np.lexsort((places, codes))
-    _refuse_twice(order, codes, places)
+    positions = check_floats(position, "position")
+    chosen = _check_clicked(clicked, len(positions))
+    codes, _ = encode_queries(qid, len(positions))
+    order = np.lexsort((positions, codes))
+    _check_unique_positions(order, codes, positions)
     if time is not None and rule != "last-click":
         raise ValueError(f"time is for rule='last-click', but rule={rule!r}: leave it out")
     page, hit = codes[order], chosen[order]
@@ -150,7 +150,7 @@ def _last_clicks(better: Indices, page: Indices, order: Indices, time: Any) -> I
         when = as_array(time, "time")
         if when.shape != order.shape:
             raise ValueError(
-                f"time has the shape {when.shape} for {len(order)} rows: give one a row"
+                f"time has the shape {when.shape} for {len(order)} rows: expected one for each row"
             )
         rows = order[better]
         when = as_times(when[rows], "time", rows)
@@ -166,7 +166,9 @@ def _check_clicked(clicked: ArrayLike, n: int) -> NDArray[np.bool_]:
     refuse_masked(clicked, "clicked")
     values = as_array(clicked, "clicked")
     if values.shape != (n,):
-        raise ValueError(f"clicked has the shape {values.shape} for {n} positions: give one a row")
+        raise ValueError(
+            f"clicked has the shape {values.shape} for {n} positions: expected one each"
+        )
     numbers = as_floats(values, "clicked")
     bad = np.flatnonzero((numbers != 0) & (numbers != 1))
     if len(bad):
@@ -177,13 +179,13 @@ def _check_clicked(clicked: ArrayLike, n: int) -> NDArray[np.bool_]:
     return numbers == 1
 
 
-def _refuse_twice(order: Indices, codes: Indices, places: NDArray[np.float64]) -> None:
-    """Refuse two rows of a page at one position."""
+def _check_unique_positions(order: Indices, codes: Indices, positions: NDArray[np.float64]) -> None:
+    """Raise if two rows of a page have the same position."""
     above, below = order[:-1], order[1:]
-    same = np.flatnonzero((codes[above] == codes[below]) & (places[above] == places[below]))
+    same = np.flatnonzero((codes[above] == codes[below]) & (positions[above] == positions[below]))
     if len(same):
         i, j = sorted((int(above[same[0]]), int(below[same[0]])))
         raise ValueError(
-            f"position is {places[i]:g} in the rows {i} and {j} of one page: give each page that "
-            "was shown a qid of its own, also where the same question was asked again"
+            f"position={positions[i]:g} is duplicated in rows {i} and {j} of one page: give each "
+            "page that was shown its own qid, also where the same question was asked again"
         )

@@ -86,7 +86,7 @@ class RankSVM(SupportVectorRanker):
     n_dropped_pairs_ : int
         Pairs of ``fit_pairs`` without a preference; 0 after ``fit``.
     n_queries_ : int
-        Queries that the model has learned from; 1 without ``qid``.
+        Number of queries in the fit; 1 without ``qid``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -187,8 +187,8 @@ class RankSVM(SupportVectorRanker):
         rows = check_rows(self, X, reset=True)
         m = rows.shape[0]
         rows = self._check_kernel(rows, np.zeros(0), m, np.arange(m))
-        given, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m, y)
-        worse, better = given.T
+        checked, weight, self.n_dropped_pairs_ = check_weighted_pairs(pairs, pair_weight, m, y)
+        worse, better = checked.T
         weight = weight / weight.max()
         costs = ListedCosts(worse, better, 1.0, weight / weight.sum(), m, self.power)
         self._learn(rows, costs, None, m)

@@ -64,7 +64,7 @@ class _Costing:
         """Say which positives cost."""
         changed, count = np.flatnonzero(on != self._on), int(on.sum())
         if 2 * len(changed) > count or 2 * count < self._most:
-            # anew: quicker, and what was subtracted leaves no rounding
+            # again: quicker, and what was subtracted leaves no rounding
             d = self._X.shape[1]
             self.H, self.g, self._most = np.zeros((d + 1, d + 1)), np.zeros(d + 1), count
             self.H[np.arange(d), np.arange(d)] = 2.0
@@ -74,9 +74,9 @@ class _Costing:
             self._add(changed[~on[changed]], -1.0)
         self._on = on
 
-    def _add(self, places: Indices, sign: float) -> None:
-        for start in range(0, len(places), _BLOCK):
-            some = places[start : start + _BLOCK]
+    def _add(self, indices: Indices, sign: float) -> None:
+        for start in range(0, len(indices), _BLOCK):
+            some = indices[start : start + _BLOCK]
             Z = np.hstack([-dense(self._X[self._rows[some]]), np.ones((len(some), 1))])
             weighted = (2.0 * self._C * sign) * self._v[some]
             self.H += (Z * weighted[:, None]).T @ Z
@@ -199,12 +199,12 @@ def _nonnegative(A: Vector, target: Vector) -> Vector:
     fewest, tries = len(f) + 1, _TRIES
     for _ in range(_PIVOTS):
         x = np.zeros(len(f))
-        places = np.flatnonzero(free)
+        indices = np.flatnonzero(free)
         try:
-            factor = cho_factor(G[np.ix_(places, places)], check_finite=False)
+            factor = cho_factor(G[np.ix_(indices, indices)], check_finite=False)
         except LinAlgError:
             break
-        x[places] = cho_solve(factor, f[places], check_finite=False)
+        x[indices] = cho_solve(factor, f[indices], check_finite=False)
         wrong = np.where(free, x < 0, G @ x - f < -small)
         count = int(wrong.sum())
         if not count:
@@ -240,10 +240,10 @@ def _dual(
 def _highest(scores: Vector, t: float) -> Indices:
     """Return the places of the highest scores above t."""
     if len(scores) > _NEW:
-        places = np.argpartition(scores, -_NEW)[-_NEW:]
+        indices = np.argpartition(scores, -_NEW)[-_NEW:]
     else:
-        places = np.arange(len(scores))
-    return places[scores[places] > t]
+        indices = np.arange(len(scores))
+    return indices[scores[indices] > t]
 
 
 class TopPush(TopRanker):
@@ -299,7 +299,7 @@ class TopPush(TopRanker):
     n_iter_ : int
         How often all rows were looked at for a step, or to stop.
     n_queries_ : int
-        Queries that the model has learned from; 1 without ``qid``.
+        Number of queries in the fit; 1 without ``qid``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -135,7 +135,7 @@ class StrengthDisplay:
 class WinMatrixDisplay:
     """Shares of wins of the row's item against the column's, both strongest first.
 
-    White is a pair that has not met. If one line of strengths explains the contests, the colours
+    White is a pair that has not met. If strengths explain the contests, the colours
     fall from the upper right to the lower left without islands.
 
     Parameters

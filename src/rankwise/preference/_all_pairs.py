@@ -204,9 +204,9 @@ def take_greedily(margins: Floats) -> Indices:
     """Return the greedy order; ``margins[u, v] = -margins[v, u]`` is how much u goes before v."""
     potential = margins.sum(axis=1)
     order = np.empty(len(margins), dtype=np.int64)
-    for place in range(len(order)):
+    for rank in range(len(order)):
         # Equal potentials differ by rounding.
-        order[place] = best = int(potential.round(9).argmax())
+        order[rank] = best = int(potential.round(9).argmax())
         potential -= margins[:, best]
         potential[best] = -np.inf
     return order

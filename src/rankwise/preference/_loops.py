@@ -9,7 +9,7 @@ from rankwise._core.compilation import compiled
 
 
 @compiled
-def first_detour(weights, slack):
+def first_detour(weights, tolerance):
     """Return the first i < k < j with ``w[i, j] > w[i, k] + w[k, j] + slack``, or three times -1.
 
     Weights are C-contiguous. n^3 / 6 additions; the loop over j has no branch and is vectorised.
@@ -17,7 +17,7 @@ def first_detour(weights, slack):
     n = len(weights)
     for i in range(n):
         for k in range(i + 1, n):
-            to = weights[i, k] + slack
+            to = weights[i, k] + tolerance
             straight, onward = weights[i, k + 1 :], weights[k, k + 1 :]
             longer = 0
             for j in range(len(straight)):
@@ -81,15 +81,15 @@ def plan_level(order, priority, blocks):
     for block in range(len(blocks)):
         start, stop = blocks[block, 0], blocks[block, 1]
         pivot, highest = start, priority[start]
-        for place in range(start + 1, stop):
-            this = priority[place]
+        for i in range(start + 1, stop):
+            this = priority[i]
             if this > highest:
-                pivot, highest = place, this
+                pivot, highest = i, this
         pivots[block] = pivot
         opponent = order[pivot]
-        for place in range(start, stop):
-            if place != pivot:
-                members[pair] = order[place]
+        for i in range(start, stop):
+            if i != pivot:
+                members[pair] = order[i]
                 opponents[pair] = opponent
                 pair += 1
     return pivots, members, opponents
@@ -115,9 +115,9 @@ def split_level(order, priority, blocks, pivots, sides, decided, top, scratch):
             before += sides[i] < 0
             unknown += sides[i] == 0
         low, middle, high = start, start + before, start + before + unknown + 1
-        for place in range(start, stop):
+        for position in range(start, stop):
             side = 0
-            if place != pivots[block]:
+            if position != pivots[block]:
                 side = sides[pair]
                 pair += 1
             if side < 0:
@@ -129,13 +129,13 @@ def split_level(order, priority, blocks, pivots, sides, decided, top, scratch):
             else:
                 target = high
                 high += 1
-            scratch[target, 0] = order[place]
-            scratch[target, 1] = priority[place]
-        for place in range(start, stop):
-            order[place] = scratch[place, 0]
-            priority[place] = scratch[place, 1]
+            scratch[target, 0] = order[position]
+            scratch[target, 1] = priority[position]
+        for position in range(start, stop):
+            order[position] = scratch[position, 0]
+            priority[position] = scratch[position, 1]
             if unknown:
-                decided[place] = False
+                decided[position] = False
         if unknown:
             continue
         first, last = start, start + before
@@ -146,7 +146,7 @@ def split_level(order, priority, blocks, pivots, sides, decided, top, scratch):
                     parts[n_parts, 1] = last
                     n_parts += 1
                 else:
-                    for place in range(first, last):
-                        decided[place] = False
+                    for position in range(first, last):
+                        decided[position] = False
             first, last = start + before + 1, stop
     return parts[:n_parts]

@@ -84,10 +84,10 @@ def order_loss(order: Any, target: Any, *, weight: Weight = "kemeny") -> float:
     >>> print(f"{order_loss('bac', 'abc', weight=('bipartite', 2)):.3f}")
     0.000
     """
-    wanted = as_order(target, "target")
-    place = places(wanted)
-    ranks = np.array([place.get(item, -1) for item in as_order(order, "order")], dtype=np.int64)
-    n = len(wanted)
+    target_items = as_order(target, "target")
+    rank_of = ranks_of(target_items)
+    ranks = np.array([rank_of.get(item, -1) for item in as_order(order, "order")], dtype=np.int64)
+    n = len(target_items)
     if len(ranks) != n or not np.array_equal(np.sort(ranks), np.arange(n)):
         raise ValueError("order and target must hold the same items, each once")
     groups = _groups(weight, n)
@@ -149,26 +149,26 @@ def check_weight(weight: Weight, n: int) -> Floats:
     W = weight_matrix(weight, n)
     if not callable(weight):
         return W
-    slack = 1e-12 * W.max()
+    tolerance = 1e-12 * W.max()
 
     def omega(i: int, j: int) -> str:
         return f"omega({i + 1}, {j + 1}) = {W[i, j]:g}"
 
-    bad = np.argwhere(np.abs(W - W.T) > slack)
+    bad = np.argwhere(np.abs(W - W.T) > tolerance)
     if len(bad):
         i, j = bad[0]
         raise ValueError(f"the weight breaks symmetry: {omega(i, j)} but {omega(j, i)}")
     # Seen from the last position, columns are rows.
-    for seen, place in ((W, np.arange(n)), (W[::-1, ::-1], np.arange(n)[::-1])):
-        drop = _first_drop(seen, slack)
+    for seen, positions in ((W, np.arange(n)), (W[::-1, ::-1], np.arange(n)[::-1])):
+        drop = _first_drop(seen, tolerance)
         if drop is not None:
-            end, inner, other = place[list(drop)]
+            end, inner, other = positions[list(drop)]
             less, more = sorted((end, inner)), sorted((end, other))
             raise ValueError(
                 f"the weight breaks monotonicity: {omega(*less)} is more than {omega(*more)}"
             )
     # By monotonicity, only a detour over a place between the two can be shorter.
-    i, k, j = first_detour(W, slack)
+    i, k, j = first_detour(W, tolerance)
     if i >= 0:
         raise ValueError(
             f"the weight breaks the triangle inequality: {omega(i, j)} is more than\n"
@@ -177,14 +177,14 @@ def check_weight(weight: Weight, n: int) -> Floats:
     return W
 
 
-def _first_drop(W: Floats, slack: float) -> tuple[int, int, int] | None:
+def _first_drop(W: Floats, tolerance: float) -> tuple[int, int, int] | None:
     """Return the first i < j < k with W[i, j] > W[i, k], if there are any."""
     highest = np.maximum.accumulate(np.triu(W, 1), axis=1)
-    drops = np.argwhere(np.triu(highest[:, :-1] > W[:, 1:] + slack, 1))
+    drops = np.argwhere(np.triu(highest[:, :-1] > W[:, 1:] + tolerance, 1))
     if not len(drops):
         return None
     i, k = int(drops[0, 0]), int(drops[0, 1]) + 1
-    return i, i + 1 + int(np.argmax(W[i, i + 1 : k] > W[i, k] + slack)), k
+    return i, i + 1 + int(np.argmax(W[i, i + 1 : k] > W[i, k] + tolerance)), k
 
 
 def weight_matrix(weight: Weight, n: int) -> Floats:
@@ -192,8 +192,8 @@ def weight_matrix(weight: Weight, n: int) -> Floats:
     groups = _groups(weight, n)
     position = np.arange(n)
     if groups is None:
-        places = range(1, n + 1)
-        called = [[_called(weight, i, j) if i != j else 0.0 for j in places] for i in places]
+        positions = range(1, n + 1)
+        called = [[_called(weight, i, j) if i != j else 0.0 for j in positions] for i in positions]
         return np.array(called, dtype=np.float64).reshape(n, n)
     kind, cuts = groups
     if kind == "top":
@@ -220,18 +220,18 @@ def _called(weight: Any, i: int, j: int) -> float:
 
 def check_preferences(prefer_matrix: ArrayLike) -> Floats:
     """Return a square matrix of probabilities."""
-    wanted = "prefer_matrix must be a square matrix of numbers in [0, 1], P[u, v] = h(u, v)"
+    expected = "prefer_matrix must be a square matrix of numbers in [0, 1], P[u, v] = h(u, v)"
     if callable(prefer_matrix):
-        raise ValueError(f"{wanted}, not {short(prefer_matrix)}: call it for each pair of items")
+        raise ValueError(f"{expected}, not {short(prefer_matrix)}: call it for each pair of items")
     try:
-        given = np.asarray(prefer_matrix)
-        P = given.astype(np.float64) if given.dtype.kind in "biufO" else None
+        array = np.asarray(prefer_matrix)
+        P = array.astype(np.float64) if array.dtype.kind in "biufO" else None
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{wanted}, not {short(prefer_matrix)}") from error
+        raise ValueError(f"{expected}, not {short(prefer_matrix)}") from error
     if P is None:
-        raise ValueError(f"{wanted}, but its dtype is {given.dtype}")
+        raise ValueError(f"{expected}, but its dtype is {array.dtype}")
     if P.ndim != 2 or P.shape[0] != P.shape[1]:
-        raise ValueError(f"{wanted}, but its shape is {P.shape}")
+        raise ValueError(f"{expected}, but its shape is {P.shape}")
     off = ~np.eye(len(P), dtype=bool)
     bad = np.argwhere(off & ~((P >= 0) & (P <= 1)))
     if len(bad):
@@ -260,8 +260,8 @@ def as_order(order: Any, name: str) -> list[Any]:
             "or tuples"
         )
     if len(set(items)) < len(items):
-        twice = next(item for item, times in Counter(items).items() if times > 1)
-        raise ValueError(f"{name} names an item twice: {short(twice)}")
+        duplicate = next(item for item, times in Counter(items).items() if times > 1)
+        raise ValueError(f"{name} has a duplicated item: {short(duplicate)}")
     return items
 
 
@@ -281,9 +281,9 @@ def index_order(order: Any, n: int, name: str) -> NDArray[np.int64]:
     return np.array(items, dtype=np.int64)
 
 
-def places(order: list[Any]) -> dict[Any, int]:
+def ranks_of(order: list[Any]) -> dict[Any, int]:
     """Return the place of each item, from 0."""
-    return {item: place for place, item in enumerate(order)}
+    return {item: rank for rank, item in enumerate(order)}
 
 
 def _groups(weight: Weight, n: int) -> tuple[str, NDArray[np.int64]] | None:
@@ -300,22 +300,22 @@ def _groups(weight: Weight, n: int) -> tuple[str, NDArray[np.int64]] | None:
     ):
         raise ValueError(f"weight={short(weight)} must be {_KINDS}")
     kind, value = weight
-    wanted = f"weight={short(weight)}: positions are integers from 1, increasing"
+    expected = f"weight={short(weight)}: positions are integers from 1, increasing"
     try:
         cuts = np.atleast_1d(np.asarray(value))
     except ValueError as error:
-        raise ValueError(wanted) from error
+        raise ValueError(expected) from error
     if cuts.ndim != 1 or cuts.dtype.kind not in "iu" or cuts.min(initial=1) < 1:
-        raise ValueError(wanted)
+        raise ValueError(expected)
     if (cuts[1:] <= cuts[:-1]).any():
-        raise ValueError(wanted)
+        raise ValueError(expected)
     if kind != "partite" and len(cuts) != 1:
         raise ValueError(f"weight={short(weight)} takes one position k")
     return kind, np.minimum(cuts, n).astype(np.int64)
 
 
-def _group_of(cuts: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.searchsorted(cuts, places, side="right")
+def _group_of(cuts: NDArray[np.int64], ranks_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.searchsorted(cuts, ranks_of, side="right")
 
 
 def _inversions(values: NDArray[np.int64]) -> float:

@@ -51,11 +51,11 @@ def sample_pairs(
     """
     order = np.lexsort((y, codes))
     grades, queries = y[order], codes[order]
-    place = np.arange(len(y))
+    index = np.arange(len(y))
     new_query = np.append(True, queries[1:] != queries[:-1])
     new_grade = new_query | np.append(True, grades[1:] != grades[:-1])
-    start = np.maximum.accumulate(np.where(new_query, place, 0))
-    n_worse = np.maximum.accumulate(np.where(new_grade, place, 0)) - start
+    start = np.maximum.accumulate(np.where(new_query, index, 0))
+    n_worse = np.maximum.accumulate(np.where(new_grade, index, 0)) - start
     ends = np.cumsum(n_worse)
     total = int(ends[-1])
     if max_pairs is None or total <= max_pairs:
@@ -144,11 +144,11 @@ class PreferenceRanker(BaseEstimator):
     references_ : ndarray or csr_array of shape (n_kept, n_features)
         A random sample of the rows of ``fit``, all if they are few.
     n_pairs_ : int
-        Pairs that were learned from, each in both directions.
+        Number of pairs in the fit, each in both directions.
     n_dropped_pairs_ : int
-        Pairs that were not: beyond ``max_pairs``, or given without weight or with one row twice.
+        Pairs that were not: beyond ``max_pairs``, or with weight 0, or of a row with itself.
     n_queries_ : int
-        The number of queries that were learned from.
+        Number of queries in the fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -291,11 +291,11 @@ class PreferenceRanker(BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_min_samples=2,
         )
-        given, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0], y)
-        worse, better = given.T
+        checked, weight, n_dropped = check_weighted_pairs(pairs, pair_weight, rows.shape[0], y)
+        worse, better = checked.T
         random = check_random_state(self.random_state)
         self._learn(rows, worse, better, None if pair_weight is None else weight, random)
-        self.n_pairs_, self.n_dropped_pairs_ = len(given), n_dropped
+        self.n_pairs_, self.n_dropped_pairs_ = len(checked), n_dropped
         self.n_queries_ = 1
         return self
 
@@ -486,15 +486,15 @@ class PreferenceRanker(BaseEstimator):
     def _compare(self, U: Any, V: Any, u: Indices, v: Indices) -> Floats:
         """Return the probability that row u of U goes before row v of V, for many u and v."""
         size = max(1, BLOCK // U.shape[1])
-        lean = np.empty(len(u))
+        probabilities = np.empty(len(u))
         for start in range(0, len(u), size):
             here = slice(start, start + size)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                lean[here] = self._lean(U[u[here]], V[v[here]])
-        if not np.isfinite(lean).all():
+                probabilities[here] = self._lean(U[u[here]], V[v[here]])
+        if not np.isfinite(probabilities).all():
             raise ValueError(f"what {type(self.estimator_).__name__} makes of X is {TOO_LARGE}")
         # With ties rounded to even, 1/2 + x and 1/2 - x sum to 1 exactly for every x up to 1/2.
-        return 0.5 + lean
+        return 0.5 + probabilities
 
     def _lean(self, U: Any, V: Any) -> Floats:
         """Return h - 1/2, which changes its sign when U and V change places."""

@@ -30,7 +30,7 @@ from rankwise.preference._losses import (
     as_list,
     as_order,
     check_preferences,
-    places,
+    ranks_of,
     weight_matrix,
 )
 
@@ -99,10 +99,12 @@ def preference_regret(
     """
     weak = _weak(kind)
     several, by_set = _targets_by_set(targets)
-    given = [prefer_matrix]
+    raw_matrices = [prefer_matrix]
     if several:
-        given = as_list(prefer_matrix, "prefer_matrix", "a list of matrices, one for each set")
-    matrices = [check_preferences(P) for P in given]
+        raw_matrices = as_list(
+            prefer_matrix, "prefer_matrix", "a list of matrices, one for each set"
+        )
+    matrices = [check_preferences(P) for P in raw_matrices]
     names = [list(range(len(P))) for P in matrices]
     groups = _group(by_set, names, "prefer_matrix")
     if items is not None:
@@ -159,8 +161,10 @@ def ranking_regret(
     """
     weak = _weak(kind)
     several, by_set = _targets_by_set(targets)
-    given = as_list(order, "order", "a list of orders, one for each set") if several else [order]
-    orders = [as_order(one, "order") for one in given]
+    raw_orders = (
+        as_list(order, "order", "a list of orders, one for each set") if several else [order]
+    )
+    orders = [as_order(one, "order") for one in raw_orders]
     groups = _group(by_set, orders, "order")
     compared: list[Any] = [None] * (len(orders) if weak else 1)
     if best is not None:
@@ -177,28 +181,29 @@ def ranking_regret(
         costs = _pooled(pool)
         names = _names(pool)
         if chosen is None:
-            place = _best_order(costs)
+            best_ranks = _best_order(costs)
         else:
-            where = places(names)
+            where = ranks_of(names)
             kept = [item for item in as_order(chosen, "best") if item in where]
             if len(kept) < len(names):
                 raise ValueError(
                     f"best={short(chosen)} must hold every item of the set: {short(names)}"
                 )
-            place = np.array([where[item] for item in kept], dtype=np.int64)
-        least += float(np.triu(costs[np.ix_(place, place)], 1).sum())
+            best_ranks = np.array([where[item] for item in kept], dtype=np.int64)
+        least += float(np.triu(costs[np.ix_(best_ranks, best_ranks)], 1).sum())
     return had - least
 
 
 def _best_order(costs: Floats) -> NDArray[np.int64]:
     """Return the order with the least sum of ``costs[u, v]`` over u before v."""
-    found = solve(costs.T - costs)
-    if found.lower_bound < found.cost:
+    solution = solve(costs.T - costs)
+    if solution.lower_bound < solution.cost:
         warn_user(
             "the best order is not proven, and the regret may be larger by up to "
-            f"{found.cost - found.lower_bound:.3g}: pass a better order, if you know one, as best"
+            f"{solution.cost - solution.lower_bound:.3g}: pass a better order, if you know one, as "
+            "best"
         )
-    return found.order
+    return solution.order
 
 
 def alternatives_gap(targets: Any, *, weight: Weights = "kemeny") -> AlternativesGap:
@@ -272,23 +277,23 @@ def _group(
     """Return, for each set, each target as the places of the set's items."""
     if len(groups) != len(sets):
         raise ValueError(f"targets are for {len(groups)} sets, but {name} is for {len(sets)}")
-    found: list[list[NDArray[np.int64]]] = []
+    ranks: list[list[NDArray[np.int64]]] = []
     for items, orders in zip(sets, groups, strict=True):
         if len(items) < 2:
             raise ValueError(
                 f"{name} has a set with fewer than two items, {short(list(items))}: there is "
                 "nothing to order"
             )
-        found.append([])
+        ranks.append([])
         for target in orders:
-            place = places(as_order(target, "targets"))
-            if place.keys() != set(items):
+            rank_of = ranks_of(as_order(target, "targets"))
+            if rank_of.keys() != set(items):
                 raise ValueError(
                     f"the target {short(target)} of targets and {name} must hold the same items: "
                     f"{short(list(items))}"
                 )
-            found[-1].append(np.array([place[item] for item in items], dtype=np.int64))
-    return found
+            ranks[-1].append(np.array([rank_of[item] for item in items], dtype=np.int64))
+    return ranks
 
 
 def _weights_by_set(
@@ -300,12 +305,12 @@ def _weights_by_set(
     if isinstance(weight, list) and several:
         by_set = weight
     if len(by_set) == len(groups):
-        found = [
+        weights = [
             given if isinstance(given, list) else [given] * n
             for given, n in zip(by_set, sizes, strict=True)
         ]
-        if [len(of_targets) for of_targets in found] == sizes:
-            return found
+        if [len(of_targets) for of_targets in weights] == sizes:
+            return weights
     raise ValueError(
         f"weight={short(weight)} is invalid: expected one weight, a list of one for each of "
         f"{len(groups)} sets, or for each target of a set"
@@ -335,7 +340,7 @@ def _names(pool: list[_Set]) -> list[Any]:
 
 def _pooled(pool: list[_Set]) -> Floats:
     """Return the expected loss of u before v over some sets, for all of their items."""
-    where = places(_names(pool))
+    where = ranks_of(_names(pool))
     costs = np.zeros((len(where), len(where)))
     for s in pool:
         index = [where[item] for item in s.items]
@@ -344,6 +349,6 @@ def _pooled(pool: list[_Set]) -> Floats:
 
 
 def _mean_tau(one: _Set, items: list[Any]) -> Floats:
-    where, n = places(one.items), len(one.items)
+    where, n = ranks_of(one.items), len(one.items)
     index = [where[item] for item in items]
     return one.costs.T[np.ix_(index, index)] * (n * (n - 1) / 2)

@@ -63,7 +63,7 @@ def quicksort(
         ``prefer(u, v)`` returns the probability that u goes before v, or True and False. Over 1/2
         puts u first; exactly 1/2 is decided by a coin, one for each pair. It may contradict itself.
         Whether a pair is asked as (u, v) or (v, u) is decided by another coin of the pair, so that
-        a taste for the first or second place favours nobody.
+        a preference for the first or second place favours no item.
     k : int, default=None
         Sort the best k only; the rest follow, in the order of the last split.
     batch : bool, default=False
@@ -76,7 +76,7 @@ def quicksort(
         Every answer is appended to it at once, as ``(i, j, p)`` with positions in ``items``:
         ``prefer`` was asked about i and j in this order and said p. What it holds already is not
         asked again, either way round, so a sort that failed, was interrupted or met ``max_calls``
-        goes on from there. Entries are numbers only and can be kept as JSON.
+        continues from there. Entries are numbers only and can be kept as JSON.
     random_state : int, RandomState instance or None, default=None
         Draws pivots and both coins. With the same seed, a sort continued from its log gives the
         order that it would have given without the break.
@@ -246,7 +246,7 @@ class QuickSort:
         Sort the first k only; places from k on are left as they fall.
     known : array-like of shape (m, 2), optional
         Pairs whose answers are at hand. A block then takes the member with the most of them as its
-        pivot, so that a sort that was broken off goes on where it was; priorities decide ties.
+        pivot, so that an interrupted sort continues where it was; priorities decide ties.
     lists : array-like of shape (n_lists + 1,), optional
         Where separate lists begin, and n: each is sorted by itself, all of them level by level.
 
@@ -344,8 +344,8 @@ class QuickSort:
         """Return priorities by place that put members with known answers in their block first."""
         n, (starts, stops) = len(self.order), self._blocks.T
         block = np.full(n, -1)
-        place = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
-        block[self.order[place]] = np.repeat(np.arange(len(starts)), stops - starts)
+        positions = np.concatenate([np.arange(a, b) for a, b in zip(starts, stops, strict=True)])
+        block[self.order[positions]] = np.repeat(np.arange(len(starts)), stops - starts)
         inside = block[self._known[:, 0]] == block[self._known[:, 1]]
         known = np.bincount(self._known[inside].ravel(), minlength=n)
         return known[self.order] * n + self._priority
@@ -425,18 +425,18 @@ def decide(
     return before
 
 
-def _check_counts(given: ArrayLike, name: str, least: int) -> Any:
+def _check_counts(counts: ArrayLike, name: str, least: int) -> Any:
     """Return integers of at least ``least`` as floats."""
-    wanted = f"must be an integer of {least} or more, or an array of them"
+    expected = f"must be an integer of {least} or more, or an array of them"
     try:
-        values = np.asarray(given)
+        values = np.asarray(counts)
     except ValueError as error:
-        raise ValueError(f"{name}={given!r} {wanted}") from error
+        raise ValueError(f"{name}={counts!r} {expected}") from error
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name}={given!r} {wanted}")
+        raise ValueError(f"{name}={counts!r} {expected}")
     good = (values >= least) & np.isfinite(values) & (values == np.floor(values))
     if not good.all():
-        raise ValueError(f"{name}={values[~good][0].item()!r} {wanted}")
+        raise ValueError(f"{name}={values[~good][0].item()!r} {expected}")
     return values.astype(np.float64)
 
 

@@ -43,7 +43,7 @@ class Search(NamedTuple):
     Attributes
     ----------
     margins : float64 array of shape (n, n)
-        ``margins[i, j] = -margins[j, i]`` is what it is worth to have i before j.
+        ``margins[i, j] = -margins[j, i]`` is the gain of having i before j.
     order, place : int64 arrays of shape (n,)
         The items, best first, and where each item is in the order.
     queue : int64 array of shape (n,)

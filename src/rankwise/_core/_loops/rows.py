@@ -67,8 +67,8 @@ class CSR(NamedTuple):
 def as_rows(X: Any) -> Any:
     """Return X as the loops take it: a C-ordered array, or a `CSR` of its three arrays.
 
-    What is in such a form already stays as it is. All arrays are read-only views, so that one
-    compiled version serves every caller.
+    Arrays of this form are not copied. All arrays are read-only views, so that one compiled version
+    serves every caller.
     """
     if isinstance(X, tuple):
         return X

@@ -112,11 +112,11 @@ def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
     keys, equal = sorted_keys(y, pairs.starts), 0
     if sort_equal_keys(keys, row_bits(keys), y):
         keys &= (1 << row_bits(keys)) - 1
-        places = keys.astype(np.int32)
+        ranks = keys.astype(np.int32)
     else:
-        places, targets = read_rows(keys, y, pairs.starts)
+        ranks, targets = read_rows(keys, y, pairs.starts)
         equal = equal_pairs(targets, pairs.starts)
-    return PairCounts(count_inversions(places), 0, _all_pairs(pairs.starts) - equal)
+    return PairCounts(count_inversions(ranks), 0, _all_pairs(pairs.starts) - equal)
 
 
 def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:

@@ -76,8 +76,8 @@ def equal_runs(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.in
 def sort_ties(rows: Rows, t: Floats, y: Floats, starts: NDArray[np.int64]) -> None:
     """Sort the rows of equal t of a query by their y, stably, in place; t is sorted."""
     sizes = np.diff(equal_runs(t, starts))
-    places, order, _ = _sorted_runs(y[rows], sizes, sizes > 1)
-    rows[places] = rows[places][order]
+    positions, order, _ = _sorted_runs(y[rows], sizes, sizes > 1)
+    rows[positions] = rows[positions][order]
 
 
 def _sort_shared_keys(keys: NDArray[np.int64], rows: Rows, ordered: Floats) -> None:
@@ -86,15 +86,15 @@ def _sort_shared_keys(keys: NDArray[np.int64], rows: Rows, ordered: Floats) -> N
     run = np.append(0, np.cumsum(~shared))
     wrong = np.zeros(run[-1] + 1, dtype=np.bool_)
     wrong[run[1:][shared & (ordered[1:] < ordered[:-1])]] = True
-    places, order, values = _sorted_runs(ordered, np.bincount(run), wrong)
-    ordered[places], rows[places] = values, rows[places][order]
+    positions, order, values = _sorted_runs(ordered, np.bincount(run), wrong)
+    ordered[positions], rows[positions] = values, rows[positions][order]
 
 
 def _sorted_runs(
     values: Floats, sizes: NDArray[np.int64], chosen: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], Rows, Floats]:
     """Sort some runs of values: return where they are, their order and the sorted values."""
-    places = np.flatnonzero(np.repeat(chosen, sizes))
+    positions = np.flatnonzero(np.repeat(chosen, sizes))
     # as queries of their own
     starts = np.append(0, np.cumsum(sizes[chosen]))
-    return places, *sorted_rows(values[places], starts)
+    return positions, *sorted_rows(values[positions], starts)
