@@ -42,7 +42,7 @@ display = StrengthDisplay.from_estimator(model)
 display = StrengthDisplay.from_estimator(model, places=True)
 
 # %%
-# Who beat whom: from the upper right to the lower left, as it should if strengths explain the contests.
+# Who beat whom: from the upper right to the lower left, as it should if strengths explain it.
 
 display = WinMatrixDisplay.from_estimator(model)
 

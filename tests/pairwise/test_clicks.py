@@ -131,7 +131,7 @@ def test_a_log_without_a_pair():
         ({"pair_weight": None}, "pair_weight=None must be 'uniform' or 'query'"),
         ({"position": [1, 2, np.nan, 4]}, r"position must be finite .* nan \(row 2\)"),
         ({"position": [[1, 2, 3, 4]]}, "position must be 1-D"),
-        ({"position": [1, 2, 1, 3]}, "position=1 is duplicated in rows 0 and 2 of one page: give each"),
+        ({"position": [1, 2, 1, 3]}, "position=1 is duplicated in rows 0 and 2 of one page"),
         ({"clicked": [0, 1, 2, 0]}, "clicked is 2 in row 2, but must be 0 or 1: .*clicked > 0"),
         ({"clicked": [0, 1, 0]}, r"clicked has the shape \(3,\) for 4 positions"),
         ({"clicked": ["a", "b", "c", "d"]}, "clicked must be numbers"),
