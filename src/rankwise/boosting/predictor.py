@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.boosting._loops.histogram import add_trees
-from rankwise.boosting.grower import Tree
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -107,23 +106,6 @@ class Forest(NamedTuple):
     children: Indices
     values: Floats
     starts: Indices
-
-    @classmethod
-    def of(cls, trees: list[Tree], edges: list[Floats]) -> "Forest":
-        """Return trees whose cuts are bins of the given edges."""
-        empty = np.empty(0, dtype=np.int64)
-        features = np.concatenate([empty, *(tree.features for tree in trees)])
-        bins = np.concatenate([empty, *(tree.cuts for tree in trees)])
-        cuts = [edges[f][b - 1] if b else -np.inf for f, b in zip(features, bins, strict=True)]
-        sides = [np.empty(0, dtype=np.bool_), *(tree.missing_above for tree in trees)]
-        return cls(
-            features,
-            np.array(cuts, dtype=np.float64),
-            np.concatenate(sides),
-            np.concatenate([empty.reshape(0, 2), *(tree.children for tree in trees)]),
-            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
-            np.append(0, np.cumsum([len(tree.features) for tree in trees], dtype=np.int64)),
-        )
 
     def scores(self, X: Any) -> Floats:
         """Return the scores of the rows of an array or sparse matrix."""
