@@ -79,8 +79,10 @@ def test_histograms_of_some_rows_are_counts_of_them(is_sparse, max_bins, graded_
         hist = np.zeros((12, stride, 3))
         fill_histograms(bins, rows, *values, hist, first, last)
         slots = np.zeros((last - first, 2, stride))
-        kinds = np.array([1, 0])
-        fill_slots(bins, values[:2, rows], kinds, spans, rows, some, slots, first, 0, last - first)
+        kinds, picked = np.array([1, 0]), np.zeros((2, 500))
+        picked[:, rows] = values[:2, rows]
+        mine = picked if is_sparse else values[:2, rows]
+        fill_slots(bins, mine, kinds, spans, rows, some, slots, first, 0, last - first)
         for f in range(12):
             codes = column(bins, f, 500)
             for k, value in enumerate(values):

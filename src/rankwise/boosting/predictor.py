@@ -114,7 +114,8 @@ class Forest(NamedTuple):
         n = max(1, CHUNK // max(1, len(used)))
         for first in range(0, X.shape[0], n):
             rows = slice(first, first + n)
-            self._add(_columns(X[rows], used), columns, 0, len(self.starts) - 1, out[rows])
+            arrays = _columns(X[rows], used), columns, *self[1:]
+            add_trees(*arrays, 0, len(self.starts) - 1, out[rows])
         return out
 
     def stages(self, X: Any) -> Iterator[Floats]:
@@ -123,7 +124,7 @@ class Forest(NamedTuple):
         rows, out = _columns(X, used), np.zeros(X.shape[0])
         for t in range(len(self.starts) - 1):
             out = out.copy()
-            self._add(rows, columns, t, t + 1, out)
+            add_trees(rows, columns, *self[1:], t, t + 1, out)
             yield out
 
     def explain(self, X: Any, counts: Floats) -> Explanation:
@@ -178,14 +179,6 @@ class Forest(NamedTuple):
                     elif self.values[leaf + ~child]:
                         _add_leaf({**path, **step}, float(self.values[leaf + ~child]), out)
         return Explanation(out, base)
-
-    def _add(self, X: Floats, columns: Indices, first: int, last: int, out: Floats) -> None:
-        """Add the trees first to last to ``out``; node k asks for ``X[:, columns[k]]``."""
-        trees = np.arange(first, last)
-        starts = np.stack([self.starts[trees], self.starts[trees] + trees], axis=1)
-        add_trees(
-            X, columns, self.cutpoints, self.missing_above, self.children, self.values, starts, out
-        )
 
 
 def _add_leaf(path: dict[int, tuple[NDArray[np.bool_], float]], value: float, out: Floats) -> None:

@@ -215,6 +215,10 @@ class Rounds:
             return min(max(best, -self.cap), self.cap)
         return self.cap if plus > 0 else -self.cap if minus > 0 else 0.0
 
+    def push_step(self) -> float:
+        """Return how far to go with a push, over several queries."""
+        raise NotImplementedError
+
     def add_step(self, alpha: float, picks_above: bool) -> None:
         """Add alpha above the cut; ``picks_above`` says whether that is the smaller side."""
         raise NotImplementedError
@@ -529,6 +533,9 @@ def _sum_slots(
     sides = (np.searchsorted(block.groups, slots.groups, side) for side in ("left", "right"))
     rows = block.starts[np.stack(list(sides), axis=1)]
     spans = np.searchsorted(picked, rows)
+    if block.bins.sparse:
+        some, values = values, np.zeros((2, len(block.numbers)))
+        values[:, picked] = some
     fill = partial(fill_slots, block.bins, values, slots.kinds, rows, picked, spans, hist, first)
     pool.run_ranges(fill, last - first, work=len(picked) * (last - first))
     return hist
@@ -569,10 +576,12 @@ def split_by_cut(
     column = bins.codes[bins.starts[f] : bins.starts[f + 1]]
     codes = bins.spread(f, len(block.numbers)) if bins.sparse else column
     above = (first <= codes) & (codes <= int(bins.n_bins[f]) - 1 + missing_above)
-    for side, rows in enumerate((above, ~above)):
+    chosen = above.astype(np.float64)
+    for side, rows in enumerate((chosen, 1.0 - chosen)):
         some = np.add.reduceat(state.factors * rows, block.starts[:-1], axis=1)
         sums[:, side, block.groups] = some
-    counts = above.sum(), len(above), block.counts[~above].sum(), block.counts[above].sum()
+    n_above = block.counts @ chosen
+    counts = chosen.sum(), len(above), block.counts.sum() - n_above, n_above
     return state._replace(above=above), (np.array(counts, dtype=np.float64), sums)
 
 
@@ -591,7 +600,9 @@ def add_step(
     above_changes, change = side
     picked = np.flatnonzero(state.above == above_changes).astype(np.uint32)
     before, factors = np.take(state.factors, picked, axis=1), state.factors.copy()
-    factors[:, picked] = after = before * change[:, None]
+    after = before * change[:, None]
+    for kind in range(2):
+        factors[kind, picked] = after[kind]
     answer: tuple[Floats, ...] = ()
     if slots is not None:
         features = 0, len(block.bins.n_bins)

@@ -158,8 +158,8 @@ def fill_slots(bins, values, kinds, row_spans, picked, spans, hist, offset, firs
     Parameters
     ----------
     bins : Bins
-    values : ndarray of shape (n_kinds, n)
-        Those of the rows that are picked.
+    values : ndarray of shape (n_kinds, any)
+        Those of the rows that are picked; for entries, those of all rows, 0 if not picked.
     kinds : ndarray of shape (n_slots,)
         Which of the values a slot takes.
     row_spans : ndarray of shape (n_slots, 2)
@@ -172,27 +172,18 @@ def fill_slots(bins, values, kinds, row_spans, picked, spans, hist, offset, firs
         Those of the features from ``offset`` on, of which ``first`` to ``last`` are filled.
     offset, first, last : int
     """
-    # for entries, values in the places of all rows
-    n_rows = 0
-    for q in range(kinds.shape[0] if bins.sparse else 0):
-        n_rows = max(n_rows, row_spans[q, 1])
-    spread = np.zeros((values.shape[0], n_rows))
-    if bins.sparse:
-        for t in range(picked.shape[0]):
-            for k in range(values.shape[0]):
-                spread[k, picked[t]] = values[k, t]
     for f in range(first, last):
         begin, end = bins.starts[offset + f], bins.starts[offset + f + 1]
         column = bins.codes[begin:end]
         for q in range(kinds.shape[0]):
-            cells, mine, here = hist[f, q], values[kinds[q]], spread[kinds[q]]
+            cells, mine = hist[f, q], values[kinds[q]]
             if not bins.sparse:
                 for t in range(spans[q, 0], spans[q, 1]):
                     cells[column[picked[t]]] += mine[t]
                 continue
             rest = 0.0
-            for t in range(spans[q, 0], spans[q, 1]):
-                rest += mine[t]
+            for i in range(row_spans[q, 0], row_spans[q, 1]):
+                rest += mine[i]
             p, after = begin, end
             while p < after:  # the first entry of the rows of the slot
                 middle = (p + after) // 2
@@ -201,8 +192,8 @@ def fill_slots(bins, values, kinds, row_spans, picked, spans, hist, offset, firs
                 else:
                     after = middle
             while p < end and bins.rows[p] < row_spans[q, 1]:
-                cells[bins.codes[p]] += here[bins.rows[p]]
-                rest -= here[bins.rows[p]]
+                cells[bins.codes[p]] += mine[bins.rows[p]]
+                rest -= mine[bins.rows[p]]
                 p += 1
             cells[bins.zero[offset + f]] += rest
 
@@ -348,14 +339,13 @@ def choose_pair_cuts(bins, worse, better, shares, n_rows, limit, best, first, la
 
 
 @compiled(error_model="numpy")
-def add_trees(X, features, cuts, missing_above, children, values, trees, out):
-    """Add some trees to the scores ``out`` (m,) of the rows X (m, d).
+def add_trees(X, features, cuts, missing_above, children, values, starts, first, last, out):
+    """Add the trees first to last to the scores ``out`` (m,) of the rows X (m, d).
 
-    ``trees`` (n, 2) has the first node and the first leaf of each; the other arrays are those of
-    `rankwise.boosting.predictor.Forest`.
+    The other arrays are those of `rankwise.boosting.predictor.Forest`.
     """
-    for t in range(trees.shape[0]):
-        node, leaf = trees[t, 0], trees[t, 1]
+    for t in range(first, last):
+        node, leaf = starts[t], starts[t] + t
         for i in range(X.shape[0]):
             at = 0
             while at >= 0:
