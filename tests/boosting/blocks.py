@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from rankwise.boosting.binning import bin_features
-from rankwise.boosting.histogram import Block, Blocks
-from rankwise.boosting.losses import Groups
+from rankwise.boosting.binning import Block, Blocks, Groups, bin_features
 
 
 def one_block(X, y, pool, *, qid=None, weight=None, counts=None, max_bins=None):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.boosting import RankBoost, stumps
-from rankwise.boosting.rankboost import proportions
+from rankwise.boosting.binning import proportions
 from rankwise.metrics import exponential_pair_loss, ndcg_score
 
 TREES = {"max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 5}

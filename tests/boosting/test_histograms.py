@@ -7,10 +7,10 @@ from scipy import sparse
 
 from rankwise._core.threads import Pool
 from rankwise.boosting import stumps
-from rankwise.boosting._loops.histogram import HISTOGRAM, fill_histograms, fill_slots, find_above
-from rankwise.boosting.binning import bin_features
-from rankwise.boosting.histogram import slot_histograms
-from rankwise.boosting.stumps import StumpRounds
+from rankwise.boosting._loops.histogram import fill_histograms, fill_slots
+from rankwise.boosting.binning import Block, State, bin_features
+from rankwise.boosting.grower import split_leaf
+from rankwise.boosting.stumps import StumpRounds, slot_histograms, split_by_cut
 from tests.boosting.blocks import column, one_block
 from tests.reference import pair_weights
 
@@ -38,6 +38,7 @@ def test_kept_histograms_are_those_of_all_rows(
         rounds = StumpRounds(blocks, groups, bins, m, "loss")
         for _ in range(60):
             ages.append(rounds.age)
+            rounds.search()
             _, (expected,) = slot_histograms(
                 blocks.blocks[0], blocks.states[0], pool, rounds.slots, 0, 12
             )
@@ -46,7 +47,7 @@ def test_kept_histograms_are_those_of_all_rows(
             f = random.integers(12)
             cut = random.integers(1, bins.n_bins[f]) if bins.n_bins[f] > 1 else 0
             alpha = random.normal(0, 0.3)
-            n_above, _, _ = rounds.split((f, cut, 1))
+            (n_above, *_), rounds.sides = blocks.run(split_by_cut, (f, cut, 1), len(groups.y))
             value = edges[f][cut - 1] if cut else -np.inf
             h = np.isnan(X[:, f]) | (X[:, f] > value)
             scores += alpha * h
@@ -75,23 +76,35 @@ def test_histograms_of_some_rows_are_counts_of_them(is_sparse, max_bins, graded_
     spans = np.array([[0, 200], [200, 500]])
     some = np.searchsorted(rows, spans)
     for first, last in [(0, 12), (3, 7)]:
-        hist = np.zeros((12, stride), dtype=HISTOGRAM)
-        fill_histograms(bins, first, last, rows, *values, hist)
+        hist = np.zeros((12, stride, 3))
+        fill_histograms(bins, rows, *values, hist, first, last)
         slots = np.zeros((last - first, 2, stride))
-        fill_slots(bins, first, last, values[:2, rows], np.array([1, 0]), spans, rows, some, slots)
+        kinds, picked = np.array([1, 0]), np.zeros((2, 500))
+        picked[:, rows] = values[:2, rows]
+        mine = picked if is_sparse else values[:2, rows]
+        fill_slots(bins, mine, kinds, spans, rows, some, slots, first, 0, last - first)
         for f in range(12):
             codes = column(bins, f, 500)
-            for name, value in zip(HISTOGRAM.names, values, strict=True):
+            for k, value in enumerate(values):
                 expected = np.bincount(codes[rows], value[rows], stride)
                 expected = expected if first <= f < last else np.zeros(stride)
-                assert_allclose(hist[name][f], expected, atol=1e-13)
+                assert_allclose(hist[f, :, k], expected, atol=1e-13)
             for q, (begin, end) in enumerate(some):
                 if first <= f < last:
                     here = rows[begin:end]
                     expected = np.bincount(codes[here], values[1 - q, here], stride)
                     assert_allclose(slots[f - first, q], expected, atol=1e-13)
+    nothing = np.zeros((2, 500))
     for f, side in [(0, 0), (0, 1), (5, 1), (3, 0)]:
-        codes, above, cut = column(bins, f, 500)[rows], np.empty(len(rows), np.bool_), 1
-        find_above(bins, f, cut, side, rows, above)
-        missing = codes == bins.n_bins[f]
-        assert_array_equal(above, np.where(missing, side == 1, codes >= cut))
+        codes, cut = column(bins, f, 500), (f, 1, side)
+        expected = np.where(codes == bins.n_bins[f], side == 1, codes >= 1)
+        keys = (np.zeros(1, dtype=int),) * 2 + (np.zeros(1),) * 2
+        block = Block.of(bins, keys, np.array([0, 500]), np.ones(500), np.ones(500))
+        state = State(nothing[0], nothing, gradients=values[0], hessians=values[1], leaves=(rows,))
+        with Pool(1) as pool:
+            whole, _ = split_by_cut(block, state, pool, cut, 1)
+            parts, (below,) = split_leaf(block, state, pool, 0, cut, False)
+        assert_array_equal(whole.above, expected)
+        assert_array_equal(parts.leaves[0], rows[~expected[rows]])
+        assert_array_equal(parts.leaves[1], rows[expected[rows]])
+        assert_allclose(below[f].sum(axis=0)[2], (~expected[rows]).sum())

@@ -10,8 +10,7 @@ from scipy import sparse
 from rankwise._core import threads as pool_module
 from rankwise._core.threads import Pool
 from rankwise.boosting import RankBoost, stumps
-from rankwise.boosting.losses import PairWeights
-from rankwise.boosting.stumps import StumpRounds
+from rankwise.boosting.stumps import PairWeights, StumpRounds, split_by_cut
 from tests.boosting.blocks import one_block, set_scores
 from tests.reference import pair_weights, rankboost
 
@@ -44,9 +43,10 @@ def test_sums_of_what_is_left_stay_precise():
             plus = up[~h[:50]].sum() * down[h[50:]].sum()
             minus = up[h[:50]].sum() * down[~h[50:]].sum()
             expected = np.array([plus, minus]) / (up.sum() * down.sum())
-            n_above, n_rows, _ = rounds.split((f, 1 - f, 0))
+            rounds.search()
+            counts, rounds.sides = blocks.run(split_by_cut, (f, 1 - f, 0), 2)
             assert_allclose(rounds.weigh(), expected, rtol=1e-9)
-            rounds.add_step(alpha, 2 * n_above <= n_rows)
+            rounds.add_step(alpha, 2 * counts[0] <= counts[1])
             scores += alpha * h
 
 
@@ -109,10 +109,11 @@ def test_an_error_in_a_thread_ends_the_fit(kind, monkeypatch, graded_rows):
     before, threads = dict(vars(model)), threading.active_count()
     choose_slot_cuts = stumps.choose_slot_cuts
 
-    def broken(hist, first, last, *others):
+    def broken(*arguments):
+        *_, first, last = arguments
         if first > 0:
             raise kind(f"features {first} to {last}")
-        choose_slot_cuts(hist, first, last, *others)
+        choose_slot_cuts(*arguments)
 
     monkeypatch.setattr(stumps, "choose_slot_cuts", broken)
     with pytest.raises(kind, match="features"):

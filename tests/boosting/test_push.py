@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from rankwise import load, save
 from rankwise._core.threads import Pool
 from rankwise.boosting import RankBoost
-from rankwise.boosting.losses import PairWeights
+from rankwise.boosting.stumps import PairWeights
 from tests.boosting.blocks import one_block, set_scores
 from tests.reference import pair_weights, pnorm_push, rankboost
 
@@ -65,7 +65,7 @@ def test_weights_of_the_pairs_are_the_gradient_of_the_push(push, graded_rows):
     slope = approx_fprime(s, log_total, 1e-7)
     log_total(s)
     down, up = a[order] * np.exp(
-        np.array([push * s, -s]) + blocks.blocks[0].spread(weights.log_shares())
+        np.array([push * s, -s]) + np.repeat(weights.log_shares(), blocks.blocks[0].sizes, axis=1)
     )
     assert_allclose(push * (down - up), slope, atol=1e-5)
 

@@ -20,11 +20,11 @@ from rankwise.boosting._loops.losses import (
 from rankwise.boosting.grower import Limits, TreeRounds
 from rankwise.boosting.losses import (
     ExponentialLoss,
-    GivenPairs,
     GivenPairsLoss,
     ListLoss,
     MagnitudeLoss,
 )
+from rankwise.boosting.stumps import GivenPairs
 from tests.boosting.blocks import one_block, set_scores
 
 LIMITS = Limits(max_leaf_nodes=6, max_depth=3, min_samples_leaf=3, l2=2.0, learning_rate=0.3)
@@ -136,6 +136,10 @@ def loss_of(groups, loss, pair_weight):
     return ListLoss(np.abs(groups.y).max(), loss, pair_weight)
 
 
+def tree_rounds(blocks, loss, n_rows):
+    return TreeRounds(blocks, loss, loss(blocks), blocks.blocks[0].bins, LIMITS, n_rows)
+
+
 def gradients_at(blocks, loss, s=None):
     """Return gradient, Hessian and loss at scores."""
     if s is not None:
@@ -162,7 +166,7 @@ def test_rounds_of_the_literal_trees(queries, weighted, missing, pair_weight, lo
         blocks, groups, order, edges = one_block(X, y, pool, qid=qid, weight=a, counts=counts)
         loss_ = loss_of(groups, loss, pair_weight)
         loss_.unit = 1.0  # gradients in the units of the targets
-        trees = TreeRounds(blocks, loss_, blocks.blocks[0].bins, LIMITS, counts.sum())
+        trees = tree_rounds(blocks, loss_, counts.sum())
         for _ in range(4):
             g, h = repeated_gradient(s, y, qid, counts, loss, pair_weight)
             state = blocks.states[0]
@@ -208,10 +212,10 @@ def test_given_pairs_that_are_all_have_the_gradient_of_all(loss, graded_rows):
     with Pool(1) as pool:
         blocks, groups, order, _ = one_block(X, y, pool)
         others, _, _, _ = one_block(X, np.zeros(len(y)), pool)
-        bins, m = blocks.blocks[0].bins, len(y)
+        m = len(y)
         given = GivenPairsLoss(GivenPairs(worse, better, np.zeros(len(worse))), loss)
-        one = TreeRounds(blocks, loss_of(groups, loss, "uniform"), bins, LIMITS, m)
-        two = TreeRounds(others, given, others.blocks[0].bins, LIMITS, m)
+        one = tree_rounds(blocks, loss_of(groups, loss, "uniform"), m)
+        two = tree_rounds(others, given, m)
         for _ in range(5):
             # one query: only the unit of the gradient differs
             mine, its = blocks.states[0].gradients, others.states[0].gradients[order]
@@ -251,7 +255,7 @@ def test_csr_grows_the_trees_of_dense_rows(graded_rows):
         with Pool(1) as pool:
             blocks, groups, _, _ = one_block(rows, y, pool, qid=qid)
             loss = ExponentialLoss(groups)
-            trees = TreeRounds(blocks, loss, blocks.blocks[0].bins, LIMITS, len(y))
+            trees = tree_rounds(blocks, loss, len(y))
             found.append([trees.grow() for _ in range(5)])
     for dense, entries in zip(*found, strict=True):
         for one, two in zip(dense, entries, strict=True):
@@ -322,7 +326,7 @@ def test_gradients_do_not_depend_on_where_arrays_lie(kind, logistic):
             begin += gap + value.size
         lists = Lists(*(placed[name] for name in Lists._fields))
         out, sums = placed["out"], placed["sums"]
-        fill_gradients(lists, 0, 1, placed["s"], kind, logistic, out, sums, placed["room"])
+        fill_gradients(lists, placed["s"], kind, logistic, out, sums, placed["room"], 0, 1)
         return np.append(out, sums)
 
     expected = gradients(list(arrays), [500] * len(arrays))

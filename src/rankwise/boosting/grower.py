@@ -11,23 +11,25 @@ worst, for of two children only the smaller one is summed up: the larger one is 
 """
 
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.boosting._loops.histogram import HISTOGRAM, SPLIT_TIE, Bins, find_splits
-from rankwise.boosting.histogram import (
-    Blocks,
-    Floats,
-    Indices,
-    add_leaf_values,
-    init_root,
-    split_leaf,
-    sum_leaves,
+from rankwise._core.threads import Pool
+from rankwise.boosting._loops.histogram import (
+    COUNT,
+    SPLIT_TIE,
+    Bins,
+    fill_histograms,
+    find_splits,
 )
-from rankwise.boosting.losses import Loss
+from rankwise.boosting.binning import Block, Blocks, Floats, Indices, State
+
+# Sum of the sizes of the gradients, sum of the Hessians, and value of a loss.
+Sums = tuple[float, float, float]
 
 
 class Tree(NamedTuple):
@@ -61,6 +63,67 @@ class Limits(NamedTuple):
     learning_rate: float
 
 
+class Loss(Protocol):
+    """Sets the gradients and Hessians of blocks; scores of blocks are in units of ``unit``."""
+
+    unit: float
+
+    def __call__(self, blocks: Blocks) -> Sums:
+        """Set them at the scores; return their sums, and the value of the loss."""
+
+
+@dataclass
+class TreeRounds:
+    """Rounds of boosting that add a tree each.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    loss : Loss
+        Sets their gradients.
+    sums : tuple of float
+        The sums of the gradients that it has set at the scores before the first round.
+    bins : Bins
+        The number of bins of each feature.
+    limits : Limits
+    n_rows : float
+        The number of rows, repetitions counted.
+    """
+
+    blocks: Blocks
+    loss: Loss
+    sums: Sums
+    bins: Bins
+    limits: Limits
+    n_rows: float
+
+    def grow(self) -> Tree | None:
+        """Take a round, and return its tree; None if nothing is gained."""
+        size, bend, _ = self.sums
+        if not (size > 0 and bend > 0):
+            return None
+        l2 = self.limits.l2 * bend / self.n_rows
+        leaves, nodes, children = grow_tree(self.blocks, self.bins, self.limits, l2 + 1e-300)
+        if not nodes:
+            return None
+        (sums,) = self.blocks.run(sum_leaves)
+        values = -self.limits.learning_rate * sums[:, 0] / np.maximum(sums[:, 1] + l2, 1e-300)
+        self.blocks.run(add_leaf_values, values)
+        self.sums = self.loss(self.blocks)
+        features, cuts, missing_above, gains = zip(*nodes, strict=True)
+        return Tree(
+            features=np.array(features),
+            cuts=np.array(cuts),
+            missing_above=np.array(missing_above, dtype=np.bool_),
+            gains=np.array(gains),
+            children=np.array(children),
+            values=self.loss.unit * values,
+            counts=np.array([leaf.total[COUNT] for leaf in leaves]),
+            loss=self.sums[2],
+        )
+
+
 @dataclass
 class TreeNode:
     """A leaf that may yet be split.
@@ -72,7 +135,7 @@ class TreeNode:
     depth : int
     parent : tuple of int
         The node above it, -1 for none, and its side: 0 below, 1 above.
-    histogram : ndarray of shape (d, stride)
+    histogram : ndarray of shape (d, stride, 3)
     total : ndarray of shape (3,)
         Sums of gradients, of Hessians and of rows.
     gain, cut
@@ -82,7 +145,7 @@ class TreeNode:
     leaf: int
     depth: int
     parent: tuple[int, int]
-    histogram: NDArray[Any]
+    histogram: Floats
     total: Floats
     gain: float = 0.0
     cut: tuple[int, int, int] = (0, 0, 0)
@@ -91,138 +154,119 @@ class TreeNode:
         return self.gain > other.gain  # the best split is first in the heap
 
 
-class TreeGrower:
-    """Grows one tree on the gradients of the blocks.
+def grow_tree(
+    blocks: Blocks, bins: Bins, limits: Limits, l2: float
+) -> tuple[list[TreeNode], list[tuple[int, int, bool, float]], list[list[int]]]:
+    """Split leaves, the best split first, until none is left or the tree is large enough.
 
     Parameters
     ----------
-    blocks : Blocks
-    bins : Bins
-        The number of bins of each feature.
-    limits : Limits
+    blocks, bins, limits
+        As for `TreeRounds`.
     l2 : float
         What is added to the sum of the Hessians of a leaf.
+
+    Returns
+    -------
+    leaves : list of TreeNode
+    nodes : list of tuple
+        The feature, the first bin above, the side of the missing, and the gain of each.
+    children : list of list
+        As in `Tree`.
     """
-
-    def __init__(self, blocks: Blocks, bins: Bins, limits: Limits, l2: float) -> None:
-        self.blocks, self.bins, self.limits, self.l2 = blocks, bins, limits, l2
-        self.best = np.empty((len(bins.n_bins), 3))
-        self.nodes: list[tuple[int, int, bool, float]] = []
-        self.children: list[list[int]] = []
-        self.heap: list[TreeNode] = []
-        (histogram,) = blocks.run(init_root)
-        self.leaves = [TreeNode(0, 0, (-1, 0), histogram, _total(histogram[0]))]
-        self._find_split(self.leaves[0])
-
-    def grow(self) -> None:
-        """Split leaves, the best split first, until none is left or the tree is large enough."""
-        while self.heap and len(self.leaves) < self.limits.max_leaf_nodes:
-            self.split_next()
-
-    def split_next(self) -> None:
-        """Split the leaf with the largest gain."""
-        node = heappop(self.heap)
+    best = np.empty((len(bins.n_bins), 3))
+    (histogram,) = blocks.run(init_root)
+    leaves = [TreeNode(0, 0, (-1, 0), histogram, histogram[0].sum(axis=0))]
+    new, heap = leaves[:], list[TreeNode]()
+    nodes, children = list[tuple[int, int, bool, float]](), list[list[int]]()
+    while True:
+        # 1. the best split of each new leaf
+        for node in new:
+            deep = limits.max_depth is not None and node.depth >= limits.max_depth
+            full = len(leaves) == limits.max_leaf_nodes
+            if deep or full or node.total[COUNT] < 2 * limits.min_samples_leaf:
+                continue
+            find = partial(
+                find_splits, node.histogram, bins.n_bins, bins.missing, node.total, l2,
+                limits.min_samples_leaf, best,
+            )  # fmt: skip
+            blocks.pool.run_ranges(find, len(best), work=node.histogram.size // 3)
+            # the first feature that is as good as the best
+            feature = int(np.argmax(best[:, 0] >= (1 - SPLIT_TIE) * best[:, 0].max()))
+            node.gain, cut, missing_above = best[feature].tolist()
+            node.cut = feature, int(cut), int(missing_above)
+            if node.gain > 0:
+                heappush(heap, node)
+        if not heap or len(leaves) == limits.max_leaf_nodes:
+            return leaves, nodes, children
+        # 2. the leaf with the largest gain becomes a node
+        node = heappop(heap)
         feature, cut, missing_above = node.cut
-        column, n_bins = node.histogram[feature], int(self.bins.n_bins[feature])
-        above = _total(column[cut : n_bins + missing_above])
+        above = node.histogram[feature, cut : bins.n_bins[feature] + missing_above].sum(axis=0)
         below = node.total - above
-        takes_above = bool(above[2] <= below[2])
-        (smaller,) = self.blocks.run(split_leaf, node.leaf, node.cut, takes_above)
-        larger = (node.histogram.view(np.float64) - smaller.view(np.float64)).view(HISTOGRAM)
-        number, parent = len(self.nodes), node.parent
-        if parent[0] >= 0:
-            self.children[parent[0]][parent[1]] = number
-        self.children.append([~node.leaf, ~len(self.leaves)])
-        missing = missing_above if self.bins.missing[feature] else above[2] > below[2]
-        self.nodes.append((feature, cut, bool(missing), node.gain))
+        takes_above = bool(above[COUNT] <= below[COUNT])
+        (smaller,) = blocks.run(split_leaf, node.leaf, node.cut, takes_above)
+        larger = node.histogram - smaller
+        number, (parent, side) = len(nodes), node.parent
+        if parent >= 0:
+            children[parent][side] = number
+        children.append([~node.leaf, ~len(leaves)])
+        missing = missing_above if bins.missing[feature] else above[COUNT] > below[COUNT]
+        nodes.append((feature, cut, bool(missing), node.gain))
         low, high = (larger, smaller) if takes_above else (smaller, larger)
-        depth = node.depth + 1
-        low_node = TreeNode(node.leaf, depth, (number, 0), low, below)
-        high_node = TreeNode(len(self.leaves), depth, (number, 1), high, above)
-        self.leaves[node.leaf] = low_node
-        self.leaves.append(high_node)
-        for child in (low_node, high_node):
-            self._find_split(child)
-
-    def _find_split(self, node: TreeNode) -> None:
-        """Find the best split of a leaf, and push the leaf on the heap if there is one."""
-        limits, bins, best = self.limits, self.bins, self.best
-        deep = limits.max_depth is not None and node.depth >= limits.max_depth
-        full = len(self.leaves) == limits.max_leaf_nodes
-        if deep or full or node.total[2] < 2 * limits.min_samples_leaf:
-            return
-        hist, l2, min_rows = node.histogram, self.l2 + 1e-300, limits.min_samples_leaf
-
-        def find(first: int, last: int) -> None:
-            find_splits(
-                hist, first, last, bins.n_bins, bins.missing, node.total, l2, min_rows, best
-            )
-
-        self.blocks.pool.run_ranges(find, len(best), work=hist.size)
-        # the first feature that is as good as the best
-        feature = int(np.argmax(best[:, 0] >= (1 - SPLIT_TIE) * best[:, 0].max()))
-        node.gain, cut, missing_above = best[feature].tolist()
-        node.cut = feature, int(cut), int(missing_above)
-        if node.gain > 0:
-            heappush(self.heap, node)
-
-    def values(self) -> Floats:
-        """Return what each leaf adds to the scores."""
-        (sums,) = self.blocks.run(sum_leaves)
-        curve = np.maximum(sums[:, 1] + self.l2, 1e-300)
-        return np.asarray(-self.limits.learning_rate * sums[:, 0] / curve)
+        new = [
+            TreeNode(node.leaf, node.depth + 1, (number, 0), low, below),
+            TreeNode(len(leaves), node.depth + 1, (number, 1), high, above),
+        ]
+        leaves[node.leaf] = new[0]
+        leaves.append(new[1])
 
 
-def _total(bins: NDArray[Any]) -> Floats:
-    """Return the sums of some bins of a histogram."""
-    sums: Floats = bins.view(np.float64).reshape(-1, 3).sum(axis=0)
-    return sums
+# ---------------------------------------------------------------------- what blocks do
 
 
-class TreeRounds:
-    """Rounds of boosting that add a tree each.
+def init_root(block: Block, state: State, pool: Pool) -> tuple[State, tuple[Floats]]:
+    """Begin a tree: all rows are one leaf; return its histogram."""
+    state = state._replace(leaves=(block.numbers,))
+    return state, (node_histogram(block, state, pool, 0),)
 
-    Parameters
-    ----------
-    blocks : Blocks
-        The rows.
-    loss : Loss
-        Sets their gradients.
-    bins : Bins
-        The number of bins of each feature.
-    limits : Limits
-    n_rows : float
-        The number of rows, repetitions counted.
+
+def split_leaf(
+    block: Block, state: State, pool: Pool, leaf: int, cut: tuple[int, int, int], takes_above: bool
+) -> tuple[State, tuple[Floats]]:
+    """Split a leaf, the rows above becoming the last leaf; return the histogram of one of them."""
+    bins, rows, (f, first, missing_above) = block.bins, state.leaves[leaf], cut
+    column = bins.codes[bins.starts[f] : bins.starts[f + 1]]
+    codes = (bins.spread(f, len(block.numbers)) if bins.sparse else column)[rows]
+    above = (first <= codes) & (codes <= int(bins.n_bins[f]) - 1 + missing_above)
+    leaves = (*state.leaves[:leaf], rows[~above], *state.leaves[leaf + 1 :], rows[above])
+    state = state._replace(leaves=leaves)
+    return state, (node_histogram(block, state, pool, -1 if takes_above else leaf),)
+
+
+def node_histogram(block: Block, state: State, pool: Pool, leaf: int) -> Floats:
+    """Return the histogram (d, stride, 3) of a leaf of the tree that is being grown."""
+    bins, rows, d = block.bins, state.leaves[leaf], len(block.bins.n_bins)
+    hist = np.zeros((d, int(bins.n_bins.max()) + 1, 3))
+    values = state.gradients, state.hessians, block.counts
+    pool.run_ranges(partial(fill_histograms, bins, rows, *values, hist), d, work=len(rows) * d)
+    return hist
+
+
+def sum_leaves(block: Block, state: State, pool: Pool) -> tuple[State, tuple[Floats]]:
+    """Return the sums of gradients and Hessians (n_leaves, 2) over the rows of each leaf.
+
+    Those of histograms that were subtracted have lost digits where weights differ much.
     """
+    pairs = state.gradients, state.hessians
+    return state, (np.array([[each[rows].sum() for each in pairs] for rows in state.leaves]),)
 
-    def __init__(
-        self, blocks: Blocks, loss: Loss, bins: Bins, limits: Limits, n_rows: float
-    ) -> None:
-        self.blocks, self.loss, self.bins, self.limits = blocks, loss, bins, limits
-        self.n_rows, self.sums = n_rows, loss(blocks)
 
-    def grow(self) -> Tree | None:
-        """Take a round, and return its tree; None if nothing is gained."""
-        size, bend, _ = self.sums
-        if not (size > 0 and bend > 0):
-            return None
-        grower = TreeGrower(
-            self.blocks, self.bins, self.limits, self.limits.l2 * bend / self.n_rows
-        )
-        grower.grow()
-        if not grower.nodes:
-            return None
-        values = grower.values()
-        self.blocks.run(add_leaf_values, values)
-        self.sums = self.loss(self.blocks)
-        features, cuts, missing_above, gains = zip(*grower.nodes, strict=True)
-        return Tree(
-            features=np.array(features),
-            cuts=np.array(cuts),
-            missing_above=np.array(missing_above),
-            gains=np.array(gains),
-            children=np.array(grower.children),
-            values=self.loss.unit * values,
-            counts=np.array([leaf.total[2] for leaf in grower.leaves]),
-            loss=self.sums[2],
-        )
+def add_leaf_values(
+    block: Block, state: State, pool: Pool, values: Floats
+) -> tuple[State, tuple[()]]:
+    """Add the value of each leaf to the scores of its rows, and end the tree."""
+    scores = state.scores.copy()
+    for value, rows in zip(values.tolist(), state.leaves, strict=True):
+        scores[rows] += value
+    return state._replace(scores=scores, leaves=()), ()

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.boosting._loops.histogram import add_trees
-from rankwise.boosting.grower import Tree
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -108,23 +107,6 @@ class Forest(NamedTuple):
     values: Floats
     starts: Indices
 
-    @classmethod
-    def of(cls, trees: list[Tree], edges: list[Floats]) -> "Forest":
-        """Return trees whose cuts are bins of the given edges."""
-        empty = np.empty(0, dtype=np.int64)
-        features = np.concatenate([empty, *(tree.features for tree in trees)])
-        bins = np.concatenate([empty, *(tree.cuts for tree in trees)])
-        cuts = [edges[f][b - 1] if b else -np.inf for f, b in zip(features, bins, strict=True)]
-        sides = [np.empty(0, dtype=np.bool_), *(tree.missing_above for tree in trees)]
-        return cls(
-            features,
-            np.array(cuts, dtype=np.float64),
-            np.concatenate(sides),
-            np.concatenate([empty.reshape(0, 2), *(tree.children for tree in trees)]),
-            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
-            np.append(0, np.cumsum([len(tree.features) for tree in trees], dtype=np.int64)),
-        )
-
     def scores(self, X: Any) -> Floats:
         """Return the scores of the rows of an array or sparse matrix."""
         used, columns = np.unique(self.features, return_inverse=True)
@@ -132,7 +114,8 @@ class Forest(NamedTuple):
         n = max(1, CHUNK // max(1, len(used)))
         for first in range(0, X.shape[0], n):
             rows = slice(first, first + n)
-            self._add(_columns(X[rows], used), columns, 0, len(self.starts) - 1, out[rows])
+            arrays = _columns(X[rows], used), columns, *self[1:]
+            add_trees(*arrays, 0, len(self.starts) - 1, out[rows])
         return out
 
     def stages(self, X: Any) -> Iterator[Floats]:
@@ -141,7 +124,7 @@ class Forest(NamedTuple):
         rows, out = _columns(X, used), np.zeros(X.shape[0])
         for t in range(len(self.starts) - 1):
             out = out.copy()
-            self._add(rows, columns, t, t + 1, out)
+            add_trees(rows, columns, *self[1:], t, t + 1, out)
             yield out
 
     def explain(self, X: Any, counts: Floats) -> Explanation:
@@ -196,14 +179,6 @@ class Forest(NamedTuple):
                     elif self.values[leaf + ~child]:
                         _add_leaf({**path, **step}, float(self.values[leaf + ~child]), out)
         return Explanation(out, base)
-
-    def _add(self, X: Floats, columns: Indices, first: int, last: int, out: Floats) -> None:
-        """Add the trees first to last to ``out``; node k asks for ``X[:, columns[k]]``."""
-        trees = np.arange(first, last)
-        starts = np.stack([self.starts[trees], self.starts[trees] + trees], axis=1)
-        add_trees(
-            X, columns, self.cutpoints, self.missing_above, self.children, self.values, starts, out
-        )
 
 
 def _add_leaf(path: dict[int, tuple[NDArray[np.bool_], float]], value: float, out: Floats) -> None:

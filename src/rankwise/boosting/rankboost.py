@@ -14,38 +14,36 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._core.arguments import check_whole
 from rankwise._core.inputs import check_rows, check_weighted_pairs, unchanged_on_error
 from rankwise._core.pairs import Pairs, count_pairs
-from rankwise._core.ranker import Ranked, RankerMixin, check_ranked, scale_weights
+from rankwise._core.ranker import RankerMixin, check_ranked, scale_weights
 from rankwise._core.sklearn_private import Interval, StrOptions
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
-from rankwise.boosting.binning import LARGEST, Bins, bin_features
-from rankwise.boosting.grower import Limits, Tree, TreeRounds
-from rankwise.boosting.histogram import Block, Blocks, Floats, Indices
-from rankwise.boosting.losses import (
-    ExponentialLoss,
-    GivenPairs,
-    GivenPairsLoss,
+from rankwise.boosting.binning import (
+    LARGEST,
+    Bins,
+    Block,
+    Blocks,
+    Floats,
     Groups,
-    ListLoss,
-    Loss,
-    MagnitudeLoss,
+    Indices,
+    bin_features,
+    proportions,
 )
-from rankwise.boosting.predictor import (
-    Explanation,
-    FeatureScore,
-    Forest,
-    Stumps,
-    check_nodes,
-)
-from rankwise.boosting.stumps import PairRounds, Rounds, StumpRounds
+from rankwise.boosting.grower import Limits, Loss, Tree, TreeRounds
+from rankwise.boosting.losses import ExponentialLoss, GivenPairsLoss, ListLoss, MagnitudeLoss
+from rankwise.boosting.predictor import Explanation, FeatureScore, Forest, Stumps, check_nodes
+from rankwise.boosting.stumps import GivenPairs, PairRounds, Rounds, StumpRounds
 
 # The highest grade that NDCG is made for: gains of higher ones leave no digits for lower ones.
 MOST_GAIN = 50
-# Integers up to this are tried as proportions of weights.
-MOST_COPIES = 1000
 # The kurtosis of targets up to which the magnitude loss is the default of trees.
 LIGHT_TAILS = 4.0
 # What a tree adds of its step by default.
 RATE_OF_TREES = 0.1
+# What the nodes of no trees are.
+_NO_NODES = (
+    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_), np.empty(0),
+    np.empty((0, 2), np.int64), np.empty(0), np.empty(0),
+)  # fmt: skip
 # What there is after some ways to fit, and not after others.
 _NOT_ALWAYS = (
     "alphas_", "children_", "criterion_", "leaf_values_", "smooth_margin_", "tree_starts_",
@@ -58,13 +56,13 @@ class Plan(NamedTuple):
 
     - ``loss``: "exponential", "logistic" or "magnitude";
     - ``pair_weight``: "uniform", "magnitude" or "ndcg";
-    - ``learning_rate``;
+    - ``limits``: how large trees may be, and how far they go;
     - ``stumps``: whether rounds are those of the paper, one base ranker each and its exact step.
     """
 
     loss: str
     pair_weight: str
-    learning_rate: float
+    limits: Limits
     stumps: bool
 
 
@@ -81,9 +79,16 @@ def plan_fit(model: "RankBoost", groups: Groups | None) -> Plan:
     if isinstance(rate, str):
         rate = RATE_OF_TREES if trees else 1.0
     if loss == "auto":
-        by_rows = trees and pair_weight == "auto" and groups is not None
-        light = by_rows and groups is not None and groups.kurtosis() <= LIGHT_TAILS
-        loss = "magnitude" if light else "exponential"
+        loss = "exponential"
+        if groups is not None and trees and pair_weight == "auto":
+            # the kurtosis of the targets around the means of their queries, 0 if all are 0
+            copies, mass = groups.copies, np.bincount(groups.query, groups.copies)
+            scaled = groups.heights / groups.unit
+            means = np.bincount(groups.query, copies * scaled) / np.maximum(mass, 1.0)
+            squares = (scaled - means[groups.query]) ** 2
+            total, fourth = float(copies @ squares), float(copies @ squares**2)
+            if total == 0 or fourth / total * float(mass.sum()) / total <= LIGHT_TAILS:
+                loss = "magnitude"
     if loss == "magnitude" and given:
         raise ValueError(
             "loss='magnitude' is for fit: given pairs have no targets; use 'exponential'"
@@ -97,7 +102,8 @@ def plan_fit(model: "RankBoost", groups: Groups | None) -> Plan:
         raise ValueError("pair_weight='ndcg' is for fit: given pairs are no lists; use 'uniform'")
     pair_weight = "uniform" if pair_weight == "auto" else pair_weight
     stumps = not trees and rate == 1.0 and loss == "exponential" and pair_weight != "ndcg"
-    _check_steps(model, stumps=stumps, magnitude=pair_weight == "magnitude", given=given)
+    if model.push != 1 or model.step != "exact":
+        _check_steps(model, stumps=stumps, magnitude=pair_weight == "magnitude", given=given)
     if pair_weight == "ndcg" and groups is not None:
         low, high = groups.y.min(), groups.y.max()
         if not (low >= 0 and high <= MOST_GAIN):
@@ -105,14 +111,13 @@ def plan_fit(model: "RankBoost", groups: Groups | None) -> Plan:
                 f"y runs from {low} to {high}, but pair_weight='ndcg' takes grades from 0 to "
                 f"{MOST_GAIN}, for the gain is 2^y - 1: shift them or use 'uniform'"
             )
-    return Plan(loss, pair_weight, float(rate), stumps)
+    size = model.max_leaf_nodes, model.max_depth, model.min_samples_leaf
+    return Plan(loss, pair_weight, Limits(*size, model.l2, float(rate)), stumps)
 
 
 def _check_steps(model: "RankBoost", *, stumps: bool, magnitude: bool, given: bool) -> None:
     """Raise if something does not go with a push, or with steps for the margin."""
     named = f"push={model.push}" if model.push != 1 else f"step={model.step!r}"
-    if model.push == 1 and model.step == "exact":
-        return
     if not stumps:
         raise ValueError(
             f"{named} is for base rankers, max_leaf_nodes=2, learning_rate=1 and the exponential "
@@ -134,7 +139,8 @@ def _check_steps(model: "RankBoost", *, stumps: bool, magnitude: bool, given: bo
 
 def check_groups(push: float, groups: Groups) -> None:
     """Raise if no pair of rows has an order, or a push has a query of more than two targets."""
-    groups.check_comparable()
+    if groups.is_lowest.all():
+        Pairs(groups.y, qid=groups.query if groups.n_queries > 1 else None).check_comparable()
     n_targets = np.diff(groups.starts)
     worst = int(np.argmax(n_targets))
     if push != 1 and n_targets[worst] > 2:
@@ -165,51 +171,7 @@ def make_rounds(
         loss = ExponentialLoss(groups, magnitude=plan.pair_weight == "magnitude")
     else:
         loss = ListLoss(float(np.abs(groups.y).max()), plan.loss, plan.pair_weight)
-    return TreeRounds(blocks, loss, bins, limits_of(model, plan), n_copies)
-
-
-def limits_of(model: "RankBoost", plan: Plan) -> Limits:
-    """Return how large trees may be."""
-    rate = plan.learning_rate
-    return Limits(model.max_leaf_nodes, model.max_depth, model.min_samples_leaf, model.l2, rate)
-
-
-def proportions(weight: Floats) -> tuple[Floats, Indices]:
-    """Return the smallest integers in the proportions of positive weights, twice.
-
-    Integers above `MOST_COPIES`, or of more values, are not found. Without any, the weights
-    are brought to a mean of 1, and the second answer is 1 for all: how many rows a row stands for.
-    """
-    with np.errstate(over="ignore"):
-        values, of_row = np.unique(weight / weight.min(), return_inverse=True)
-    for times in range(1, MOST_COPIES + 1) if len(values) <= MOST_COPIES else ():
-        copies = np.rint(times * values)
-        if copies[-1] > MOST_COPIES:
-            break
-        if np.allclose(copies, times * values, rtol=1e-9, atol=0):
-            return copies[of_row], copies.astype(np.int64)[of_row]
-    return weight / weight.mean(), np.ones(len(weight), dtype=np.int64)
-
-
-def split_rows(
-    data: Ranked, fraction: float, random: np.random.RandomState
-) -> tuple[Indices, Indices]:
-    """Return the rows to learn from and those to set aside: whole queries if there are some."""
-    codes, n = data.codes, data.n_queries
-    if n == 1:
-        codes, n = np.arange(len(data.y)), len(data.y)
-    chosen = random.permutation(n) < np.ceil(fraction * n)
-    return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
-
-
-def _pairs(data: Ranked, rows: Indices, pair_weight: str) -> Pairs:
-    """Return the pairs of some rows."""
-    return Pairs(
-        data.y[rows],
-        qid=data.codes[rows] if data.n_queries > 1 else None,
-        sample_weight=None if (data.weight == 1.0).all() else data.weight[rows],
-        pair_weight="magnitude" if pair_weight == "magnitude" else "uniform",
-    )
+    return TreeRounds(blocks, loss, loss(blocks), bins, plan.limits, n_copies)
 
 
 def misranking(held: Pairs, scores: Floats) -> float:
@@ -221,45 +183,6 @@ def misranking(held: Pairs, scores: Floats) -> float:
 def misranked_share(worse: Indices, better: Indices, share: Floats, scores: Floats) -> float:
     """Return the share of misranked pairs among given ones, a tie counting half."""
     return float(share @ (0.5 + 0.5 * np.sign(scores[worse] - scores[better])))
-
-
-class Stopping:
-    """Ends boosting when a loss, averaged over ``patience`` rounds, has no new low for as many.
-
-    Before the first round all pairs are tied, half of them wrong: the averages begin with that, so
-    that no single good round at the beginning is taken for the best.
-
-    Parameters
-    ----------
-    patience : int
-        See above.
-    rows : ndarray or csr_array of shape (n, n_features)
-        Rows that the loss is of.
-    loss : callable
-        Takes their scores.
-
-    Attributes
-    ----------
-    losses : list of float
-        The averages.
-    """
-
-    def __init__(self, patience: int, rows: Any, loss: Callable[[Floats], float]) -> None:
-        self.patience, self.rows, self.loss = patience, rows, loss
-        self.scores = np.zeros(rows.shape[0])
-        self.wrong, self.losses = [0.5] * patience, list[float]()
-
-    def after(self, added: Forest) -> bool:
-        """Return whether to stop after a round that added this to the score."""
-        self.scores += added.scores(self.rows)
-        self.wrong.append(self.loss(self.scores))
-        self.losses.append(float(np.mean(self.wrong[-self.patience :])))
-        return len(self.losses) - int(np.argmin(self.losses)) > self.patience
-
-    @property
-    def n_best(self) -> int:
-        """The number of rounds up to the lowest average."""
-        return int(np.argmin(self.losses)) + 1 if self.losses else 0
 
 
 class RankBoost(RankerMixin, BaseEstimator):
@@ -525,31 +448,42 @@ class RankBoost(RankerMixin, BaseEstimator):
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, and a pair takes two")
         random = check_random_state(self.random_state)
-        weight, copies = proportions(data.weight)
-        data, stop = data._replace(weight=weight), None
+        m, weight = len(data.y), data.weight
+        copies, kept, held = np.ones(m, dtype=np.int64), np.arange(m), None
+        if sample_weight is not None:
+            weight, copies = proportions(weight)
         groups, order, starts = Groups.of_rows(data.codes, data.y, copies)
         plan = plan_fit(self, groups)
         check_groups(self.push, groups)
         if self.n_iter_no_change is not None:
-            kept, left_out = split_rows(data, self.validation_fraction, random)
-            held = _pairs(data, left_out, self.pair_weight)
+            # whole queries are set aside if there are some
+            by_query = data.n_queries > 1
+            part, n = (data.codes, data.n_queries) if by_query else (kept, m)
+            left_out = (random.permutation(n) < np.ceil(self.validation_fraction * n))[part]
+            kept = np.flatnonzero(~left_out)
+            pairs = Pairs(
+                data.y[left_out],
+                qid=data.codes[left_out] if by_query else None,
+                sample_weight=None if (weight == 1.0).all() else weight[left_out],
+                pair_weight="magnitude" if self.pair_weight == "magnitude" else "uniform",
+            )
             groups, order, starts = Groups.of_rows(data.codes[kept], data.y[kept], copies[kept])
-            order = kept[order]
-            if groups.is_lowest.all() or not held.one_sided_weight > 0:
+            if groups.is_lowest.all() or not pairs.one_sided_weight > 0:
                 raise ValueError(
                     f"validation_fraction={self.validation_fraction} leaves a part without a "
                     "comparable pair: take another one, or n_iter_no_change=None"
                 )
-            stop = Stopping(self.n_iter_no_change, data.X[left_out], partial(misranking, held))
-        with Pool(self.n_jobs) as pool:
-            weighted = None if sample_weight is None else weight
-            bins, edges = self._bin(data.X, order, weighted, random, pool)
-            keys = groups.keys(np.arange(len(groups.y)))
-            block = Block.of(bins, keys, starts, weight[order], copies[order])
-            sizes = len(order), int(copies[order].sum())
-            rounds = make_rounds(self, plan, Blocks([block], pool), groups, bins, sizes)
-            self._take_rounds(rounds, edges, bins.missing, stop)
+            held = data.X[left_out], partial(misranking, pairs)
+        order = kept[order]
         self._set_plan(plan, groups.n_pairs, data.n_queries)
+        with Pool(self.n_jobs) as pool:
+            given = None if sample_weight is None else weight
+            bins, edges = bin_features(data.X, order, given, self.max_bins, random, pool)
+            keys = np.arange(len(groups.y)), groups.query, groups.y, groups.heights
+            blocks = Blocks([Block.of(bins, keys, starts, weight[order], copies[order])], pool)
+            sizes = len(order), int(copies[order].sum())
+            rounds = make_rounds(self, plan, blocks, groups, bins, sizes)
+            self._take_rounds(rounds, edges, bins.missing, held)
         return self
 
     @unchanged_on_error
@@ -588,7 +522,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         n_dropped += int((weight == 0).sum())
         given, weight = given[weight > 0], weight[weight > 0]
         random = check_random_state(self.random_state)
-        stop = None
+        held = None
         if self.n_iter_no_change is not None:
             n_left_out = int(np.ceil(self.validation_fraction * len(weight)))
             if n_left_out == len(weight):
@@ -600,23 +534,19 @@ class RankBoost(RankerMixin, BaseEstimator):
             worse, better = given[order[:n_left_out]].T
             share = weight[order[:n_left_out]] / weight[order[:n_left_out]].sum()
             given, weight = given[order[n_left_out:]], weight[order[n_left_out:]]
-            loss = partial(misranked_share, worse, better, share)
-            stop = Stopping(self.n_iter_no_change, rows, loss)
-        worse_rows, better_rows = np.ascontiguousarray(given.T)
-        worse_rows, better_rows = np.ascontiguousarray(given.T)
-        listed, m = GivenPairs(worse_rows, better_rows, np.log(weight)), rows.shape[0]
+            held = rows, partial(misranked_share, worse, better, share)
+        listed, m = GivenPairs(*np.ascontiguousarray(given.T), np.log(weight)), rows.shape[0]
         rounds: Rounds | TreeRounds
         with Pool(self.n_jobs) as pool:
-            bins, edges = self._bin(rows, np.arange(m), None, random, pool)
+            bins, edges = bin_features(rows, np.arange(m), None, self.max_bins, random, pool)
+            keys, ones = (np.zeros(1, dtype=np.int64),) * 2 + (np.zeros(1),) * 2, np.ones(m)
+            blocks = Blocks([Block.of(bins, keys, np.array([0, m]), ones, ones)], pool)
             if plan.stumps:
-                rounds = PairRounds(listed, m, bins, self.criterion, self.step, pool)
+                rounds = PairRounds(listed, blocks, self.criterion, self.step)
             else:
-                ones = np.ones(m, dtype=np.int64)
-                keys = np.array([0]), np.array([0]), np.zeros(1), np.zeros(1)
-                block = Block.of(bins, keys, np.array([0, m]), ones.astype(float), ones)
-                blocks, given_loss = Blocks([block], pool), GivenPairsLoss(listed, plan.loss)
-                rounds = TreeRounds(blocks, given_loss, bins, limits_of(self, plan), m)
-            self._take_rounds(rounds, edges, bins.missing, stop)
+                loss = GivenPairsLoss(listed, plan.loss)
+                rounds = TreeRounds(blocks, loss, loss(blocks), bins, plan.limits, m)
+            self._take_rounds(rounds, edges, bins.missing, held)
         self._set_plan(plan, len(weight), 1)
         self.n_dropped_pairs_, self._two_targets = n_dropped, False
         return self
@@ -721,52 +651,53 @@ class RankBoost(RankerMixin, BaseEstimator):
         if hasattr(self, "features_"):
             self._learned()
 
-    def _bin(
-        self,
-        X: Any,
-        order: Indices,
-        weight: Floats | None,
-        random: np.random.RandomState,
-        pool: Pool,
-    ) -> tuple[Bins, list[Floats]]:
-        """Return the bins of some rows, and the edges of each feature, from these rows."""
-        rows = np.sort(order)
-        if len(rows) < X.shape[0]:
-            X, order = X[rows], np.searchsorted(rows, order)
-            weight = None if weight is None else weight[rows]
-        return bin_features(X, order, weight, self.max_bins, random, pool)
-
     def _take_rounds(
         self,
         rounds: Rounds | TreeRounds,
         edges: list[Floats],
         missing: NDArray[np.bool_],
-        stop: Stopping | None = None,
+        held: tuple[Any, Callable[[Floats], float]] | None = None,
         say: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """Take rounds on bins of these edges, tell ``say`` of each, and set what was learned."""
-        trees: list[Tree] = []
-        while len(trees) < self.n_estimators and (tree := rounds.grow()) is not None:
-            trees.append(tree)
-            say(f"round {len(trees)} of {self.n_estimators}")
-            if stop is not None and stop.after(Forest.of([tree], edges)):
-                break
+        """Take rounds on bins of these edges, tell ``say`` of each, and set what was learned.
+
+        ``held`` are rows, and a loss of their scores. Before the first round all pairs are tied,
+        half of them wrong: averages of the loss begin with that, so that no single good round at
+        the beginning is taken for the best.
+        """
         for name in _NOT_ALWAYS:
             self.__dict__.pop(name, None)
-        if stop is not None:
-            trees = trees[: stop.n_best]
-            self.validation_loss_ = np.array(stop.losses)
-        forest = Forest.of(trees, edges)
-        self.features_, self.cutpoints_ = forest.features, forest.cutpoints
-        self.missing_above_ = forest.missing_above
+        trees, cutpoints = list[Tree](), list[list[float]]()
+        patience = self.n_iter_no_change or 0
+        scores, wrong, averages = 0.0, [0.5] * patience, list[float]()
+        while len(trees) < self.n_estimators and (tree := rounds.grow()) is not None:
+            nodes = zip(tree.features, tree.cuts, strict=True)
+            cutpoints.append([edges[f][cut - 1] if cut else -np.inf for f, cut in nodes])
+            trees.append(tree)
+            say(f"round {len(trees)} of {self.n_estimators}")
+            if held is None:
+                continue
+            arrays = np.array(cutpoints[-1]), tree.missing_above, tree.children, tree.values
+            forest = Forest(tree.features, *arrays, np.array([0, len(tree.features)]))
+            scores = scores + forest.scores(held[0])
+            wrong.append(held[1](scores))
+            averages.append(float(np.mean(wrong[-patience:])))
+            if len(averages) - int(np.argmin(averages)) > patience:
+                break
+        if held is not None:
+            trees = trees[: int(np.argmin(averages)) + 1 if averages else 0]
+            self.validation_loss_ = np.array(averages)
+        self.features_, _, self.missing_above_, gains, children, values, self.leaf_counts_ = (
+            np.concatenate(each)
+            for each in zip(_NO_NODES, *(tree[:-1] for tree in trees), strict=True)
+        )
+        self.cutpoints_ = np.concatenate([np.empty(0), *cutpoints[: len(trees)]])
         if self.max_leaf_nodes == 2:
-            self.alphas_ = forest.values[1::2] - forest.values[::2]
+            self.alphas_ = values[1::2] - values[::2]
         else:
-            self.children_, self.leaf_values_ = forest.children, forest.values
-            self.tree_starts_ = forest.starts
-        self.leaf_counts_ = np.concatenate([np.empty(0), *(tree.counts for tree in trees)])
+            self.children_, self.leaf_values_ = children, values
+            self.tree_starts_ = np.cumsum([0, *(len(tree.features) for tree in trees)])
         self.train_loss_ = np.array([tree.loss for tree in trees], dtype=np.float64)
-        gains = np.concatenate([np.empty(0), *(tree.gains for tree in trees)])
         if isinstance(rounds, Rounds):
             self.criterion_ = rounds.criterion
             if self.push == 1:

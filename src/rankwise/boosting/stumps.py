@@ -1,5 +1,14 @@
 r"""RankBoost: coordinate descent on the mean of :math:`e^{-(s_j - s_i)}` over pairs.
 
+The pair of a row i of group g and a row j of a later group g' of the query weighs
+
+.. math:: D_{ij} \propto w_{gg'}\, a_i e^{s_i}\, a_j e^{-s_j} ,
+
+a product, so that sums over pairs follow from the sums of its *factors* over groups, which are kept
+as logarithms (`PairWeights`): scores of any size do no harm. A push of p makes the worse factors
+:math:`a e^{p s}`, and a query's sum of the better ones counts to the power of p. Then the total is
+that of the p-norm push, and D its gradient; queries have at most two groups.
+
 A round searches all features for the best cut, splits the rows by it, and steps the scores. A base
 ranker ``bin >= cut`` is judged by how much weight of the pairs it puts in the right order (plus)
 and in the wrong one (minus). With ``criterion="edge"`` one histogram of all rows tells the
@@ -11,8 +20,10 @@ the smaller side are added, O(n d) for n rows there. Everything is summed again 
 
 import math
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from rankwise._core.threads import Pool
@@ -22,21 +33,11 @@ from rankwise.boosting._loops.histogram import (
     choose_edge_cuts,
     choose_pair_cuts,
     choose_slot_cuts,
-    find_above,
+    fill_slots,
+    sum_before,
 )
+from rankwise.boosting.binning import Block, Blocks, Floats, Groups, Indices, State
 from rankwise.boosting.grower import Tree
-from rankwise.boosting.histogram import (
-    Blocks,
-    Floats,
-    Slots,
-    add_step,
-    fill_factors,
-    potential_histogram,
-    potential_histograms,
-    slot_histograms,
-    split_by_cut,
-)
-from rankwise.boosting.losses import GivenPairs, Groups, PairWeights
 
 # Groups whose histograms are always fewer than the rows are worth.
 FEW_GROUPS = 32
@@ -51,9 +52,72 @@ MARGIN_TIE = 1e-12
 Cut = tuple[int, int, int]
 
 
-def few_groups(n_groups: int, n_rows: int, bins: Bins) -> bool:
-    """Return whether histograms of all groups cost no more than a pass through the rows."""
-    return n_groups <= FEW_GROUPS or n_groups * (int(bins.n_bins.max()) + 1) <= n_rows
+class PairWeights:
+    """The weights D of all pairs in the exponential loss, or in the p-norm push.
+
+    Parameters
+    ----------
+    groups : Groups
+    magnitude : bool, default=False
+        Whether a pair also weighs by the difference of its targets.
+    push : float, default=1.0
+        The power of the p-norm push. Unless it is 1, a query has at most two targets.
+
+    Attributes
+    ----------
+    logs : ndarray of shape (2, n_groups)
+        The logarithms of the sums of the factors of each group, as worse rows and as better ones.
+    lower : ndarray of shape (2, n_groups)
+        The logarithms of the sums of the worse rows over the lower groups of the query of each:
+        plain, and times the differences of the targets.
+    log_total : float
+        The logarithm of the total weight of the pairs.
+    weight : ndarray of shape (n_groups,)
+        The share in it of the pairs whose better row is in the group.
+    """
+
+    def __init__(self, groups: Groups, *, magnitude: bool = False, push: float = 1.0) -> None:
+        self.groups, self.kind, self.push = groups, int(magnitude), float(push)
+        # Targets of at most 1 in size: differences can't overflow.
+        scaled = groups.y / max(float(np.abs(groups.y).max()), 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.log_steps = np.log(np.diff(scaled, prepend=scaled[:1]))
+
+    def compute(self, blocks: Blocks) -> None:
+        """Compute all weights from the scores."""
+        self.update(*blocks.run(log_sums, self.push, len(self.log_steps), merge=np.logaddexp))
+
+    def update(self, logs: Floats) -> None:
+        """Set the logarithms of the sums of the factors, and what follows from them."""
+        self.logs = logs
+        self.lower = sum_before(logs[0], self.log_steps, self.groups.is_lowest)
+        terms = self.push * logs[1] + self.lower[self.kind]
+        top = float(terms.max())
+        weight = np.exp(terms - top)
+        total = float(weight.sum())
+        self.log_total, self.weight = top + math.log(total), weight / total
+
+    def log_shares(self) -> Floats:
+        """Return the logarithms (2, n_groups) of the shares in D that one unit of a factor has."""
+        steps, opens = np.append(0.0, self.log_steps[:0:-1]), self.groups.is_highest[::-1].copy()
+        higher = sum_before((self.push * self.logs[1])[::-1].copy(), steps, opens)
+        better = self.lower[self.kind] + (self.push - 1.0) * self.logs[1]
+        return np.stack([higher[self.kind, ::-1], better]) - self.log_total
+
+
+def log_sums(
+    block: Block, state: State, pool: Pool, push: float, n_groups: int
+) -> tuple[State, tuple[Floats]]:
+    """Return the logarithms (2, n_groups) of the sums of the factors of each group."""
+    logs = np.array([[push], [-1.0]]) * state.scores + block.log_weight
+    first, out = block.starts[:-1], np.full((2, n_groups), -np.inf)
+    top = np.maximum.reduceat(logs, first, axis=1)
+    sums = np.add.reduceat(np.exp(logs - np.repeat(top, block.sizes, axis=1)), first, axis=1)
+    out[:, block.groups] = top + np.log(sums)
+    return state, (out,)
+
+
+# ---------------------------------------------------------------------- rounds
 
 
 class Rounds:
@@ -61,6 +125,9 @@ class Rounds:
 
     Parameters
     ----------
+    blocks : Blocks
+        The rows.
+    n_groups : int
     bins : Bins
         The number of bins of each feature.
     criterion : {"loss", "edge"}
@@ -68,17 +135,32 @@ class Rounds:
     step : {"exact", "smooth-margin"}
         What a step makes best: the loss, or the smooth margin.
     n_pairs : float
-    pool : Pool
-        Threads that share the features.
+    push : float, default=1.0
+        The power of the p-norm push.
+
+    Attributes
+    ----------
+    log_total, first_log : float
+        The logarithm of the total weight of the pairs, now and before the first round.
     """
 
     log_total: float
     first_log: float
 
-    def __init__(self, bins: Bins, criterion: str, step: str, n_pairs: float, pool: Pool) -> None:
-        self.bins, self.criterion, self.pool = bins, criterion, pool
+    def __init__(
+        self,
+        blocks: Blocks,
+        n_groups: int,
+        bins: Bins,
+        criterion: str,
+        step: str,
+        n_pairs: float,
+        push: float = 1.0,
+    ) -> None:
+        self.blocks, self.n_groups, self.bins, self.push = blocks, n_groups, bins, push
+        self.criterion, self.for_margin = criterion, step == "smooth-margin"
         # a step is at most half the logarithm of the limit in size
-        self.limit, self.for_margin = 2.0 * n_pairs, step == "smooth-margin"
+        self.limit, self.cap = 2.0 * n_pairs, math.log(2.0 * n_pairs) / (1.0 + push)
         self.length, self.best = 0.0, np.empty((len(bins.n_bins), 3))
 
     def grow(self) -> Tree | None:
@@ -91,22 +173,24 @@ class Rounds:
         value, cut, missing_above = self.best[feature].tolist()
         if value >= (0.0 if self.criterion == "edge" else 1.0) - CUT_TIE:
             return None
-        n_above, n_rows, counts = self.split((feature, int(cut), int(missing_above)))
-        alpha = self.choose_step()
+        cut = feature, int(cut), int(missing_above)
+        counts, self.sides = self.blocks.run(split_by_cut, cut, self.n_groups)
+        alpha = self.choose_step(*self.weigh())
         if not abs(alpha) > 0:
             return None
+        n_above, n_rows, below, above = counts.tolist()
         picks_above = 2 * n_above <= n_rows
         self.add_step(alpha, picks_above)
         self.length += abs(alpha)
-        above = missing_above if self.bins.missing[feature] else not picks_above
+        side = missing_above if self.bins.missing[feature] else not picks_above
         return Tree(
             features=np.array([feature]),
-            cuts=np.array([int(cut)]),
-            missing_above=np.array([above], dtype=np.bool_),
+            cuts=np.array([cut[1]]),
+            missing_above=np.array([side], dtype=np.bool_),
             gains=np.array([before - self.log_total]),
             children=np.array([[~0, ~1]]),
             values=np.array([0.0, alpha]),
-            counts=np.array(counts),
+            counts=np.array([below, above]),
             loss=math.exp(self.log_total - self.first_log),
         )
 
@@ -114,26 +198,30 @@ class Rounds:
         """Fill ``best`` with (value, cut, side of the missing) of each feature's best cut."""
         raise NotImplementedError
 
-    def split(self, cut: Cut) -> tuple[int, int, tuple[float, float]]:
-        """Split the rows by a cut; return how many are above, all, and counts of both sides."""
-        raise NotImplementedError
-
     def weigh(self) -> tuple[float, float]:
         """Return the weight of the pairs that the split orders rightly, and wrongly."""
+        raise NotImplementedError
+
+    def choose_step(self, plus: float, minus: float) -> float:
+        """Return how far to go along the base ranker."""
+        if self.push != 1.0 and self.n_groups > 2:
+            return self.push_step()
+        # of the sum over the pairs, not the mean: the loss is under 1 once all of them are right
+        log_sum = self.log_total - self.first_log + math.log(self.limit / 2)
+        if self.for_margin and log_sum < 0:
+            return margin_step(plus, minus, -log_sum, self.length, self.cap)
+        if plus > 0 and minus > 0:
+            best = (math.log(plus) - math.log(minus)) / (1.0 + self.push)
+            return min(max(best, -self.cap), self.cap)
+        return self.cap if plus > 0 else -self.cap if minus > 0 else 0.0
+
+    def push_step(self) -> float:
+        """Return how far to go with a push, over several queries."""
         raise NotImplementedError
 
     def add_step(self, alpha: float, picks_above: bool) -> None:
         """Add alpha above the cut; ``picks_above`` says whether that is the smaller side."""
         raise NotImplementedError
-
-    def choose_step(self) -> float:
-        """Return how far to go along the base ranker."""
-        plus, minus = self.weigh()
-        # of the sum over the pairs, not the mean: the loss is under 1 once all of them are right
-        log_sum = self.log_total - self.first_log + math.log(self.limit / 2)
-        if self.for_margin and log_sum < 0:
-            return margin_step(plus, minus, -log_sum, self.length, 0.5 * math.log(self.limit))
-        return best_step(plus, minus, self.limit)
 
 
 class StumpRounds(Rounds):
@@ -146,11 +234,14 @@ class StumpRounds(Rounds):
     groups : Groups
     n_rows : int
     bins, criterion, step
-        As for `Rounds`; "auto" is "loss" if there are few groups.
+        As for `Rounds`; "auto" is "loss" if histograms of all groups cost no more than a pass
+        through the rows.
     pair_weight : {"uniform", "magnitude"}, default="uniform"
     push : float, default=1.0
         The power of the p-norm push.
     """
+
+    hist: Floats | None
 
     def __init__(
         self,
@@ -163,96 +254,117 @@ class StumpRounds(Rounds):
         pair_weight: str = "uniform",
         push: float = 1.0,
     ) -> None:
-        n = len(groups.y)
-        few = few_groups(n, n_rows, bins)
+        n, stride = len(groups.y), int(bins.n_bins.max()) + 1
+        few = n <= FEW_GROUPS or n * stride <= n_rows
         if criterion == "auto":
             criterion = "loss" if few and push == 1.0 and step == "exact" else "edge"
-        super().__init__(bins, criterion, step, groups.n_pairs, blocks.pool)
-        self.blocks, self.push = blocks, push
+        super().__init__(blocks, n, bins, criterion, step, groups.n_pairs, push)
         self.weights = PairWeights(groups, magnitude=pair_weight == "magnitude", push=push)
         slots, kinds = np.nonzero(np.stack([~groups.is_lowest, ~groups.is_highest], axis=1))
-        self.slots = Slots(1 - kinds, slots, n, int(bins.n_bins.max()) + 1)
-        self.row_bytes = 8 * len(kinds) * self.slots.stride
+        self.slots = Slots(1 - kinds, slots, stride)
+        self.row_bytes = 8 * len(kinds) * stride
         most = max(KEPT, n_rows * len(bins.n_bins))
         # with many groups a histogram of potentials tells the edge
         self.by_potentials = criterion == "edge" and not few
         self.keeps = not self.by_potentials and self.row_bytes * len(bins.n_bins) <= most
-        self._sum_again()
+        self.sum_again()
         self.first_log = self.log_total
 
-    def _sum_again(self) -> None:
-        """Compute all weights from the scores, and the histograms that are kept."""
+    def sum_again(self) -> None:
+        """Compute all weights from the scores; the next search computes factors and histograms."""
         self.weights.compute(self.blocks)
-        self.log_total = self.weights.log_total
+        self.log_total, self.age, self.hist = self.weights.log_total, 0, None
         # the sums of the factors of each group, in units of e^shift
-        self.shift, self.sums = self.weights.logs, np.ones((2, len(self.weights.logs[0])))
-        self.blocks.run(fill_factors, self.shift, self.push)
-        self.age = 0
-        if self.keeps:
-            d = len(self.best)
-            (self.hist,) = self.blocks.run(slot_histograms, self.slots, 0, d)
+        self.shift, self.sums = self.weights.logs, np.ones_like(self.weights.logs)
 
     def search(self) -> None:
-        """Fill the best cuts; see `Rounds`."""
+        r"""Fill the best cuts; see `Rounds`.
+
+        Shares lead from group to group by ``links`` (4, n_groups), see `choose_slot_cuts`:
+        ``ratio`` and ``rise`` are the shares of the groups below, and of a group itself, in the
+        worse rows up to it; ``blend`` is what the groups below make, as they are, of the sum of the
+        worse rows times differences of targets, 1 if pairs don't weigh by these; ``weight`` is the
+        share in D of the pairs whose better row is in the group.
+        """
         weights, slots, bins, d = self.weights, self.slots, self.bins, len(self.best)
+        if self.age == 0:
+            self.blocks.run(fill_factors, self.shift, self.push)
         if self.by_potentials:
             with np.errstate(over="ignore"):
                 coefficients = np.exp(weights.log_shares() + self.shift)
             (hist,) = self.blocks.run(potential_histograms, coefficients, slots.stride)
-            choose_edge_cuts(hist, 0, d, bins, self.best)
+            choose_edge_cuts(hist, bins, self.best)
             return
-        links, step = weights.links(), d if self.keeps else max(1, AT_A_TIME // self.row_bytes)
+        (plain, gaps), worse = weights.lower, weights.logs[0]
+        upto, blend = np.logaddexp(plain, worse), np.ones(len(worse))
+        if weights.kind:
+            inner = ~weights.groups.is_lowest
+            blend[inner] = np.exp((weights.log_steps + plain)[inner] - gaps[inner])
+        links = np.stack([np.exp(plain - upto), np.exp(worse - upto), blend, weights.weight])
+        step = d if self.keeps else max(1, AT_A_TIME // self.row_bytes)
         for first in range(0, d, step):
             last = min(first + step, d)
-            if self.keeps:
-                hist = self.hist
-            else:
+            hist = self.hist
+            if hist is None:
                 (hist,) = self.blocks.run(slot_histograms, slots, first, last)
-            choose = partial(self._choose, hist, first, links)
-            self.pool.run_ranges(choose, last - first, work=hist.size)
-
-    def _choose(self, hist: Floats, offset: int, links: Floats, first: int, last: int) -> None:
-        """Fill the best cuts of the features first to last of a histogram."""
-        slots, some = self.slots, hist[first:last]
-        first, last = offset + first, offset + last
-        choose_slot_cuts(
-            some, first, last, self.bins, slots.kinds, slots.groups, links,
-            self.criterion == "edge", self.limit, self.best,
-        )  # fmt: skip
-
-    def split(self, cut: Cut) -> tuple[int, int, tuple[float, float]]:
-        """Split the rows; see `Rounds`."""
-        n = self.slots.n_groups
-        counts, self.sides = self.blocks.run(split_by_cut, cut, n)
-        n_above, n_rows, above, everything = counts.tolist()
-        return int(n_above), int(n_rows), (everything - above, above)
+            if self.keeps:
+                self.hist = hist
+            by_edge = self.criterion == "edge"
+            choose = partial(
+                choose_slot_cuts, hist, bins, slots.kinds, slots.groups, links, by_edge,
+                self.limit, self.best, first,
+            )  # fmt: skip
+            self.blocks.pool.run_ranges(choose, last - first, work=hist.size)
 
     def weigh(self) -> tuple[float, float]:
         """Return plus and minus; see `Rounds`."""
+        weights = self.weights
         with np.errstate(divide="ignore"):
-            return self.weights.split(np.log(self.sides) + self.shift[:, None])
+            (worse_above, worse_below), better = np.log(self.sides) + self.shift[:, None]
+        # a push counts the sum of a query's better rows to its power: the rest of it is as it is
+        better = better + (self.push - 1.0) * weights.logs[1] - weights.log_total
+        steps = weights.log_steps, weights.groups.is_lowest
+        plus = np.exp(better[0] + sum_before(worse_below, *steps)[weights.kind]).sum()
+        minus = np.exp(better[1] + sum_before(worse_above, *steps)[weights.kind]).sum()
+        return float(plus), float(minus)
 
-    def choose_step(self) -> float:
-        """Return how far to go; see `Rounds`."""
-        push, groups = self.push, self.weights.groups
-        if push == 1.0:
-            return super().choose_step()
-        plus, minus = self.weigh()
-        better = np.flatnonzero(~groups.is_lowest)
-        if len(better) == 1:
-            return best_step(plus, minus, self.limit, push)
-        shares = self.sides / self.sides.sum(axis=1)[:, None]
+    def push_step(self) -> float:
+        r"""Return the step of least p-norm push over several queries.
+
+        With :math:`n_q` and :math:`p_q` the shares of the base ranker in the factors of worse and
+        better rows, and :math:`v_q` those of the queries in the whole, a step :math:`\alpha`
+        multiplies it by
+
+        .. math:: \sum_q v_q (1 - n_q + n_q e^{p \alpha}) (1 - p_q + p_q e^{-\alpha})^p ,
+
+        whose logarithm is convex.
+        """
+        better = np.flatnonzero(~self.weights.groups.is_lowest)
+        shares, share = self.sides / self.sides.sum(axis=1)[:, None], self.weights.weight[better]
         above, below = (
             np.stack([shares[0, side, better - 1], shares[1, side, better]]) for side in (0, 1)
         )
-        cap = math.log(self.limit) / (1.0 + push)
-        return push_step(above, below, self.weights.weight[better], push, cap)
+
+        def slope(step: float) -> float:
+            worse, better = above[0] * math.exp(self.push * step), above[1] * math.exp(-step)
+            all_worse, all_better = worse + below[0], better + below[1]
+            logs = np.log(all_worse) + self.push * np.log(all_better)
+            weight = share * np.exp(logs - logs.max())
+            return float(weight @ (worse / all_worse - better / all_better))
+
+        if slope(-self.cap) >= 0:
+            return -self.cap
+        return (
+            self.cap
+            if slope(self.cap) <= 0
+            else float(brentq(slope, -self.cap, self.cap, xtol=1e-14))
+        )
 
     def add_step(self, alpha: float, picks_above: bool) -> None:
         """Add a step; see `Rounds`."""
         exponents = alpha * np.array([self.push, -1.0])
         change = np.exp(exponents if picks_above else -exponents)
-        slots = self.slots if self.keeps else None
+        slots = None if self.hist is None else self.slots
         answer = self.blocks.run(add_step, alpha, (picks_above, change), slots)
         changed, rest = (0, 1) if picks_above else (1, 0)
         self.sums = self.sides[:, rest] + change[:, None] * self.sides[:, changed]
@@ -261,12 +373,34 @@ class StumpRounds(Rounds):
         self.age += 1
         grown = np.maximum(self.sums.max(), 1.0 / max(self.sums.min(), 1e-300))
         if self.age >= FRESH or grown > GROWTH:
-            self._sum_again()
+            self.sum_again()
             return
-        if self.keeps:
+        if self.hist is not None:
             self.hist += answer[0]
         self.weights.update(self.shift + np.log(self.sums))
         self.log_total = self.weights.log_total
+
+
+class GivenPairs(NamedTuple):
+    """Given pairs of rows, in any relation.
+
+    - ``worse``, ``better`` (n_pairs,): the rows of each pair;
+    - ``logs`` (n_pairs,): the logarithms of their weights.
+    """
+
+    worse: Indices
+    better: Indices
+    logs: Floats
+
+    def weigh(self, s: Floats) -> tuple[Floats, float]:
+        """Return the shares of the pairs in the exponential loss, and its logarithm."""
+        terms = self.logs + s[self.worse] - s[self.better]
+        shares = np.exp(terms - terms.max())
+        return shares / shares.sum(), float(terms.max() + np.log(shares.sum()))
+
+    def sum_rows(self, values: Floats, m: int) -> Floats:
+        """Return sums (2, m) of values of the pairs over rows as the worse ones, and as better."""
+        return np.stack([np.bincount(self.worse, values, m), np.bincount(self.better, values, m)])
 
 
 class PairRounds(Rounds):
@@ -275,66 +409,49 @@ class PairRounds(Rounds):
     Parameters
     ----------
     pairs : GivenPairs
-    n_rows : int
-    bins, criterion, step, pool
+    blocks : Blocks
+        The rows, in one block.
+    criterion, step
         As for `Rounds`; "auto" is "loss".
     """
 
-    def __init__(
-        self, pairs: GivenPairs, n_rows: int, bins: Bins, criterion: str, step: str, pool: Pool
-    ) -> None:
+    def __init__(self, pairs: GivenPairs, blocks: Blocks, criterion: str, step: str) -> None:
+        (block,), m = blocks.blocks, len(blocks.blocks[0].weight)
         criterion = "loss" if criterion == "auto" else criterion
-        super().__init__(bins, criterion, step, len(pairs.logs), pool)
-        self.pairs, self.numbers = pairs, np.arange(n_rows, dtype=np.uint32)
-        self.s, self.above = np.zeros(n_rows), np.empty(n_rows, dtype=np.bool_)
+        super().__init__(blocks, 1, block.bins, criterion, step, len(pairs.logs))
+        # the weights of given pairs are no products of factors
+        blocks.states[0] = blocks.states[0]._replace(factors=np.zeros((2, m)))
+        self.pairs, self.s = pairs, np.zeros(m)
         self.shares, self.log_total = pairs.weigh(self.s)
         self.first_log = self.log_total
 
     def search(self) -> None:
         """Fill the best cuts; see `Rounds`."""
-        pairs, bins, d, n = self.pairs, self.bins, len(self.best), len(self.s)
+        pairs, bins, d, m = self.pairs, self.bins, len(self.best), len(self.s)
+        (block,), pool = self.blocks.blocks, self.blocks.pool
         if self.criterion == "edge":
-            worse, better = pairs.sum_rows(self.shares, n)
-            potentials, stride = (better - worse)[None, :], int(bins.n_bins.max()) + 1
-            hist = potential_histogram(bins, self.pool, potentials, self.numbers, stride)
-            choose_edge_cuts(hist, 0, d, bins, self.best)
+            worse, better = pairs.sum_rows(self.shares, m)
+            hist = _sum_potentials(block, pool, better - worse, int(bins.n_bins.max()) + 1)
+            choose_edge_cuts(hist, bins, self.best)
             return
-
-        def search(first: int, last: int) -> None:
-            choose_pair_cuts(
-                bins, first, last, pairs.worse, pairs.better, self.shares, n, self.limit, self.best
-            )
-
-        self.pool.run_ranges(search, d, work=(len(pairs.logs) + n) * d)
-
-    def split(self, cut: Cut) -> tuple[int, int, tuple[float, float]]:
-        """Split the rows; see `Rounds`."""
-        find_above(self.bins, *cut, self.numbers, self.above)
-        n_above, n_rows = int(self.above.sum()), len(self.above)
-        return n_above, n_rows, (float(n_rows - n_above), float(n_above))
+        choose = partial(
+            choose_pair_cuts, bins, pairs.worse, pairs.better, self.shares, m, self.limit, self.best
+        )
+        pool.run_ranges(choose, d, work=(len(pairs.logs) + m) * d)
 
     def weigh(self) -> tuple[float, float]:
         """Return plus and minus; see `Rounds`."""
-        better, worse = self.above[self.pairs.better], self.above[self.pairs.worse]
+        above = self.blocks.states[0].above
+        better, worse = above[self.pairs.better], above[self.pairs.worse]
         return float(self.shares[better > worse].sum()), float(self.shares[better < worse].sum())
 
     def add_step(self, alpha: float, picks_above: bool) -> None:  # noqa: ARG002
         """Add a step; see `Rounds`."""
-        self.s = self.s + alpha * self.above
+        self.s = self.s + alpha * self.blocks.states[0].above
         self.shares, self.log_total = self.pairs.weigh(self.s)
 
 
-def best_step(plus: float, minus: float, limit: float, push: float = 1.0) -> float:
-    """Return the step of least loss, whose size is at most the logarithm of the limit / (1 + p).
-
-    With a push of p, it is that of a single query.
-    """
-    cap = math.log(limit) / (1.0 + push)
-    if plus > 0 and minus > 0:
-        return min(max((math.log(plus) - math.log(minus)) / (1.0 + push), -cap), cap)
-    if plus > 0:
-        return cap
-    return -cap if minus > 0 else 0.0
+# ---------------------------------------------------------------------- steps
 
 
 def margin_step(plus: float, minus: float, log_gain: float, length: float, cap: float) -> float:
@@ -369,36 +486,126 @@ def margin_step(plus: float, minus: float, log_gain: float, length: float, cap: 
     return size if plus > minus else -size
 
 
-def push_step(above: Floats, below: Floats, share: Floats, push: float, cap: float) -> float:
-    r"""Return the step of least p-norm push over several queries.
+# ---------------------------------------------------------------------- what blocks do
 
-    With :math:`n_q` and :math:`p_q` the shares of the base ranker in the factors of worse and
-    better rows, and :math:`v_q` those of the queries in the whole, a step :math:`\alpha` multiplies
-    it by
 
-    .. math:: \sum_q v_q (1 - n_q + n_q e^{p \alpha}) (1 - p_q + p_q e^{-\alpha})^p ,
+class Slots(NamedTuple):
+    """The factors that groups have: as better rows unless lowest, as worse ones unless highest.
 
-    whose logarithm is convex.
-
-    Parameters
-    ----------
-    above, below : ndarrays of shape (2, n_queries)
-        The shares of the worse rows, then of the better ones, above the cut and below.
-    share : ndarray of shape (n_queries,)
-        Those of the queries.
-    push : float
-        The power p.
-    cap : float
-        The largest size of a step.
+    - ``kinds``, ``groups`` (n_slots,): 0 for worse and 1 for better rows of a group; by groups, of
+      which the better slot is first;
+    - ``stride``: the bins of a feature at most, and one for missing values.
     """
 
-    def slope(step: float) -> float:
-        worse, better = above[0] * math.exp(push * step), above[1] * math.exp(-step)
-        all_worse, all_better = worse + below[0], better + below[1]
-        logs = np.log(all_worse) + push * np.log(all_better)
-        weight = share * np.exp(logs - logs.max())
-        return float(weight @ (worse / all_worse - better / all_better))
+    kinds: Indices
+    groups: Indices
+    stride: int
 
-    if slope(-cap) >= 0:
-        return -cap
-    return cap if slope(cap) <= 0 else float(brentq(slope, -cap, cap, xtol=1e-14))
+
+def fill_factors(
+    block: Block, state: State, pool: Pool, logs: Floats, push: float
+) -> tuple[State, tuple[()]]:
+    """Compute the factors of all rows as shares of their groups, whose sums are e^logs."""
+    exponents = np.array([[push], [-1.0]]) * state.scores + block.log_weight
+    unit = np.repeat(logs[:, block.groups], block.sizes, axis=1)
+    return state._replace(factors=np.exp(exponents - unit)), ()
+
+
+def slot_histograms(
+    block: Block, state: State, pool: Pool, slots: Slots, first: int, last: int
+) -> tuple[State, tuple[Floats]]:
+    """Return the histograms of the factors of all slots, of features first to last."""
+    features = first, last
+    return state, (_sum_slots(block, pool, slots, features, state.factors, block.numbers),)
+
+
+def _sum_slots(
+    block: Block,
+    pool: Pool,
+    slots: Slots,
+    features: tuple[int, int],
+    values: Floats,
+    picked: NDArray[np.uint32],
+) -> Floats:
+    """Return the histograms of the values of picked rows, slot by slot."""
+    first, last = features
+    hist = np.zeros((last - first, len(slots.kinds), slots.stride))
+    sides = (np.searchsorted(block.groups, slots.groups, side) for side in ("left", "right"))
+    rows = block.starts[np.stack(list(sides), axis=1)]
+    spans = np.searchsorted(picked, rows)
+    if block.bins.sparse:
+        some, values = values, np.zeros((2, len(block.numbers)))
+        values[:, picked] = some
+    fill = partial(fill_slots, block.bins, values, slots.kinds, rows, picked, spans, hist, first)
+    pool.run_ranges(fill, last - first, work=len(picked) * (last - first))
+    return hist
+
+
+def potential_histograms(
+    block: Block, state: State, pool: Pool, coefficients: Floats, stride: int
+) -> tuple[State, tuple[Floats]]:
+    """Return the histograms of the potentials of the rows.
+
+    That is the share of the pairs that a row is the better one of, less that of those that it is
+    the worse one of: ``coefficients`` (2, n_groups) times its factors.
+    """
+    share = np.repeat(coefficients[:, block.groups], block.sizes, axis=1) * state.factors
+    return state, (_sum_potentials(block, pool, share[1] - share[0], stride),)
+
+
+def _sum_potentials(block: Block, pool: Pool, potentials: Floats, stride: int) -> Floats:
+    """Return the histograms (d, 1, stride) of potentials (m,)."""
+    kinds, spans = np.zeros(1, dtype=np.int64), np.array([[0, len(potentials)]])
+    d, numbers = len(block.bins.n_bins), block.numbers
+    hist = np.zeros((d, 1, stride))
+    some = potentials[None, :], kinds, spans, numbers, spans, hist, 0
+    pool.run_ranges(partial(fill_slots, block.bins, *some), d, work=len(numbers) * d)
+    return hist
+
+
+def split_by_cut(
+    block: Block, state: State, pool: Pool, cut: Cut, n_groups: int
+) -> tuple[State, tuple[Any, ...]]:
+    """Split the rows by a cut; return counts and sums of factors.
+
+    Counts are those of the rows above and of all, and, with repetitions, below and above. ``cut``
+    is the feature, the first bin above, and the side of missing values. The sums have the shape
+    (2, 2, n_groups): by kind, and above or below.
+    """
+    bins, (f, first, missing_above), sums = block.bins, cut, np.zeros((2, 2, n_groups))
+    column = bins.codes[bins.starts[f] : bins.starts[f + 1]]
+    codes = bins.spread(f, len(block.numbers)) if bins.sparse else column
+    above = (first <= codes) & (codes <= int(bins.n_bins[f]) - 1 + missing_above)
+    chosen = above.astype(np.float64)
+    for side, rows in enumerate((chosen, 1.0 - chosen)):
+        some = np.add.reduceat(state.factors * rows, block.starts[:-1], axis=1)
+        sums[:, side, block.groups] = some
+    n_above = block.counts @ chosen
+    counts = chosen.sum(), len(above), block.counts.sum() - n_above, n_above
+    return state._replace(above=above), (np.array(counts, dtype=np.float64), sums)
+
+
+def add_step(
+    block: Block,
+    state: State,
+    pool: Pool,
+    alpha: float,
+    side: tuple[bool, Floats],
+    slots: Slots | None,
+) -> tuple[State, tuple[Floats, ...]]:
+    """Add alpha above the cut; return how the histograms of the slots change, if they are kept.
+
+    ``side`` says whether the rows above are those whose factors (2,) change.
+    """
+    above_changes, change = side
+    picked = np.flatnonzero(state.above == above_changes).astype(np.uint32)
+    before, factors = np.take(state.factors, picked, axis=1), state.factors.copy()
+    after = before * change[:, None]
+    for kind in range(2):
+        factors[kind, picked] = after[kind]
+    answer: tuple[Floats, ...] = ()
+    if slots is not None:
+        features = 0, len(block.bins.n_bins)
+        answer = (_sum_slots(block, pool, slots, features, after - before, picked),)
+    scores = state.scores + alpha * state.above
+    return state._replace(scores=scores, factors=factors), answer

@@ -5,7 +5,7 @@ the rows for the edges of the bins, which is the same as on one machine, and the
 value. They stay where the rows are, or in temporary files that are memory-mapped; rounds need
 nothing else of the rows.
 
-Rounds are those of `RankBoost.fit`, see `rankwise.boosting.histogram`: on a cluster the state of a
+Rounds are those of `RankBoost.fit`, see `rankwise.boosting.binning`: on a cluster the state of a
 block after each step is an immutable future, so that Dask itself computes again what was lost with
 a worker. A step moves a few numbers for each group and d histograms; none of it grows with the rows
 of a group. Losses that are summed pair by pair, logistic or "ndcg", need each query in one block:
@@ -29,14 +29,18 @@ from rankwise.boosting import RankBoost
 from rankwise.boosting.binning import (
     BinMapper,
     Bins,
+    Block,
+    Blocks,
+    Groups,
+    State,
     dense_bins,
     edges_of_columns,
     find_edges,
+    merge_answers,
+    proportions,
     sample_rows,
 )
-from rankwise.boosting.histogram import Block, Blocks, State, merge_answers
-from rankwise.boosting.losses import Groups
-from rankwise.boosting.rankboost import check_groups, make_rounds, plan_fit, proportions
+from rankwise.boosting.rankboost import check_groups, make_rounds, plan_fit
 from rankwise.distributed._block import Block as Part
 from rankwise.distributed._machine import MachineParts, load_kept
 from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh

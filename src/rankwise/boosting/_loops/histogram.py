@@ -1,15 +1,14 @@
-"""Bins of values, histograms over bins, and the best cut or split of a histogram.
+"""Bins of values, histograms over bins, the best cut or split of a histogram, sums over groups.
 
 The bin of a value is the number of edges below it; a missing value has the bin after the last one
-of its feature. All functions work on a range of features and write to places of their own, so that
-threads that share the features compute the same sums in the same order.
+of its feature. Functions of a range, ``first`` to ``last``, of features or rows write to places of
+their own, so that threads that share it compute the same sums in the same order.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rankwise._core._loops.rows import SUMS
 from rankwise._core.compilation import compiled
 
 # Equal parts of the range of a feature, which say where to begin to look for a value.
@@ -21,10 +20,8 @@ CUT_TIE = 1e-12
 # The same for the gain of a split, as a share of its score.
 SPLIT_TIE = 1e-9
 
-# What a bin of a tree's node holds; `count` are rows, repetitions counted.
-HISTOGRAM = np.dtype(
-    [("sum_gradients", np.float64), ("sum_hessians", np.float64), ("count", np.float64)]
-)
+# The sums that a bin of a tree's node holds: gradients, Hessians, and rows, repetitions counted.
+GRADIENT, HESSIAN, COUNT = 0, 1, 2
 
 
 class Bins(NamedTuple):
@@ -48,36 +45,19 @@ class Bins(NamedTuple):
     missing: np.ndarray
     sparse: bool
 
-
-@compiled(error_model="numpy")
-def find_tables(edges, starts, cells, low, scale):
-    """Fill tables that say where to look for a value among the edges of its feature.
-
-    The range of a feature's edges is divided into CELLS equal parts. The cell of x is
-    ``(x / 2 - low[f]) * scale[f]``, and ``cells[f, c]`` is the number of edges in the cells below
-    c. The cell of a value rises with the value, so these edges are below all values of the cell.
-    Halves can't overflow when they are subtracted.
-    """
-    for f in range(low.shape[0]):
-        begin, end = starts[f], starts[f + 1] - 1
-        low[f] = scale[f] = 0.0
-        if end - begin > 1:
-            low[f] = 0.5 * edges[begin]
-            scale[f] = CELLS / max(0.5 * edges[end - 1] - low[f], 1e-290)
-        p = begin
-        for cell in range(CELLS):
-            cells[f, cell] = p - begin
-            while p < end and min((0.5 * edges[p] - low[f]) * scale[f], CELLS - 1.0) < cell + 1:
-                p += 1
-        cells[f, CELLS] = end - begin
+    def spread(self, f, m):
+        """Return the codes of all m rows for feature f, if these are entries."""
+        codes, some = np.full(m, self.zero[f]), slice(self.starts[f], self.starts[f + 1])
+        codes[self.rows[some]] = self.codes[some]
+        return codes
 
 
 @compiled(error_model="numpy")
-def bin_rows(X, order, first, last, edges, starts, cells, low, scale, codes, missing):
+def bin_rows(X, order, edges, starts, cells, low, scale, codes, missing, first, last):
     """Fill the codes (d, m) of the rows ``order[first:last]`` of X, and mark missing values.
 
-    ``edges[starts[f] : starts[f + 1]]`` are those of feature f, rising, the last one infinity;
-    `find_tables` fills the other tables.
+    ``edges[starts[f] : starts[f + 1]]`` are those of feature f, rising, the last one infinity; see
+    `rankwise.boosting.binning.BinMapper` for the other tables.
     """
     values, places = np.empty(TILE), np.empty(TILE, dtype=np.int32)
     for begin in range(first, last, TILE):
@@ -109,91 +89,60 @@ def bin_rows(X, order, first, last, edges, starts, cells, low, scale, codes, mis
 
 
 @compiled(error_model="numpy")
-def find_above(bins, f, cut, missing_above, rows, out):
-    """Fill ``out`` (n,) with whether each of the rows (n,), which rise, is above a cut.
-
-    Those are rows whose bin is ``cut`` or more, and missing ones if ``missing_above``.
-    """
-    begin, end = bins.starts[f], bins.starts[f + 1]
-    most = bins.n_bins[f] - 1 + missing_above
-    if bins.sparse:
-        p = begin
-        for t in range(rows.shape[0]):
-            while p < end and bins.rows[p] < rows[t]:
-                p += 1
-            stored = p < end and bins.rows[p] == rows[t]
-            code = np.int64(bins.codes[p]) if stored else bins.zero[f]
-            out[t] = cut <= code <= most
-    else:
-        for t in range(rows.shape[0]):
-            out[t] = cut <= bins.codes[begin + rows[t]] <= most
-
-
-@compiled(error_model="numpy")
-def fill_histograms(bins, first, last, rows, gradients, hessians, counts, hist):
-    """Add some rows (n,) of a node to its histogram (d, stride), for features first to last.
+def fill_histograms(bins, rows, gradients, hessians, counts, hist, first, last):
+    """Add some rows (n,) of a node to its histogram (d, stride, 3), for features first to last.
 
     ``gradients``, ``hessians`` and ``counts`` (m,) are of all rows.
     """
-    n, total_g, total_h, total_n = rows.shape[0], 0.0, 0.0, 0.0
+    n = rows.shape[0]
     # values in the order of the rows, or, for entries, in the places of all rows
-    values = np.zeros((gradients.shape[0] if bins.sparse else n, 3))
+    values, total = np.zeros((gradients.shape[0] if bins.sparse else n, 3)), np.zeros(3)
     for t in range(n):
         i = rows[t]
-        at = i if bins.sparse else t
-        values[at, 0], values[at, 1], values[at, 2] = gradients[i], hessians[i], counts[i]
-        total_g += gradients[i]
-        total_h += hessians[i]
-        total_n += counts[i]
+        mine = values[i if bins.sparse else t]
+        mine[GRADIENT], mine[HESSIAN], mine[COUNT] = gradients[i], hessians[i], counts[i]
+        for k in range(3):
+            total[k] += mine[k]
     for f in range(first, last):
-        column = bins.codes[bins.starts[f] : bins.starts[f + 1]]
+        column, cells = bins.codes[bins.starts[f] : bins.starts[f + 1]], hist[f]
         if not bins.sparse:
             for t in range(n):
-                cell = hist[f, column[rows[t]]]
-                cell["sum_gradients"] += values[t, 0]
-                cell["sum_hessians"] += values[t, 1]
-                cell["count"] += values[t, 2]
+                cell = cells[column[rows[t]]]
+                for k in range(3):
+                    cell[k] += values[t, k]
             continue
-        g, h, c = total_g, total_h, total_n
+        rest = total.copy()
         for p in range(column.shape[0]):
-            i = bins.rows[bins.starts[f] + p]
-            cell = hist[f, column[p]]
-            cell["sum_gradients"] += values[i, 0]
-            cell["sum_hessians"] += values[i, 1]
-            cell["count"] += values[i, 2]
-            g -= values[i, 0]
-            h -= values[i, 1]
-            c -= values[i, 2]
-        rest = hist[f, bins.zero[f]]
-        rest["sum_gradients"] += g
-        rest["sum_hessians"] += h
-        rest["count"] += c
+            cell, mine = cells[column[p]], values[bins.rows[bins.starts[f] + p]]
+            for k in range(3):
+                cell[k] += mine[k]
+                rest[k] -= mine[k]
+        for k in range(3):
+            cells[bins.zero[f], k] += rest[k]
 
 
 @compiled(error_model="numpy")
-def find_splits(hist, first, last, n_bins, missing, total, l2, min_rows, best):
+def find_splits(hist, n_bins, missing, total, l2, min_rows, best, first, last):
     """Let ``best`` (d, 3) be (gain, cut, side of the missing) of features first to last.
 
     Cut p has the bins below p on the low side; missing values are there too if the side is 0.
     ``total`` (3,) is what the node sums up to.
     """
-    g_all, h_all, n_all = total[0], total[1], total[2]
+    g_all, h_all, n_all = total[GRADIENT], total[HESSIAN], total[COUNT]
     before = g_all * g_all / (h_all + l2)
     for f in range(first, last):
         best[f, 0] = best[f, 1] = best[f, 2] = 0.0
         for side in range(1 + missing[f]):
             g = h = n = 0.0
-            if side == 0:
-                absent = hist[f, n_bins[f]]
-                g, h, n = absent["sum_gradients"], absent["sum_hessians"], absent["count"]
             for p in range(n_bins[f]):
-                if p > 0:
-                    cell = hist[f, p - 1]
-                    if cell["count"] == 0.0:
-                        continue  # the cut before it is the same
-                    g += cell["sum_gradients"]
-                    h += cell["sum_hessians"]
-                    n += cell["count"]
+                # the cut at 0 has only the missing values below, if they go there
+                cell = hist[f, p - 1 if p > 0 else n_bins[f]]
+                if p > 0 and cell[COUNT] == 0.0:
+                    continue  # the cut before it is the same
+                if p > 0 or side == 0:
+                    g += cell[GRADIENT]
+                    h += cell[HESSIAN]
+                    n += cell[COUNT]
                 if n < min_rows or n_all - n < min_rows:
                     continue
                 low, high = h + l2, h_all - h + l2
@@ -203,16 +152,14 @@ def find_splits(hist, first, last, n_bins, missing, total, l2, min_rows, best):
 
 
 @compiled(error_model="numpy")
-def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist):
-    """Add the values of picked rows to the histograms (last - first, n_slots, stride) of slots.
+def fill_slots(bins, values, kinds, row_spans, picked, spans, hist, offset, first, last):
+    """Add the values of picked rows to the histograms of slots.
 
     Parameters
     ----------
     bins : Bins
-    first, last : int
-        Features.
-    values : ndarray of shape (n_kinds, n)
-        Those of the rows that are picked.
+    values : ndarray of shape (n_kinds, any)
+        Those of the rows that are picked; for entries, those of all rows, 0 if not picked.
     kinds : ndarray of shape (n_slots,)
         Which of the values a slot takes.
     row_spans : ndarray of shape (n_slots, 2)
@@ -221,29 +168,22 @@ def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist)
         The rows that are picked, rising.
     spans : ndarray of shape (n_slots, 2)
         Where those of the slot begin and end among them.
-    hist : ndarray
+    hist : ndarray of shape (any, n_slots, stride)
+        Those of the features from ``offset`` on, of which ``first`` to ``last`` are filled.
+    offset, first, last : int
     """
-    # for entries, values in the places of all rows
-    n_rows = 0
-    for q in range(kinds.shape[0] if bins.sparse else 0):
-        n_rows = max(n_rows, row_spans[q, 1])
-    spread = np.zeros((values.shape[0], n_rows))
-    if bins.sparse:
-        for t in range(picked.shape[0]):
-            for k in range(values.shape[0]):
-                spread[k, picked[t]] = values[k, t]
     for f in range(first, last):
-        begin, end = bins.starts[f], bins.starts[f + 1]
+        begin, end = bins.starts[offset + f], bins.starts[offset + f + 1]
         column = bins.codes[begin:end]
         for q in range(kinds.shape[0]):
-            cells, mine, here = hist[f - first, q], values[kinds[q]], spread[kinds[q]]
+            cells, mine = hist[f, q], values[kinds[q]]
             if not bins.sparse:
                 for t in range(spans[q, 0], spans[q, 1]):
                     cells[column[picked[t]]] += mine[t]
                 continue
             rest = 0.0
-            for t in range(spans[q, 0], spans[q, 1]):
-                rest += mine[t]
+            for i in range(row_spans[q, 0], row_spans[q, 1]):
+                rest += mine[i]
             p, after = begin, end
             while p < after:  # the first entry of the rows of the slot
                 middle = (p + after) // 2
@@ -252,33 +192,35 @@ def fill_slots(bins, first, last, values, kinds, row_spans, picked, spans, hist)
                 else:
                     after = middle
             while p < end and bins.rows[p] < row_spans[q, 1]:
-                cells[bins.codes[p]] += here[bins.rows[p]]
-                rest -= here[bins.rows[p]]
+                cells[bins.codes[p]] += mine[bins.rows[p]]
+                rest -= mine[bins.rows[p]]
                 p += 1
-            cells[bins.zero[f]] += rest
-
-
-@compiled(fastmath=SUMS)
-def sum_sides(factors, above, starts, out):
-    """Fill ``out`` (2, 2, n_groups) with sums of factors (2, m), of rows above and of others."""
-    for kind in range(2):
-        for g in range(out.shape[2]):
-            high = low = 0.0
-            for i in range(starts[g], starts[g + 1]):
-                here = factors[kind, i] if above[i] else 0.0
-                high += here
-                low += factors[kind, i] - here
-            out[kind, 0, g], out[kind, 1, g] = high, low
+            cells[bins.zero[offset + f]] += rest
 
 
 @compiled(error_model="numpy")
-def scale_factors(factors, picked, change, moves):
-    """Multiply the factors (2, m) of picked rows; fill ``moves`` (2, n) with what that adds."""
-    for kind in range(2):
-        for t in range(picked.shape[0]):
-            before = factors[kind, picked[t]]
-            factors[kind, picked[t]] = before * change[kind]
-            moves[kind, t] = factors[kind, picked[t]] - before
+def sum_before(logs, log_steps, opens):
+    """Return the logarithms (2, n) of sums over the groups before each, in its query.
+
+    First come the plain sums, then those in which a group counts times the distance of the targets.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n,)
+        The logarithm of what each group adds.
+    log_steps : ndarray of shape (n,)
+        The logarithm of the distance between the target of a group and that of the one before.
+    opens : ndarray of shape (n,)
+        Whether a group is the first of its query.
+    """
+    out = np.empty((2, logs.shape[0]))
+    for g in range(logs.shape[0]):
+        if opens[g]:
+            out[0, g] = out[1, g] = -np.inf
+        else:
+            out[0, g] = np.logaddexp(out[0, g - 1], logs[g - 1])
+            out[1, g] = np.logaddexp(out[1, g - 1], log_steps[g] + out[0, g])
+    return out
 
 
 @compiled(inner=True, error_model="numpy")
@@ -302,34 +244,35 @@ def choose(plus, minus, n_bins, edge, limit, side, best):
 
 
 @compiled(error_model="numpy")
-def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, edge, limit, best):
-    """Let ``best`` (d, 3) be (value, cut, side of the missing) of features first to last.
+def choose_slot_cuts(hist, bins, kinds, groups, links, edge, limit, best, offset, first, last):
+    """Let ``best`` (d, 3) be (value, cut, side of the missing) of some features.
 
     Parameters
     ----------
-    hist : ndarray of shape (last - first, n_slots, stride)
+    hist : ndarray of shape (any, n_slots, stride)
         Histograms of the weights of each slot: of the rows of a group as worse ones (kind 0) or
-        better ones (kind 1) of pairs.
-    first, last : int
+        better ones (kind 1) of pairs. They are those of the features from ``offset`` on, of which
+        ``first`` to ``last`` are searched.
     bins : Bins
     kinds, groups : ndarrays of shape (n_slots,)
         The kind and group of each slot; groups rise, and the better slot of a group is first.
     links : ndarray of shape (4, n_groups)
-        ``ratio``, ``rise``, ``blend`` and ``weight``, see `rankwise.boosting.losses.PairWeights`.
+        ``ratio``, ``rise``, ``blend`` and ``weight``, see `rankwise.boosting.stumps.StumpRounds`.
     edge, limit
         As in `choose`.
     best : ndarray
+    offset, first, last : int
     """
     ratio, rise, blend, weight = links[0], links[1], links[2], links[3]
     stride = hist.shape[2]
     below, gaps, plus, minus = np.empty((4, stride))
-    for f in range(first, last):
+    for f in range(offset + first, offset + last):
         best[f, 0], n_bins = np.inf, bins.n_bins[f]
         for side in range(1 + bins.missing[f]):
             for p in range(stride):
                 below[p] = gaps[p] = plus[p] = minus[p] = 0.0
             for q in range(kinds.shape[0]):
-                cells, g, total = hist[f - first, q], groups[q], 0.0
+                cells, g, total = hist[f - offset, q], groups[q], 0.0
                 for p in range(n_bins + 1):
                     total += cells[p]
                 unit = 1.0 / total
@@ -346,14 +289,14 @@ def choose_slot_cuts(hist, first, last, bins, kinds, groups, links, edge, limit,
 
 
 @compiled(error_model="numpy")
-def choose_edge_cuts(hist, first, last, bins, best):
-    """Let ``best`` (d, 3) be (-edge, cut, side of the missing) of features first to last.
+def choose_edge_cuts(hist, bins, best):
+    """Let ``best`` (d, 3) be (-edge, cut, side of the missing) of all features.
 
-    ``hist`` (last - first, 1, stride) has the share of the pairs that a row is the better one of,
+    ``hist`` (d, 1, stride) has the share of the pairs that a row is the better one of,
     less that of those that it is the worse one of: below a cut it sums up to minus the edge.
     """
-    for f in range(first, last):
-        best[f, 0], cells, n_bins = np.inf, hist[f - first, 0], bins.n_bins[f]
+    for f in range(hist.shape[0]):
+        best[f, 0], cells, n_bins = np.inf, hist[f, 0], bins.n_bins[f]
         for side in range(1 + bins.missing[f]):
             total = 0.0 if side else cells[n_bins]
             for p in range(n_bins):
@@ -363,7 +306,7 @@ def choose_edge_cuts(hist, first, last, bins, best):
 
 
 @compiled(error_model="numpy")
-def choose_pair_cuts(bins, first, last, worse, better, shares, n_rows, limit, best):
+def choose_pair_cuts(bins, worse, better, shares, n_rows, limit, best, first, last):
     """Let ``best`` be as in `choose_slot_cuts`, for given pairs with their shares in the loss.
 
     A pair is split by the cuts between the bins of its rows: each says where that begins and ends.
@@ -396,14 +339,13 @@ def choose_pair_cuts(bins, first, last, worse, better, shares, n_rows, limit, be
 
 
 @compiled(error_model="numpy")
-def add_trees(X, features, cuts, missing_above, children, values, trees, out):
-    """Add some trees to the scores ``out`` (m,) of the rows X (m, d).
+def add_trees(X, features, cuts, missing_above, children, values, starts, first, last, out):
+    """Add the trees first to last to the scores ``out`` (m,) of the rows X (m, d).
 
-    ``trees`` (n, 2) has the first node and the first leaf of each; the other arrays are those of
-    `rankwise.boosting.predictor.Forest`.
+    The other arrays are those of `rankwise.boosting.predictor.Forest`.
     """
-    for t in range(trees.shape[0]):
-        node, leaf = trees[t, 0], trees[t, 1]
+    for t in range(first, last):
+        node, leaf = starts[t], starts[t] + t
         for i in range(X.shape[0]):
             at = 0
             while at >= 0:

@@ -1,7 +1,4 @@
-r"""Sums over groups of rows, and gradients of a loss over the pairs of each query.
-
-The sums are of :math:`a e^s` over groups of rows with equal query and target, in logarithms.
-Gradients are summed up pair by pair.
+r"""Gradients of a loss over the pairs of each query, summed up pair by pair.
 
 The pair of a worse row i and a better one j costs :math:`w_{ij} \log(1 + e^{s_i - s_j})` or
 :math:`w_{ij} e^{s_i - s_j}`. Rows are sorted by query and target. O(n^2) for a query of n rows.
@@ -43,54 +40,6 @@ class Lists(NamedTuple):
 
 
 @compiled(error_model="numpy")
-def fill_log_sums(s, log_weight, starts, push, out):
-    """Fill ``out`` (2, n_groups) with the logarithms of sums over each group.
-
-    The first are of a e^(push s), of rows as the worse ones of pairs, the others of a e^-s.
-    """
-    for g in range(out.shape[1]):
-        for kind in range(2):
-            sign, top, total = push if kind == 0 else -1.0, -np.inf, 0.0
-            for i in range(starts[g], starts[g + 1]):
-                top = max(top, sign * s[i] + log_weight[i])
-            if top == -np.inf:
-                top = 0.0
-            for i in range(starts[g], starts[g + 1]):
-                total += np.exp(sign * s[i] + log_weight[i] - top)
-            out[kind, g] = top + np.log(total)
-
-
-@compiled(inner=True, error_model="numpy")
-def log_add(x, y):
-    """Return log(e^x + e^y)."""
-    high, low = max(x, y), min(x, y)
-    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
-
-
-@compiled(error_model="numpy")
-def sum_before(logs, log_steps, opens, out):
-    """Fill ``out`` (2, n) with the logarithms of sums over the groups before each, in its query.
-
-    Parameters
-    ----------
-    logs : ndarray of shape (n,)
-        The logarithm of what each group adds.
-    log_steps : ndarray of shape (n,)
-        The logarithm of the distance between the target of a group and that of the one before.
-    opens : ndarray of shape (n,)
-        Whether a group is the first of its query.
-    out : ndarray
-        The plain sums, then those in which a group counts times the distance of the targets.
-    """
-    for g in range(logs.shape[0]):
-        if opens[g]:
-            out[0, g] = out[1, g] = -np.inf
-        else:
-            out[0, g] = log_add(out[0, g - 1], logs[g - 1])
-            out[1, g] = log_add(out[1, g - 1], log_steps[g] + out[0, g])
-
-
-@compiled(error_model="numpy")
 def fill_discounts(rows, ordered, starts, worth, lists):
     """Fill the discounts and spreads.
 
@@ -114,15 +63,17 @@ def fill_discounts(rows, ordered, starts, worth, lists):
 
 
 @compiled(error_model="numpy")
-def fill_gradients(lists, first, last, s, kind, logistic, out, sums, room):
+def fill_gradients(lists, s, kind, logistic, out, sums, room, first, last):
     """Fill gradient and Hessian ``out`` (2, m) of the rows of queries first to last.
 
     ``sums`` (n_queries, 2) gets the sum of the pairs' slopes, and of their weights. ``kind`` is one
-    of the words above. ``room`` (3, the longest query or more) is room to work in.
+    of the words above. ``room`` (3, n) is room to work in: queries of more rows are left out.
     """
     slopes, curves, u = room[0], room[1], room[2]
     for q in range(first, last):
         start, stop = lists.starts[q], lists.starts[q + 1]
+        if stop - start > room.shape[1]:
+            continue
         g, h = out[0, start:stop], out[1, start:stop]
         low, top = np.inf, -np.inf
         for i in range(stop - start):
