@@ -183,7 +183,7 @@ class Fold:
         n, p = len(self.evidence.items), len(self.evidence.pairs)
         if p:
             c = np.concatenate([c[: n + p], -c[n : n + p], c[n + p :]])
-        return taste.means + self.offset + taste.kernel.combine(self.index, c)[: taste.n_items]
+        return taste.means + self.offset + taste.kernel.combine(self.index, c)[: len(taste.means)]
 
     def cross(self, items: Index) -> Matrix:
         """Return the kernel between the rows and some items, of shape (n, len(items))."""
@@ -258,7 +258,7 @@ class Fold:
         variances = (share - 1.0 + ratio) ** 2 / (self.weight - unit * ratio)
         variances += 1.0 / diagonal + taste.unused_bias_variance(n - 1)
         inverse -= np.outer(self.unit, self.unit) / self.weight
-        pseudo = slice(len(inverse) - taste.n_places, len(inverse))
+        pseudo = slice(len(inverse) - taste.places.shape[1], len(inverse))
         total = taste.places[items].sum(axis=0)
         moved = (total - taste.places[items]) / np.sqrt(n - 1) - taste.pseudo_ratings(items)
         product = (inverse @ self.target)[:n]
@@ -300,13 +300,12 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
         If the kernel is not positive semi-definite.
     """
     n, pairs = len(evidence.items), evidence.pairs
-    pseudo_items = taste.n_items + np.arange(taste.n_places)
-    index = np.concatenate([evidence.items, *pairs.T, pseudo_items])
+    index = np.concatenate([evidence.items, *pairs.T, taste.pseudo_items])
     block = taste.kernel.between(index, index).astype(np.float64, copy=False)
     noise = np.full(len(block) - len(pairs), taste.noise)
     target = np.zeros_like(noise)
     target[:n] = taste.to_standard(evidence.ratings) - taste.means[evidence.items]
-    target[len(target) - taste.n_places :] = taste.pseudo_ratings(evidence.items)
+    target[len(target) - len(taste.pseudo_items) :] = taste.pseudo_ratings(evidence.items)
     if len(pairs):
         half = _differences(block, evidence)
         block = np.ascontiguousarray(_differences(half.T, evidence))

@@ -1,16 +1,14 @@
 """Known users are predicted without what they have added to the kernel themselves."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from rankwise._core.threads import Pool
-from rankwise.recommend.baseline import Ints
+from rankwise.recommend.baseline import Ints, Ratings
 from rankwise.recommend.fold_in import Evidence, fold_in
-from rankwise.recommend.item_kernel import FIRST_WEIGHT, UserRows
-from rankwise.recommend.solve import run_users, solve_user
+from rankwise.recommend.solve import solve_user
 from rankwise.recommend.taste import DenseKernel, Index, Kernel, Matrix, Taste, Vector
 
 
@@ -80,36 +78,22 @@ class OwnRows:
     places: Matrix
     echo: float = 1.0
 
-    @classmethod
-    def of(cls, rows: UserRows, items: Ints) -> "OwnRows":
-        """Gather the rows of all users, whose items are these."""
-        ratings, root = rows.ratings, np.sqrt(FIRST_WEIGHT)
-        renamed = ratings._replace(indices=items[ratings.indices].astype(np.int32))
-        entries = renamed.with_values(np.arange(len(ratings.values)))
-        entries.sort_indices()
-        a, b = root * rows.own[:, entries.data]
-        return cls(ratings.indptr, entries.indices, a, b, root * rows.own_pseudo)
-
     def for_users(self, users: Ints, n_users: int) -> "OwnRows":
-        """Return the rows if these users get new places among n_users."""
-        sizes, order = np.diff(self.starts), np.argsort(users)
-        moved = np.zeros(n_users, dtype=np.int64)
-        moved[users] = sizes
-        places = np.zeros((n_users, self.places.shape[1]))
-        places[users] = self.places
-        starts = np.concatenate([[0], np.cumsum(moved)])
-        shift = self.starts[:-1][order] - np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
-        entries = np.arange(starts[-1]) + np.repeat(shift, sizes[order])
-        a, b = self.a[entries], self.b[entries]
-        return OwnRows(starts, self.items[entries], a, b, places, self.echo)
+        """Return the rows if these users get new positions among n_users."""
+        source = np.full(n_users, len(users))  # a user without rows
+        source[users] = np.arange(len(users))
+        starts = np.append(self.starts, self.starts[-1])
+        entries = sparse.csr_array((np.arange(len(self.items)), self.items, starts))[source]
+        places = np.append(self.places, np.zeros((1, self.places.shape[1])), axis=0)[source]
+        a, b = self.a[entries.data], self.b[entries.data]
+        return OwnRows(entries.indptr, entries.indices, a, b, places, self.echo)
 
     def kernel_without(self, taste: Taste, user: int) -> KernelWithout | None:
         """Return the kernel without the rows of a user, None if the user has not added any."""
         at = slice(self.starts[user], self.starts[user + 1])
         if at.start == at.stop:
             return None
-        n_places = taste.n_places
-        items = np.concatenate([self.items[at], taste.n_items + np.arange(n_places)])
+        items = np.concatenate([self.items[at], taste.pseudo_items])
         own = np.zeros((2, len(items)))
         own[0] = np.concatenate([self.a[at], self.places[user]])
         own[1, : at.stop - at.start] = self.b[at]
@@ -122,12 +106,7 @@ class OwnRows:
 
 
 def predict_users(
-    taste: Taste,
-    own: OwnRows | None,
-    matrix: sparse.csr_array,
-    users: Ints,
-    items: Ints,
-    pool: Pool,
+    taste: Taste, own: OwnRows | None, R: Ratings, users: Ints, items: Ints, pool: Pool
 ) -> Vector:
     """Return the scores of pairs of a user and an item, in standard units.
 
@@ -139,7 +118,7 @@ def predict_users(
     taste : Taste
     own : OwnRows or None
         What the users have added to the kernel; None for a kernel in factors.
-    matrix : csr_array of shape (n_users, n_items)
+    R : csr_array of shape (n_users, n_items)
         The ratings of the users, as people give them.
     users, items : ndarrays of shape (n,)
     pool : Pool
@@ -148,27 +127,24 @@ def predict_users(
     order = np.argsort(users, kind="stable")
     distinct, first = np.unique(users[order], return_index=True)
     ends = np.append(first, len(users))
-    standard = taste.to_standard(matrix.data)
-    pseudo_items = taste.n_items + np.arange(taste.n_places)
     dense = taste.kernel if isinstance(taste.kernel, DenseKernel) else None
 
-    def predict_user(g: int, memory: Any) -> None:
+    def predict_user(g: int) -> None:
         user, asked = int(distinct[g]), order[ends[g] : ends[g + 1]]
-        at = slice(matrix.indptr[user], matrix.indptr[user + 1])
-        rated, wanted = matrix.indices[at].astype(np.int64), items[asked]
+        at = slice(R.indptr[user], R.indptr[user + 1])
+        rated, wanted = R.indices[at], items[asked]
         if dense is None:
-            fold = fold_in(taste, Evidence.of(rated, matrix.data[at]))
+            fold = fold_in(taste, Evidence.of(rated, R.data[at]))
             scores[asked] = fold.standard_scores(wanted)
             return
-        n, index = len(rated), np.concatenate([rated, pseudo_items])
+        n, index = len(rated), np.concatenate([rated, taste.pseudo_items])
         rows, right = np.zeros((3, len(index))), np.zeros((2, len(index)))
-        right[0, :n] = standard[at] - taste.means[rated]
-        right[0, n:] = taste.pseudo_ratings(rated)
-        right[1, :n] = 1.0
+        right[0, :n] = taste.to_standard(R.data[at]) - taste.means[rated]
+        right[0, n:], right[1, :n] = taste.pseudo_ratings(rated), 1.0
         kernel = None if own is None else own.kernel_without(taste, user)
         if kernel is not None:
             rows[:2] = kernel.own_at(index)
-        of_targets, of_ones = solve_user(dense.matrix, index, rows, taste.noise, right, memory)
+        of_targets, of_ones = solve_user(dense.matrix, index, rows, taste.noise, right)
         bias = of_targets[:n].sum() / of_ones[:n].sum() if n else 0.0
         coefs = of_targets - bias * of_ones
         found = dense.between(wanted, index) @ coefs
@@ -176,7 +152,5 @@ def predict_users(
             found = found - (rows[:2] @ coefs) @ kernel.own_at(wanted)
         scores[asked] = taste.means[wanted] + taste.bias_share(n) * bias + found
 
-    largest = int(np.diff(matrix.indptr).max(initial=0)) + taste.n_places
-    precision = np.float64 if dense is None else dense.matrix.dtype
-    run_users(predict_user, len(distinct), pool, lambda: np.empty(largest**2, precision))
+    pool.run(predict_user, len(distinct), work=np.inf)
     return scores

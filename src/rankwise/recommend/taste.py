@@ -184,14 +184,9 @@ class Taste:
         return unused * unused * variance
 
     @property
-    def n_items(self) -> int:
-        """The number of items."""
-        return len(self.means)
-
-    @property
-    def n_places(self) -> int:
-        """The number of pseudo-items."""
-        return self.places.shape[1]
+    def pseudo_items(self) -> Index:
+        """The pseudo-items in the kernel, behind the items."""
+        return len(self.means) + np.arange(self.places.shape[1])
 
     def pseudo_ratings(self, items: Index) -> Vector:
         """Return the ratings of the pseudo-items by a user who has rated some items."""
