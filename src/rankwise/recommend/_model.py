@@ -40,8 +40,8 @@ from rankwise.recommend.baseline import (
     order_by_count,
     with_values,
 )
-from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.factors import factor_kernel
+from rankwise.recommend.fold_in import predict_users
 from rankwise.recommend.intervals import (
     PRIOR_RATINGS,
     calibrate,
@@ -59,9 +59,8 @@ from rankwise.recommend.item_kernel import (
     learn_kernel,
     make_rows,
 )
-from rankwise.recommend.known_users import OwnRows, predict_users
-from rankwise.recommend.person import TasteRanker, person_of
-from rankwise.recommend.taste import FEW, DenseKernel, Taste
+from rankwise.recommend.person import Catalogue, TasteRanker, person_of
+from rankwise.recommend.taste import FEW, DenseKernel, OwnRows, Taste
 
 _GIGABYTE = 1e9
 _RANK = 100

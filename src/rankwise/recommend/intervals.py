@@ -28,11 +28,9 @@ from rankwise.recommend.baseline import (
     order_by_count,
     some_entries,
 )
-from rankwise.recommend.fold_in import Evidence, fold_in
+from rankwise.recommend.fold_in import Evidence, fold_in, solve_in_place, solve_user
 from rankwise.recommend.item_kernel import UserRows
-from rankwise.recommend.known_users import OwnRows
-from rankwise.recommend.solve import solve_in_place, solve_user
-from rankwise.recommend.taste import FEW, Taste
+from rankwise.recommend.taste import FEW, OwnRows, Taste
 
 # The prior of a user bias is as if _PRIOR_RATINGS more ratings had been without any.
 PRIOR_RATINGS = 3.0

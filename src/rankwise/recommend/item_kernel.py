@@ -41,7 +41,7 @@ from rankwise.recommend.baseline import (
     order_by_count,
     with_values,
 )
-from rankwise.recommend.solve import solve_user
+from rankwise.recommend.fold_in import solve_user
 
 N_PSEUDO_ITEMS = 20
 # Weight of C beside F'F.

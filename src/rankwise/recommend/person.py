@@ -1,7 +1,7 @@
 """One person, live: says something about items, and has a ranking at once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -18,14 +18,50 @@ from rankwise._core.arguments import (
 from rankwise._core.ranking import cut_at_gap
 from rankwise.recommend._answers import Explanation, TasteRanking, explanation
 from rankwise.recommend._choice import weigh_by_rating
+from rankwise.recommend._ids import Ids
 from rankwise.recommend._problems import PersonalModel
+from rankwise.recommend._summary import deviation
 from rankwise.recommend._table import RatingTable
-from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.fold_in import Evidence, Fold, best_questions, fold_in
 from rankwise.recommend.taste import Taste
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What all live people share.
+
+    Attributes
+    ----------
+    ids : Ids
+        The ids of the items.
+    scale : tuple of two floats
+        The lowest and the highest rating.
+    taste : Taste or None
+        What the ratings teach; None if there are none.
+    choice : ChoiceModel or None
+        What the choices teach.
+    known : ndarray of shape (n_items,)
+        The share of people who have rated each item.
+    sd : float
+        The standard deviation of all ratings.
+    """
+
+    ids: Ids
+    scale: tuple[float, float]
+    taste: Taste | None
+    choice: Any
+    known: Vector
+    sd: float
+
+    @classmethod
+    def of(cls, table: RatingTable, taste: Taste | None, choice: Any) -> "Catalogue":
+        """Describe the items of a table, with what was learned from it."""
+        X = table.matrix
+        known = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
+        return cls(table._item_ids, table.scale, taste, choice, known, deviation(X.data))
 
 
 class TasteRanker:
