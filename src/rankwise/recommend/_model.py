@@ -28,9 +28,13 @@ from rankwise._core.sklearn_private import Interval
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
-from rankwise.recommend._inputs import add_ratings, check_table, standardise
-from rankwise.recommend._summary import standardised
-from rankwise.recommend._table import RatingTable
+from rankwise.recommend._table import (
+    RatingTable,
+    add_ratings,
+    check_features,
+    check_table,
+    standardised,
+)
 from rankwise.recommend.baseline import (
     Ints,
     Matrix,
@@ -38,6 +42,7 @@ from rankwise.recommend.baseline import (
     Vector,
     fit_baseline,
     order_by_count,
+    standardise,
     with_values,
 )
 from rankwise.recommend.factors import factor_kernel
@@ -110,13 +115,13 @@ def learn_taste(
     """
     active = np.flatnonzero(np.diff(matrix.indptr))
     R = matrix[active]
-    users, items = np.arange(len(active)), np.arange(R.shape[1])
-    if rank:
-        items = order_by_count(R.T.tocsr())[:head]
-        part = R[:, items]
-        part.sort_indices()
-        users = np.flatnonzero(np.diff(part.indptr))
-    part = part[users] if rank else R
+    # Similarities of items that are rated much are read much: they are stored side by side, and at
+    # the end, since an entry is multiplied by those behind it.
+    items = order_by_count(R.T.tocsr())[:head][::-1]
+    part = R[:, items]
+    part.sort_indices()
+    users = np.flatnonzero(np.diff(part.indptr))
+    part = part[users]
     of_items = None if features is None else features[items]
     noises = NOISES if noise is None else (noise,)
     usual = noise is None or _LEAST_NOISE <= noise <= _MOST_NOISE
@@ -142,14 +147,17 @@ def learn_taste(
         rows, C = start(part)
         K = learn_kernel(rows, C, of_rounds, work, pool, say)
 
-    kernel, means, coordinates = DenseKernel(K), rows.item_means, rows.coordinates
+    means, coordinates = np.empty(R.shape[1]), np.zeros((R.shape[1], rows.coordinates.shape[1]))
     if rank:
         say(f"factors of rank {rank}")
-        baseline = fit_baseline(R, features)
+        user_bias, means = fit_baseline(R, features)
         K = K.astype(np.float64, copy=False)
+        baseline = user_bias, means
         kernel = factor_kernel(K, rows, users, items, R, baseline, noise, rank, pool)
-        means, coordinates = baseline[1], np.zeros((R.shape[1], rows.coordinates.shape[1]))
-        means[items], coordinates[items] = rows.item_means, rows.coordinates
+    else:
+        place = np.append(np.argsort(items), np.arange(len(items), len(K)))
+        kernel = DenseKernel(K[np.ix_(place, place)])
+    means[items], coordinates[items] = rows.item_means, rows.coordinates
     taste = Taste(
         means=means,
         kernel=kernel,
@@ -165,11 +173,10 @@ def learn_taste(
     )
     if rank:
         return taste, None
-    indptr, (a, b) = rows.ratings.indptr, np.sqrt(FIRST_WEIGHT) * rows.own
-    places = np.sqrt(FIRST_WEIGHT) * rows.own_pseudo
-    own = OwnRows(indptr, rows.ratings.indices, a, b, places).for_users(
-        active, len(matrix.indptr) - 1
-    )
+    R, root = rows.ratings, np.sqrt(FIRST_WEIGHT)
+    a, b = root * rows.own
+    own = OwnRows(R.indptr, items[R.indices], a, b, root * rows.own_pseudo)
+    own = own.for_users(active, matrix.shape[0])
     return taste, replace(own, echo=calibrate_known(taste, own, matrix, pool))
 
 
@@ -330,7 +337,9 @@ class TasteModel(BaseEstimator):
         """Learn, with the steps over all users done by ``work``."""
         self._validate_params()
         check_table(table)
-        features = None if item_features is None else standardise(item_features, table)
+        features = None
+        if item_features is not None:
+            features = standardise(check_features(item_features, table))
         start = perf_counter()
 
         def say(what: str) -> None:
@@ -340,9 +349,9 @@ class TasteModel(BaseEstimator):
         taste = own = choice = None
         form, rank, head = "choice", 0, 0
         if table.has_ratings:
-            form, rank, head = self._choose_form(table)
             values, center, unit = standardised(table.matrix.data)
             matrix = with_values(table.matrix, values)
+            form, rank, head = self._choose_form(table)
             noise = None if self.noise is None else float(self.noise)
             with Pool(self.n_jobs) as pool, threadpool_limits(1, "blas"):
                 taste, own = learn_taste(matrix, noise, rank, head, features, work, pool, say)
@@ -502,19 +511,19 @@ class TasteModel(BaseEstimator):
             return
         n_users, n_items = self.table_.n_users, self.table_.n_items
         taste, own, choice = self.taste_, self.own_, self.choice_
-        sizes: list[tuple[Any, int]] = [
+        parts: list[tuple[Any, int]] = [
             (self.catalogue_.known, n_items),
             (self.catalogue_.ids, n_items),
         ]
         if taste is not None:
-            sizes += [(taste.means, n_items), (taste.places, n_items)]
-            sizes += [(taste.kernel.diagonal, n_items + taste.places.shape[1])]
-            sizes += [(taste.calibration, len(FEW))]
+            n = n_items + taste.places.shape[1]
+            parts += [(taste.means, n_items), (taste.places, n_items), (taste.kernel.diagonal, n)]
+            parts += [(taste.calibration, len(FEW))]
         if own is not None:
-            sizes += [(own.starts, n_users + 1), (own.places, n_users)]
+            parts += [(own.starts, n_users + 1), (own.places, n_users)]
         if choice is not None:
-            sizes += [(choice.popularity, n_items)]
-        if any(len(part) != size for part, size in sizes):
+            parts += [(choice.popularity, n_items)]
+        if any(len(part) != size for part, size in parts):
             raise ValueError("the parts of a TasteModel are of tables of different sizes")
 
     def _need_ratings(self, method: str) -> Taste:

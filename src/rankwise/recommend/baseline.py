@@ -12,7 +12,7 @@ on them, so that *cold items*, which few people have rated, are like items with 
 for N ratings in each of ten turns.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from scipy import sparse
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Ratings = sparse.csr_array
+Ratings: TypeAlias = sparse.csr_array
 
 SHRINKAGE = 5.0
 _TURNS = 10
@@ -29,6 +29,8 @@ _TURNS = 10
 _FEATURE_PENALTY, _FREE = 5.0, 1e-6
 # Ratings are compared by their rounded shares of the range, so that sums of them are exact.
 _GRADES = 2.0**20
+# A feature that varies by less, in units of its largest value, is constant.
+_CONSTANT = 1e-9
 
 
 def with_values(R: Ratings, values: NDArray[Any]) -> Ratings:
@@ -83,3 +85,14 @@ def cold_item_prior(features: Matrix, sums: Vector, counts: Ints) -> Vector:
         weighted.T @ X + np.diag(penalty), weighted.T @ (sums / np.maximum(counts, 1))
     )
     return X @ coef
+
+
+def standardise(X: Matrix) -> Matrix:
+    """Return features of the items with mean 0 and deviation 1, without those that are constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = np.abs(X).max(axis=0, initial=0.0)
+        X = X / np.where(scale > 0, scale, 1.0)
+        X = X - X.mean(axis=0)
+        deviation = X.std(axis=0)
+    useful = deviation > _CONSTANT
+    return X[:, useful] / deviation[useful]

@@ -16,7 +16,7 @@ from rankwise.recommend.baseline import Ints, Matrix, Ratings, Vector
 from rankwise.recommend.fold_in import solve_in_place
 from rankwise.recommend.intervals import PRIOR_RATINGS
 from rankwise.recommend.item_kernel import UserRows
-from rankwise.recommend.taste import FactorKernel
+from rankwise.recommend.taste import FactorKernel, Kernel
 
 # Penalty of the ridge of an item of the tail, in units of rank / mean |V_i|^2.
 _PENALTY = 0.35
@@ -34,7 +34,7 @@ def factor_kernel(
     noise: float,
     rank: int,
     pool: Pool,
-) -> FactorKernel:
+) -> Kernel:
     """Return factors of all items, of the kernel K of the items of the head.
 
     Parameters

@@ -179,15 +179,20 @@ def make_rows(
 
 
 def leading_vectors(M: sparse.csr_array, k: int) -> Matrix:
-    """Return the leading k right singular vectors of M, or fewer if its rank is lower."""
+    """Return the leading k right singular vectors of M, or fewer if its rank is lower.
+
+    The sum of each is positive.
+    """
     if min(M.shape) <= max(_SMALL, 2 * k + 2):
-        _, values, vectors = np.linalg.svd(M.toarray(), full_matrices=False)
-        return vectors[:k][values[:k] > _ROUNDING * values[0]].T
-    T = M.T.tocsr()
-    products = LinearOperator((M.shape[1],) * 2, matvec=lambda v: T @ (M @ v), dtype=np.float64)
-    values, vectors = eigsh(products, k, v0=T @ np.ones(M.shape[0]))
-    order = np.argsort(-values)
-    return np.asarray(vectors[:, order[values[order] > _ROUNDING**2 * values.max()]])
+        _, values, rows = np.linalg.svd(M.toarray(), full_matrices=False)
+        vectors = rows[:k][values[:k] > _ROUNDING * values[0]].T
+    else:
+        T = M.T.tocsr()
+        products = LinearOperator((M.shape[1],) * 2, matvec=lambda v: T @ (M @ v), dtype=np.float64)
+        values, vectors = eigsh(products, k, v0=T @ np.ones(M.shape[0]))
+        order = np.argsort(-values)
+        vectors = vectors[:, order[values[order] > _ROUNDING**2 * values.max()]]
+    return np.where(vectors.sum(axis=0) < 0, -vectors, vectors)
 
 
 def first_kernel(rows: UserRows, pool: Pool, precision: Any = np.float64) -> Matrix:

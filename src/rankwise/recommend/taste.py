@@ -143,8 +143,8 @@ class Taste:
     means : ndarray of shape (n_items,)
         The overall mean plus the bias of each item.
     kernel : Kernel
-        Similarities of n = n_items + n_places items, the pseudo-items last.
-    places : ndarray of shape (n_items, n_places)
+        Similarities of n = n_items + n_pseudo_items items, the pseudo-items last.
+    places : ndarray of shape (n_items, n_pseudo_items)
         The coordinates of the items: what rating an item adds to the ratings of the pseudo-items,
         before all is divided by the root of the number of rated items.
     noise : float
@@ -205,13 +205,10 @@ class Taste:
 
     def unused_bias_variance(self, n: int) -> float:
         """Return the variance of the share that is not used after n ratings, over ``spread``."""
-        unused = 1.0 - self.bias_share(n)
-        if unused == 0.0:
-            return 0.0
-        variance = self.bias_variance
+        unused, variance = 1.0 - self.bias_share(n), self.bias_variance
         if variance is None:
             variance = 1.0 / self.prior if self.prior > 0 else np.inf
-        return unused * unused * variance
+        return unused * unused * variance if unused else 0.0
 
     @property
     def pseudo_items(self) -> Index:
@@ -254,6 +251,7 @@ class OwnRows:
         source[users] = np.arange(len(users))
         starts = np.append(self.starts, self.starts[-1])
         entries = sparse.csr_array((np.arange(len(self.items)), self.items, starts))[source]
+        entries.sort_indices()
         places = np.append(self.places, np.zeros((1, self.places.shape[1])), axis=0)[source]
         a, b = self.a[entries.data], self.b[entries.data]
         return OwnRows(entries.indptr, entries.indices, a, b, places, self.echo)
