@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 
 from benchmarks.report import append, console, describe
 from rankwise.recommend import RatingTable, TasteRanker
-from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.person import Catalogue
 from rankwise.recommend.taste import DenseKernel, Taste
 
 FILMS, PLACES = 3_706, 20

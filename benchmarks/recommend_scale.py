@@ -105,12 +105,9 @@ def measure(n_ratings: int, n_jobs: int) -> dict[str, Any]:
 
 def biases_error(train: Any, test: Any) -> float:
     """Root mean squared error of level plus mean, the model without a taste."""
-    ratings = load("rankwise.recommend.baseline.Ratings").of(train.matrix)
-    baseline = load("rankwise.recommend.baseline.fit_baseline")(ratings)
-    users = np.zeros(train.n_users)
-    users[np.flatnonzero(np.diff(train.matrix.indptr))] = baseline.user_bias
+    users, item_means = load("rankwise.recommend.baseline.fit_baseline")(train.matrix)
     rows = np.repeat(np.arange(test.n_users), np.diff(test.matrix.indptr))
-    guess = users[rows] + baseline.item_means[test.matrix.indices]
+    guess = users[rows] + item_means[test.matrix.indices]
     return float(np.sqrt(np.mean(np.square(np.clip(guess, *train.scale) - test.matrix.data))))
 
 

@@ -19,10 +19,9 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from benchmarks.harness import load
 from benchmarks.recommend import split
 from benchmarks.report import append, console, describe
-from rankwise.recommend import TasteModel, factors, item_kernel, taste_fit
+from rankwise.recommend import TasteModel, _model, factors, item_kernel
 
 TABLES = {"1m": [(0.2, 8)], "100k": [(0.0, 1), (0.0, 2)], "movies": [(0.2, 8)]}
 HEAD = 1_000
@@ -40,19 +39,19 @@ def no_vectors(M: Any, _k: int) -> Any:
 
 def no_factors(ratings: Any, vectors: Any, *_: Any) -> Any:
     """Return factors of 0, so that an item of the tail has its bias only."""
-    return np.zeros((ratings.n_items, vectors.shape[1]))
+    return np.zeros((ratings.shape[1], vectors.shape[1]))
 
 
 Patch = Callable[[], Any]
-small_head = partial(patch.object, load("rankwise.recommend._model"), "head_for", lambda *_: HEAD)
+small_head = partial(patch.object, _model, "_HEAD", HEAD)
 # What is replaced, and the rank of the kernel; own rows are taken from the fitted model.
 INGREDIENTS: dict[str, tuple[list[Patch], int | None]] = {
     "all ingredients": ([], None),
-    "double precision": ([partial(patch.object, taste_fit, "_SINGLE", np.inf)], None),
+    "double precision": ([partial(patch.object, _model, "_SINGLE", np.inf)], None),
     "two rounds of all, no thirds": ([partial(patch.object, item_kernel, "_PARTS", 1)], None),
     "no pseudo-items": ([partial(patch.object, item_kernel, "leading_vectors", no_vectors)], None),
-    "rounds with noise 2": ([partial(patch.object, taste_fit, "learn_kernel", fixed_noise)], None),
-    "held-out ratings not learned": ([partial(patch.object, taste_fit, "_SHARE", 1.0)], None),
+    "rounds with noise 2": ([partial(patch.object, _model, "learn_kernel", fixed_noise)], None),
+    "held-out ratings not learned": ([partial(patch.object, _model, "_SHARE", 1.0)], None),
     "own rows not taken out": ([], None),
     "rank 100": ([], 100),
     f"rank 100, head of {HEAD:,} items": ([small_head], 100),

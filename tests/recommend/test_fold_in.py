@@ -58,7 +58,7 @@ def literal(taste, evidence):
     their means; covariance over tau^2 with the prior; variances of the errors of the scores, whose
     level has another variance.
     """
-    K = taste.kernel.between(*2 * [np.arange(N + taste.n_places)])
+    K = taste.kernel.between(*2 * [np.arange(N + taste.places.shape[1])])
     size = len(K) + 1  # the level is the last variable
     rows, targets, noises = [], [], []
 
@@ -75,7 +75,7 @@ def literal(taste, evidence):
     for i, j in evidence.pairs:
         add({i: 1, j: -1}, *literal_preference(taste, K, i, j))
     n = len(evidence.items)
-    for k in range(taste.n_places):
+    for k in range(taste.places.shape[1]):
         x = sum(taste.places[j, k] for j in evidence.items) / np.sqrt(max(n, 1))
         add({N + k: 1}, x, taste.noise)
     D = np.array(rows).reshape(-1, size)
@@ -92,14 +92,14 @@ def literal(taste, evidence):
     level = share * mean[-1]
     if len(evidence.pairs):
         level -= (1 - share) * mean[evidence.pairs].sum() / (n + evidence.pairs.size)
-    scores = np.hstack([np.eye(N), np.zeros((N, taste.n_places)), np.ones((N, 1))])
+    scores = np.hstack([np.eye(N), np.zeros((N, taste.places.shape[1])), np.ones((N, 1))])
     variances = literal_variances(taste, D, np.array(noises), n)
     return taste.means + mean[:N] + level, scores @ posterior(taste.prior)[1] @ scores.T, variances
 
 
 def literal_variances(taste, D, noises, n):
     """The variance of a score less the truth, from the weights of all rows, one item at a time."""
-    K = taste.kernel.between(*2 * [np.arange(N + taste.n_places)])
+    K = taste.kernel.between(*2 * [np.arange(N + taste.places.shape[1])])
     level = taste.bias_variance
     if level is None:
         level = 1 / taste.prior if taste.prior else (0.0 if n else np.inf)

@@ -11,9 +11,8 @@ from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import OAPRank, PRank
 from rankwise.recommend import RatingTable, TasteModel, TasteRanker, TasteRanking
 from rankwise.recommend._choice import weigh_by_rating
-from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.fold_in import Evidence, fold_in
-from rankwise.recommend.person import person_of, smallest
+from rankwise.recommend.person import Catalogue, person_of, smallest
 from rankwise.recommend.taste import DenseKernel, Taste
 
 N, U, Q = 30, 40, 3

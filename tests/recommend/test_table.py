@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rankwise.comparison import _recognise
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend._build import USUAL_NAMES
-from rankwise.recommend._inputs import add_ratings
+from rankwise.recommend._table import add_ratings
 
 USERS = ["ann", "ann", "bob", "bob", "bob", "cid"]
 ITEMS = ["tea", "milk", "tea", "rum", "milk", "rum"]

@@ -7,10 +7,8 @@ import pytest
 from scipy import sparse
 
 from rankwise._core.threads import Pool
-from rankwise.recommend.baseline import Ratings, fit_baseline
+from rankwise.recommend.baseline import fit_baseline
 from rankwise.recommend.intervals import (
-    Errors,
-    HeldOut,
     find_variances,
     predict_held_out,
     predict_nobody,
@@ -44,9 +42,9 @@ def as_csr(Y):
 
 def run_rounds(Y, n_pseudo, noise, *, learned=True, n_jobs=1, precision=np.float64):
     """Rows of all users, and the kernel: the first one or that after all rounds."""
-    ratings = Ratings.of(as_csr(Y))
+    R = as_csr(Y)
     with Pool(n_jobs) as pool:
-        rows = make_rows(ratings, fit_baseline(ratings), n_pseudo)
+        rows = make_rows(R, *fit_baseline(R), n_pseudo)
         K = first_kernel(rows, pool).astype(precision)
         if learned:
             K = learn_kernel(rows, K, noise, HERE, pool, lambda _: None)
@@ -55,7 +53,7 @@ def run_rounds(Y, n_pseudo, noise, *, learned=True, n_jobs=1, precision=np.float
 
 def literal_rounds(Y, learned):
     """Who takes part: parts of the users one after the other, and then everyone."""
-    parts = [list(part) for part in thirds(Ratings.of(as_csr(Y)))]
+    parts = [list(part) for part in thirds(as_csr(Y))]
     return [*parts, list(chain(*parts))] if learned else []
 
 
@@ -85,7 +83,7 @@ def test_kernel_is_that_of_a_loop_over_users(n_pseudo, learned, noise):
     rows, K = run_rounds(Y, n_pseudo, noise, learned=learned)
     signs = np.concatenate([np.ones(Y.shape[1]), signs_of(rows, literal)])
     np.testing.assert_allclose(K * signs * signs[:, None], literal.K, atol=1e-8)
-    np.testing.assert_allclose(rows.baseline.item_means, literal.means, atol=1e-10)
+    np.testing.assert_allclose(rows.item_means, literal.means, atol=1e-10)
     np.testing.assert_allclose(rows.coordinates * signs[Y.shape[1] :], literal.places, atol=1e-8)
 
 
@@ -99,8 +97,9 @@ def test_scores_of_users_who_were_in_the_round_before(n_rounds):
     with Pool(2) as pool:
         for _ in range(n_rounds):
             F = score_users(K, weights, F, rows, noise, pool)
-            K, squares = HERE.multiply_scores([F], rows.ratings.counts, pool)
-            weights = 0.3, rows.ratings.counts.sum() / squares
+            counts = np.bincount(rows.ratings.indices, minlength=Y.shape[1])
+            K, squares = HERE.multiply_scores([F], counts, pool)
+            weights = 0.3, counts.sum() / squares
             K = weights[0] * C + weights[1] * K
     signs = np.concatenate([np.ones(Y.shape[1]), signs_of(rows, literal)])
     np.testing.assert_allclose(np.sqrt(weights[1]) * F * signs, literal.F, atol=1e-8)
@@ -114,11 +113,9 @@ def test_held_out_ratings_are_predicted_without_their_user(learned):
     rows, K = run_rounds(Y, 3, noise, learned=learned)
     g = np.random.default_rng(0)
     items = [np.flatnonzero(np.isnan(y))[: g.integers(0, 3)] for y in Y]
-    held = HeldOut(
-        np.arange(len(Y)),
-        np.concatenate([[0], np.cumsum([len(own) for own in items])]),
-        np.concatenate(items),
-        g.normal(size=sum(map(len, items))),
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in items])])
+    held = sparse.csr_array(
+        (g.normal(size=starts[-1]), np.concatenate(items), starts), shape=Y.shape
     )
     first_weight = 0.3 if learned else 1.0
     with Pool(2) as pool:
@@ -131,7 +128,7 @@ def test_held_out_ratings_are_predicted_without_their_user(learned):
         inverse = np.linalg.inv(without[np.ix_(o, o)] + noise * np.eye(len(o)))
         bias = e @ inverse @ t / (e @ inverse @ e)
         share = e.sum() / (e.sum() + noise * prior)
-        for i, y in zip(items[u], held.values[len(errors) :], strict=False):
+        for i, y in zip(items[u], held.data[len(errors) :], strict=False):
             k = without[o, i]
             errors.append(y - literal.means[i] - share * bias - k @ inverse @ (t - bias * e))
             of_bias = (share - e @ inverse @ k) ** 2 / (e @ inverse @ e)
@@ -144,33 +141,34 @@ def test_held_out_ratings_are_predicted_without_their_user(learned):
 def test_nobody_is_predicted_by_the_means_of_others():
     Y, noise = draw_table(25, 15), 1.5
     rows, K = run_rounds(Y, 3, noise)
-    found, n = predict_nobody(K, rows, noise), Y.shape[1]
+    (errors, variances, _), n = predict_nobody(K, rows, noise), Y.shape[1]
     pseudo = np.linalg.inv(K[n:, n:] + noise * np.eye(3))
     user, item = np.nonzero(~np.isnan(Y))
     expected = np.diag(K)[:n] + noise - np.diag(K[:n, n:] @ pseudo @ K[n:, :n])
-    np.testing.assert_allclose(found.variances, expected[item], atol=1e-8)
-    baseline = rows.baseline
+    np.testing.assert_allclose(variances, expected[item], atol=1e-8)
+    mean, (user_bias, item_means) = Y[user, item].mean(), fit_baseline(as_csr(Y))
+    np.testing.assert_array_equal(rows.item_means, item_means)
     for k in range(0, len(user), 7):
         others = (~np.isnan(Y[:, item[k]])) & (np.arange(len(Y)) != user[k])
-        rest = Y[others, item[k]] - baseline.mean - baseline.user_bias[others]
-        fitted = baseline.mean + rest.sum() / (len(rest) + 5)
+        rest = Y[others, item[k]] - mean - user_bias[others]
+        fitted = mean + rest.sum() / (len(rest) + 5)
         without = Y[user[k], item[k]] - fitted
         # The user's own bias stays in the mean of the item, as it is small there.
-        share = baseline.user_bias[user[k]] / (len(rest) + 5)
-        np.testing.assert_allclose(found.errors[k], without + share, atol=1e-8)
+        share = user_bias[user[k]] / (len(rest) + 5)
+        np.testing.assert_allclose(errors[k], without + share, atol=1e-8)
 
 
 def test_few_ratings_are_those_of_a_user_who_gave_no_more():
     rows, _ = run_rounds(draw_table(25, 15), 3, 1.0, learned=False)
-    users = np.flatnonzero(rows.ratings.sizes >= 4)
-    few = rows.after(users, 4)
-    matrix = rows.ratings.with_values(rows.ratings.values).toarray()
+    users = np.flatnonzero(np.diff(rows.ratings.indptr) >= 4)
+    few = rows.only(users).after(4)
+    matrix = rows.ratings.toarray()
     for k, u in enumerate(users):
         at = slice(few.ratings.indptr[k], few.ratings.indptr[k + 1])
         items = few.ratings.indices[at]
         assert len(np.unique(items)) == 4
         assert (np.diff(items) > 0).all()
-        np.testing.assert_array_equal(few.ratings.values[at], matrix[u, items])
+        np.testing.assert_array_equal(few.ratings.data[at], matrix[u, items])
         expected = rows.coordinates[items].sum(axis=0) / 2
         np.testing.assert_allclose(few.pseudo_ratings[k], expected)
 
@@ -180,10 +178,10 @@ def test_prior_variance_and_variance_of_user_biases():
     g = np.random.default_rng(0)
     variances, before = g.uniform(1, 2, 5_000), g.uniform(3, 4, 5_000)
     unused = g.choice([0.0, 0.1, 0.4], 5_000)
-    known = Errors(np.sqrt(0.7 * (variances + 2.5 * unused)), variances, unused)
-    nobody = Errors(np.sqrt(0.7 * (before + 2.5)), before, np.ones(5_000))
+    known = np.sqrt(0.7 * (variances + 2.5 * unused)), variances, unused
+    nobody = np.sqrt(0.7 * (before + 2.5)), before, np.ones(5_000)
     np.testing.assert_allclose(find_variances(known, nobody, 1.0), (0.7, 2.5), rtol=1e-6)
-    exact = known._replace(errors=np.zeros(5_000))
+    exact = np.zeros(5_000), variances, unused
     assert find_variances(exact, nobody, 1.0) == (1.0, 1.0)
 
 

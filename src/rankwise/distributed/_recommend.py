@@ -172,7 +172,7 @@ class People:
 
     def first_kernel(self, rows: UserRows, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
         """Return the products of items; see `rankwise.recommend.item_kernel.first_kernel`."""
-        squares = np.square(rows.ratings.sizes, dtype=np.float64)
+        squares = np.square(np.diff(rows.ratings.indptr), dtype=np.float64)
         blocks = [_some_rows(rows, *cut) for cut in _cuts(squares, self.n_blocks)]
         found = self._sum([self._run(_first_kernel, self._send(block)) for block in blocks])
         self.sent += sum(block.own.nbytes * 2 for block in blocks)
@@ -182,7 +182,7 @@ class People:
 
     def share(self, group: UserRows) -> list[Any]:
         """Return what stands for blocks of the rows of people; they are sent once."""
-        squares = np.square(group.ratings.sizes, dtype=np.float64)
+        squares = np.square(np.diff(group.ratings.indptr), dtype=np.float64)
         blocks = [_some_rows(group, *cut) for cut in _cuts(squares, self.n_blocks)]
         self.sent += sum(block.own.nbytes * 2 for block in blocks)
         return [self._send(block) for block in blocks]

@@ -74,12 +74,12 @@ _RECORDS = (
     "rankwise.recommend.taste.DenseKernel",
     "rankwise.recommend.taste.FactorKernel",
     "rankwise.recommend.taste.Taste",
-    "rankwise.recommend.known_users.OwnRows",
+    "rankwise.recommend.taste.OwnRows",
     "rankwise._core.votes.Votes",
     "rankwise.ordinal._landmarks.LandmarkRidge",
     "rankwise.contests._likelihood.Met",
     "rankwise.recommend.RatingTable",
-    "rankwise.recommend.catalogue.Catalogue",
+    "rankwise.recommend.person.Catalogue",
     "rankwise.recommend._choice.ChoiceModel",
     "rankwise.recommend._ids.Ids",
 )
@@ -95,14 +95,14 @@ _RENAMED = {
     "rankwise.engine.solvers.taste.DenseKernel": "rankwise.recommend.taste.DenseKernel",
     "rankwise.engine.solvers.taste.FactorKernel": "rankwise.recommend.taste.FactorKernel",
     "rankwise.engine.solvers.taste.Taste": "rankwise.recommend.taste.Taste",
-    "rankwise.engine.solvers.taste_fit.OwnRows": "rankwise.recommend.known_users.OwnRows",
+    "rankwise.engine.solvers.taste_fit.OwnRows": "rankwise.recommend.taste.OwnRows",
     "rankwise.engine.votes.Votes": "rankwise._core.votes.Votes",
     "rankwise.pairwise.RankBoost": "rankwise.boosting.RankBoost",
     "rankwise.preference.BradleyTerry": "rankwise.contests.BradleyTerry",
     "rankwise.preference.EloRating": "rankwise.contests.EloRating",
     "rankwise.preference.PlackettLuce": "rankwise.contests.PlackettLuce",
     "rankwise.preference._goodness.Met": "rankwise.contests._likelihood.Met",
-    "rankwise.recommend._catalogue.Catalogue": "rankwise.recommend.catalogue.Catalogue",
+    "rankwise.recommend._catalogue.Catalogue": "rankwise.recommend.person.Catalogue",
 }
 
 # What code raises if it gets something that it never was made for.

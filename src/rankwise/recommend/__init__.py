@@ -3,8 +3,7 @@
 from rankwise.recommend._answers import Explanation, Reason, TasteRanking
 from rankwise.recommend._many import fit_many
 from rankwise.recommend._model import TasteErrors, TasteModel
-from rankwise.recommend._summary import TableSummary
-from rankwise.recommend._table import RatingTable
+from rankwise.recommend._table import RatingTable, TableSummary
 from rankwise.recommend.person import TasteRanker
 
 __all__ = [

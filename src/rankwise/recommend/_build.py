@@ -10,10 +10,16 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from rankwise._core._loops.keys import counting_sort
-from rankwise._core.arguments import check_whole, check_word, is_finite_number, shortened
+from rankwise._core.arguments import (
+    check_whole,
+    check_word,
+    did_you_mean,
+    is_finite_number,
+    shortened,
+)
 from rankwise._core.inputs import as_floats, ratings_of
 from rankwise.io.files import need
-from rankwise.recommend._ids import Ids, Places, did_you_mean
+from rankwise.recommend._ids import Ids, Places
 
 Vector = NDArray[np.float64]
 

@@ -8,13 +8,13 @@ from rankwise._core.compilation import compiled
 
 
 @compiled
-def add_products(rows, starts, entries, indices, own, total):
-    """Add a_ui a_uj + b_ui b_uj of all users to ``total[i, j]``, for j >= i and some rows i.
+def add_products(first, step, starts, entries, indices, own, total):
+    """Add a_ui a_uj + b_ui b_uj of all users to ``total[i, j]``, for j >= i and some items i.
 
     Parameters
     ----------
-    rows : range of int64, (2,)
-        The first item and the one after the last.
+    first, step : int64
+        The items i are first, first + step, ...
     starts : int64 (n_items + 1,)
         The entries of item i are ``entries[starts[i]:starts[i + 1]]``.
     entries : int64 (n_ratings, 2)
@@ -26,7 +26,7 @@ def add_products(rows, starts, entries, indices, own, total):
     total : float64 (n_items or more, n_items or more)
     """
     a, b = own[0], own[1]
-    for i in range(rows[0], rows[1]):
+    for i in range(first, starts.shape[0] - 1, step):
         for s in range(starts[i], starts[i + 1]):
             p = entries[s, 0]
             x, z = a[p], b[p]

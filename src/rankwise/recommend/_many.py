@@ -14,9 +14,7 @@ from rankwise._core.arguments import shortened
 from rankwise._core.sklearn_private import validate_parameter_constraints
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise.recommend._ids import Places
-from rankwise.recommend._inputs import check_features, check_table
-from rankwise.recommend._summary import varied_rows
-from rankwise.recommend._table import RatingTable
+from rankwise.recommend._table import RatingTable, check_features, check_table, varied_rows
 
 Progress = Callable[[int, int], object]
 

@@ -1,4 +1,14 @@
-"""What everyone's ratings teach about the items, and what anyone would give to them."""
+r"""What everyone's ratings teach about the items, and predictions for everyone.
+
+1. Some ratings are held out.
+2. From the rest: baseline, first kernel, the noise for which it predicts the held-out ratings best,
+   and with twice this noise the rounds.
+3. The held-out ratings choose the noise for predictions, and calibrate the intervals.
+4. Unless they are less than a hundredth of all ratings, the kernel is learned again with them.
+
+Decisions about each ingredient are in ``docs/decisions.md``, measured by
+``python -m benchmarks taste_ablation``.
+"""
 
 import sys
 from dataclasses import replace
@@ -18,24 +28,156 @@ from rankwise._core.sklearn_private import Interval
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise.metrics import pairwise_misranking_loss
 from rankwise.recommend import _choice
-from rankwise.recommend._inputs import add_ratings, check_table, standardise
-from rankwise.recommend._summary import standardised
-from rankwise.recommend._table import RatingTable
-from rankwise.recommend.baseline import Ints, Ratings
-from rankwise.recommend.catalogue import Catalogue
-from rankwise.recommend.factors import head_for
-from rankwise.recommend.item_kernel import HERE, Say, Work, memory_of_kernel
-from rankwise.recommend.known_users import predict_users
-from rankwise.recommend.person import TasteRanker, person_of
-from rankwise.recommend.taste import FEW, Taste
-from rankwise.recommend.taste_fit import Options, learn_taste
+from rankwise.recommend._table import (
+    RatingTable,
+    add_ratings,
+    check_features,
+    check_table,
+    standardised,
+)
+from rankwise.recommend.baseline import (
+    Ints,
+    Matrix,
+    Ratings,
+    Vector,
+    fit_baseline,
+    order_by_count,
+    standardise,
+    with_values,
+)
+from rankwise.recommend.factors import factor_kernel
+from rankwise.recommend.fold_in import predict_users
+from rankwise.recommend.intervals import (
+    PRIOR_RATINGS,
+    calibrate,
+    calibrate_known,
+    choose_noise,
+    hold_out,
+)
+from rankwise.recommend.item_kernel import (
+    FIRST_WEIGHT,
+    HERE,
+    Say,
+    UserRows,
+    Work,
+    largest_kernel,
+    learn_kernel,
+    make_rows,
+)
+from rankwise.recommend.person import Catalogue, TasteRanker, person_of
+from rankwise.recommend.taste import FEW, DenseKernel, OwnRows, Taste
 
-Vector = NDArray[np.float64]
-
-_RANK = 100
 _GIGABYTE = 1e9
+_RANK = 100
+# Items with an exact kernel, if not all have: at most _HEAD, and at least _LEAST_HEAD whatever the
+# memory.
+_HEAD, _LEAST_HEAD = 8_000, 500
+NOISES = (0.5, 1.0, 2.0, 4.0, 8.0)
+# Noise of the rounds, in units of the noise with which the first kernel predicts best.
+_OF_ROUNDS = 2.0
+# The noise of the rounds is chosen by the ratings of a third of the validation users.
+_SOME = 3
+# From _SINGLE items on, learning is in single precision. A noise outside of these needs more.
+_SINGLE, _LEAST_NOISE, _MOST_NOISE = 2_000, 0.1, 100.0
+# If more than this share of the ratings is held out, the kernel is learned again with them.
+_SHARE = 0.01
 # Held while a choice model is learned, so that no other thread learns it as well.
 _LEARNING = Lock()
+
+
+def learn_taste(
+    matrix: Ratings,
+    noise: float | None,
+    rank: int,
+    head: int,
+    features: Matrix | None,
+    work: Work,
+    pool: Pool,
+    say: Say,
+) -> tuple[Taste, OwnRows | None]:
+    """Return the taste of a table and, of the exact form, what users have added to its kernel.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_users, n_items)
+        Ratings from 0 to 1.
+    noise : float or None
+        The noise variance; None if it is learned.
+    rank : int
+        0 for the exact form.
+    head : int
+        The number of items that have an exact kernel.
+    features : ndarray or None
+        Standardised features of the items.
+    work : Work
+    pool : Pool
+    say : callable
+    """
+    active = np.flatnonzero(np.diff(matrix.indptr))
+    R = matrix[active]
+    # Similarities of items that are rated much are read much: they are stored side by side, and at
+    # the end, since an entry is multiplied by those behind it.
+    items = order_by_count(R.T.tocsr())[:head][::-1]
+    part = R[:, items]
+    part.sort_indices()
+    users = np.flatnonzero(np.diff(part.indptr))
+    part = part[users]
+    of_items = None if features is None else features[items]
+    noises = NOISES if noise is None else (noise,)
+    usual = noise is None or _LEAST_NOISE <= noise <= _MOST_NOISE
+    precision = np.float32 if usual and len(items) >= _SINGLE else np.float64
+
+    def start(some: Ratings) -> tuple[UserRows, Matrix]:
+        say(f"products of {some.shape[1]} items over {some.shape[0]} users")
+        rows = make_rows(some, *fit_baseline(some, of_items))
+        return rows, work.first_kernel(rows, pool, precision)
+
+    rest, judges, held = hold_out(part)
+    rows, C = start(rest)
+    first = choose_noise(C, 1.0, rows.only(judges[::_SOME]), held[::_SOME], noises, pool)
+    of_rounds = noise or _OF_ROUNDS * first[0]
+    K = learn_kernel(rows, C, of_rounds, work, pool, say)
+    noise, errors = choose_noise(K, FIRST_WEIGHT, rows.only(judges), held, noises, pool)
+    spread, bias_variance, factors = calibrate(
+        K, FIRST_WEIGHT, rows, (judges, held), errors, noise, pool
+    )
+    if held.nnz > _SHARE * R.nnz:
+        del C, K
+        say(f"again with the {held.nnz} ratings held out, noise {noise:g}")
+        rows, C = start(part)
+        K = learn_kernel(rows, C, of_rounds, work, pool, say)
+
+    means, coordinates = np.empty(R.shape[1]), np.zeros((R.shape[1], rows.coordinates.shape[1]))
+    if rank:
+        say(f"factors of rank {rank}")
+        user_bias, means = fit_baseline(R, features)
+        K = K.astype(np.float64, copy=False)
+        baseline = user_bias, means
+        kernel = factor_kernel(K, rows, users, items, R, baseline, noise, rank, pool)
+    else:
+        place = np.append(np.argsort(items), np.arange(len(items), len(K)))
+        kernel = DenseKernel(K[np.ix_(place, place)])
+    means[items], coordinates[items] = rows.item_means, rows.coordinates
+    taste = Taste(
+        means=means,
+        kernel=kernel,
+        places=coordinates,
+        noise=noise,
+        prior=PRIOR_RATINGS / noise,
+        low=0.0,
+        high=1.0,
+        sigma=rows.residual_sd,
+        spread=spread,
+        bias_variance=bias_variance,
+        calibration=factors,
+    )
+    if rank:
+        return taste, None
+    R, root = rows.ratings, np.sqrt(FIRST_WEIGHT)
+    a, b = root * rows.own
+    own = OwnRows(R.indptr, items[R.indices], a, b, root * rows.own_pseudo)
+    own = own.for_users(active, matrix.shape[0])
+    return taste, replace(own, echo=calibrate_known(taste, own, matrix, pool))
 
 
 class TasteErrors(NamedTuple):
@@ -192,26 +334,29 @@ class TasteModel(BaseEstimator):
         return self._fit(table, item_features, HERE)
 
     def _fit(self, table: RatingTable, item_features: ArrayLike | None, work: Work) -> Self:
-        """Learn, the heavy steps done by ``work``."""
+        """Learn, with the steps over all users done by ``work``."""
         self._validate_params()
         check_table(table)
-        features = None if item_features is None else standardise(item_features, table)
-        say = self._say()
-        taste = own = None
-        form, rank = "choice", 0
+        features = None
+        if item_features is not None:
+            features = standardise(check_features(item_features, table))
+        start = perf_counter()
+
+        def say(what: str) -> None:
+            if self.verbose:
+                print(f"[TasteModel] {perf_counter() - start:6.1f} s  {what}", file=sys.stderr)
+
+        taste = own = choice = None
+        form, rank, head = "choice", 0, 0
         if table.has_ratings:
-            standard, center, unit = standardised(table.matrix.data)
-            ratings = Ratings.of(table.matrix)._replace(values=standard)
+            values, center, unit = standardised(table.matrix.data)
+            matrix = with_values(table.matrix, values)
             form, rank, head = self._choose_form(table)
             noise = None if self.noise is None else float(self.noise)
-            with Pool(self.n_jobs) as pool:
-                options = Options(rank, head, features, noise, pool, say, work)
-                taste, own = learn_taste(ratings, options)
-            if own is not None:
-                own = own.for_users(np.flatnonzero(np.diff(table.matrix.indptr)), table.n_users)
+            with Pool(self.n_jobs) as pool, threadpool_limits(1, "blas"):
+                taste, own = learn_taste(matrix, noise, rank, head, features, work, pool, say)
             low, high = table.scale
             taste = replace(taste, low=low, high=high, center=center, unit=unit)
-        choice = None
         if self.choice or taste is None:
             say("what people take")
             choice = _choice.learn(table.matrix)
@@ -283,16 +428,8 @@ class TasteModel(BaseEstimator):
             raise ValueError("table has no ratings to compare predictions with: who took what only")
         matrix = table.matrix
         rows = np.repeat(np.arange(table.n_users), np.diff(matrix.indptr))
-        if table.users is self.table_.users and table.items is self.table_.items:
-            users, items = rows, matrix.indices.astype(np.int64)
-        else:
-            known = np.unique(rows)
-            place = np.zeros(table.n_users, dtype=np.int64)
-            place[known] = self.table_.user_index(table.users[known])
-            used = np.unique(matrix.indices)
-            column = np.zeros(table.n_items, dtype=np.int64)
-            column[used] = self.table_.item_index(table.items[used])
-            users, items = place[rows], column[matrix.indices]
+        users = self.table_.user_index(table.users[rows])
+        items = self.table_.item_index(table.items[matrix.indices])
         scores = self._scores(taste, users, items)
         scale = taste.to_standard(np.array(self.table_.scale))
         errors = np.clip(scores, *scale) - taste.to_standard(matrix.data)
@@ -361,13 +498,12 @@ class TasteModel(BaseEstimator):
             return predict_users(taste, self.own_, self.table_.matrix, rows, columns, pool)
 
     def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
-        """Return the form of the kernel, its rank and the items of its head."""
-        memory = self.max_memory * _GIGABYTE
-        n_users, n_items = table.matrix.shape
-        n_ratings = len(table.matrix.data)
-        if self.rank is None and memory_of_kernel(n_users, n_items, n_ratings) <= memory:
+        """Return the form of the kernel, its rank and the number of items of its head."""
+        (n_users, n_items), n_ratings = table.matrix.shape, table.matrix.nnz
+        largest = largest_kernel(n_users, n_ratings, self.max_memory * _GIGABYTE)
+        if self.rank is None and n_items <= largest:
             return "exact", 0, n_items
-        return "factors", self.rank or _RANK, head_for(n_users, n_items, n_ratings, memory)
+        return "factors", self.rank or _RANK, min(n_items, max(min(largest, _HEAD), _LEAST_HEAD))
 
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not belong together."""
@@ -375,19 +511,19 @@ class TasteModel(BaseEstimator):
             return
         n_users, n_items = self.table_.n_users, self.table_.n_items
         taste, own, choice = self.taste_, self.own_, self.choice_
-        sizes: list[tuple[Any, int]] = [
+        parts: list[tuple[Any, int]] = [
             (self.catalogue_.known, n_items),
             (self.catalogue_.ids, n_items),
         ]
         if taste is not None:
-            sizes += [(taste.means, n_items), (taste.places, n_items)]
-            sizes += [(taste.kernel.diagonal, n_items + taste.n_places)]
-            sizes += [(taste.calibration, len(FEW))]
+            n = n_items + taste.places.shape[1]
+            parts += [(taste.means, n_items), (taste.places, n_items), (taste.kernel.diagonal, n)]
+            parts += [(taste.calibration, len(FEW))]
         if own is not None:
-            sizes += [(own.starts, n_users + 1), (own.places, n_users)]
+            parts += [(own.starts, n_users + 1), (own.places, n_users)]
         if choice is not None:
-            sizes += [(choice.popularity, n_items)]
-        if any(len(part) != size for part, size in sizes):
+            parts += [(choice.popularity, n_items)]
+        if any(len(part) != size for part, size in parts):
             raise ValueError("the parts of a TasteModel are of tables of different sizes")
 
     def _need_ratings(self, method: str) -> Taste:
@@ -398,16 +534,6 @@ class TasteModel(BaseEstimator):
                 'only. person(...).ranking(by="choice") ranks what a person may take next'
             )
         return taste
-
-    def _say(self) -> Say:
-        """Return what is called with a sentence whenever a step of ``fit`` begins."""
-        start = perf_counter()
-
-        def say(what: str) -> None:
-            if self.verbose:
-                print(f"[TasteModel] {perf_counter() - start:6.1f} s  {what}", file=sys.stderr)
-
-        return say
 
 
 class LateChoice:

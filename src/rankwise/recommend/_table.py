@@ -1,20 +1,21 @@
 """A table of ratings: who rated what, and how.
 
-Ids of any kind are places 0..n-1 inside; the ratings are one CSR matrix, people by items. Nothing
-of a table changes after it is made, so that models and threads share it.
+Ids of any kind are positions 0..n-1 inside; the ratings are one CSR matrix, people by items.
+Nothing of a table changes after it is made, so that models and threads share it.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from rankwise._core.arguments import check_whole, check_word
-from rankwise._core.inputs import as_times
+from rankwise._core.arguments import check_whole, check_word, shortened
+from rankwise._core.inputs import as_floats, as_times
 from rankwise.recommend._build import (
-    Vector,
     as_ratings,
     build_matrix,
     check_inside,
@@ -24,17 +25,138 @@ from rankwise.recommend._build import (
     tested_entries,
 )
 from rankwise.recommend._ids import Ids, Places
-from rankwise.recommend._problems import (
-    Features,
-    Matrix,
-    check_options,
-    choose_raters,
-    features_of,
-    middle,
-    row_means,
-    row_medians,
-)
-from rankwise.recommend._summary import TableSummary, summarise
+from rankwise.recommend.baseline import Matrix, Vector, some_entries
+
+MISSING = ("median", "mean", "zero", "nan")
+CENTER = ("scale", "user")
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """What is in a table of ratings; `print` shows it.
+
+    Attributes
+    ----------
+    n_users, n_items, n_ratings : int
+        How many there are; people and items without a rating count, too.
+    density : float
+        The share of all pairs of a person and an item that are rated.
+    has_ratings : bool
+        Whether people graded what they took.
+    scale : tuple of two floats
+        The lowest and the highest rating.
+    mean, sd : float
+        Of all ratings; 0 without any.
+    per_user, per_item : tuple of five floats
+        Ratings of a person and of an item: the least, the quartiles and the most.
+    n_silent : int
+        People without a rating.
+    n_constant : int
+        People who gave all they rated, two items or more, the same.
+    n_learnable : int
+        People who can be learned from: two different ratings at least, or without ratings two
+        items.
+    """
+
+    n_users: int
+    n_items: int
+    n_ratings: int
+    density: float
+    has_ratings: bool
+    scale: tuple[float, float]
+    mean: float
+    sd: float
+    per_user: tuple[float, ...]
+    per_item: tuple[float, ...]
+    n_silent: int
+    n_constant: int
+    n_learnable: int
+
+    def __str__(self) -> str:
+        share = f"{self.density:.2%} of all pairs"
+        lines = [
+            f"{self.n_users:,} users, {self.n_items:,} items, {self.n_ratings:,} ratings: {share}",
+            f"ratings of a user  {_quartiles(self.per_user)}",
+            f"ratings of an item {_quartiles(self.per_item)}",
+        ]
+        if self.has_ratings:
+            low, high = self.scale
+            lines.insert(
+                1, f"scale from {low:g} to {high:g}, mean {self.mean:.2f}, sd {self.sd:.2f}"
+            )
+            unlearnable = f"{self.n_constant:,} give one rating to all, {self.n_silent:,} have none"
+        else:
+            lines.insert(1, "taken, not graded")
+            unlearnable = f"{self.n_silent:,} have no item"
+        lines.append(f"{self.n_learnable:,} users can be learned from; {unlearnable}")
+        return "\n".join(lines)
+
+
+def _quartiles(five: tuple[float, ...]) -> str:
+    low, first, median, third, high = (f"{q:,g}" for q in five)
+    return f"from {low} to {high}, median {median}, half of them {first} to {third}"
+
+
+def standardised(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
+    """Return values from 0 to 1, the lowest of them, and their range; 1 if all are equal.
+
+    Differences and squares of these lose no digits to a large offset, and neither overflow nor
+    underflow.
+    """
+    low, high = float(values.min()), float(values.max())
+    width = high - low or 1.0
+    return (values - low) / width, low, width
+
+
+def deviation(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation of values of any size; 0 without any."""
+    if not len(values):
+        return 0.0
+    standard, _, width = standardised(values)
+    return float(width * standard.std())
+
+
+def varied_rows(matrix: sparse.csr_array) -> NDArray[np.bool_]:
+    """Return which rows hold two different numbers at least."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    first = np.append(matrix.data, 0.0)[matrix.indptr[:-1]]
+    return np.bincount(rows, matrix.data != first[rows], minlength=matrix.shape[0]) > 0
+
+
+def choose_raters(
+    matrix: sparse.csr_array, by_item: sparse.csr_array, person: int | None, raters: Any, ids: Ids
+) -> Places:
+    """Return the raters of a person's features, never the person.
+
+    None are all others who rated something, a number n the n of them who rated most of the person's
+    items (most of all items if there is no person), equals in the order of the table.
+    """
+    n_given = np.diff(matrix.indptr)
+    if raters is None:
+        chosen = np.flatnonzero(n_given)
+    elif isinstance(raters, Integral) and not isinstance(raters, bool | np.bool_):
+        if raters < 1:
+            raise ValueError(f"raters={shortened(raters)} must be 1 or more, ids, or None for all")
+        shared = n_given
+        if person is not None:
+            own = matrix.indices[matrix.indptr[person] : matrix.indptr[person + 1]]
+            shared = np.bincount(by_item[own].indices, minlength=len(n_given))
+            shared[person] = -1
+        order = np.argsort(-shared, kind="stable")
+        order = order[n_given[order] > 0]
+        chosen = np.sort(order[order != person][: int(raters)])
+    else:
+        chosen = ids.find(raters, "raters")
+        if len(np.unique(chosen)) < len(chosen):
+            twice = np.flatnonzero(np.bincount(chosen) > 1)[0]
+            raise ValueError(f"raters names {ids.show(twice)} twice: name each person once")
+    chosen = chosen[chosen != person] if person is not None else chosen
+    if not len(chosen):
+        raise ValueError(
+            "raters names nobody but the person: the features are other people's ratings"
+        )
+    return chosen
 
 
 class RatingTable:
@@ -355,7 +477,7 @@ class RatingTable:
         if own.start == own.stop:
             raise ValueError(f"user={self._user_ids.show(person)} has no ratings in this table")
         items = self.matrix.indices[own]
-        X = self._features(person, raters, missing, center).rows(self.by_item, items)
+        X = self._features(person, items, raters, missing, center)
         return X, self.matrix.data[own].copy(), self.items[items]
 
     def features_for(
@@ -392,22 +514,48 @@ class RatingTable:
             if person is not None:
                 unrated[self.matrix[[person]].indices] = False
             chosen = np.flatnonzero(unrated)
-        X = self._features(person, raters, missing, center).rows(self.by_item, chosen)
-        return X, self.items[chosen]
+        return self._features(person, chosen, raters, missing, center), self.items[chosen]
 
-    def _features(self, person: int | None, raters: Any, missing: Any, center: Any) -> Features:
-        check_options(missing, center)
+    def _features(
+        self, person: int | None, items: Places, raters: Any, missing: str, center: str | None
+    ) -> Matrix:
+        """Return a row for each of some items, and a column for each rater."""
+        check_word(missing, "missing", MISSING)
+        if center is not None and not (isinstance(center, str) and center in CENTER):
+            raise ValueError(f"center={shortened(center)} must be 'scale', 'user' or None")
         chosen = choose_raters(self.matrix, self.by_item, person, raters, self._user_ids)
-        return features_of(chosen, self, missing, center)
+        low, high = self.scale
+        shift = np.zeros(len(chosen))
+        if center is not None:
+            shift += low + (high - low) / 2 if center == "scale" else self._middles["mean"][chosen]
+        X = np.empty((len(items), len(chosen)))
+        if missing in self._middles:
+            X[:] = self._middles[missing][chosen] - shift
+        else:
+            X[:] = 0.0 if missing == "zero" else np.nan
+        column = np.full(self.n_users, -1)
+        column[chosen] = np.arange(len(chosen))
+        ratings = self.by_item[items]
+        row = np.repeat(np.arange(len(items)), np.diff(ratings.indptr))
+        place = column[ratings.indices]
+        kept = place >= 0
+        X[row[kept], place[kept]] = ratings.data[kept] - shift[place[kept]]
+        return X
 
-    # Somebody without ratings counts as one who gave the middle of the scale.
     @cached_property
-    def _means(self) -> Vector:
-        return row_means(self.matrix, middle(self.scale))
-
-    @cached_property
-    def _medians(self) -> Vector:
-        return row_medians(self.matrix, middle(self.scale))
+    def _middles(self) -> dict[str, Vector]:
+        """The median and the mean of each person's ratings; without any, that of the scale."""
+        (low, high), n = self.scale, np.diff(self.matrix.indptr)
+        medians = np.full(len(n), low + (high - low) / 2)
+        means, rated = medians.copy(), np.flatnonzero(n)
+        if len(rated):
+            y, starts = self.matrix.data, self.matrix.indptr[rated]
+            y = y[np.lexsort((y, np.repeat(np.arange(len(n)), n)))]
+            n = n[rated]
+            medians[rated] = (y[starts + (n - 1) // 2] + y[starts + n // 2]) / 2
+            # from the least rating of each person, so that a large offset costs no digits
+            means[rated] = y[starts] + np.add.reduceat(y - np.repeat(y[starts], n), starts) / n
+        return {"median": medians, "mean": means}
 
     def _check_graded(self, method: str) -> None:
         if not self.has_ratings:
@@ -466,19 +614,13 @@ class RatingTable:
         past = max(min(check_whole(stop, "stop", 0), self.n_users), first)
         if first == past:
             raise ValueError(f"{start=} and {stop=} leave nobody of {self.n_users} people")
-        starts = self.matrix.indptr[first : past + 1]
-        entries = slice(int(starts[0]), int(starts[-1]))
-        matrix = sparse.csr_array((past - first, self.n_items), dtype=np.float64)
-        # set one by one: given together, scipy may copy them
-        matrix.data, matrix.indices = self.matrix.data[entries], self.matrix.indices[entries]
-        matrix.indptr = starts - starts[0]
-        return self._with(matrix, self._user_ids.slice(first, past), entries)
+        matrix = self.matrix[first:past]  # shares the arrays
+        entries = slice(int(self.matrix.indptr[first]), int(self.matrix.indptr[past]))
+        return self._with(matrix, Ids(self.users[first:past], "users"), entries)
 
     def _entries(self, kept: NDArray[np.bool_]) -> Self:
         """Return the table of some entries, with all people and items."""
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.matrix.indptr]
-        parts = self.matrix.data[kept], self.matrix.indices[kept], starts
-        return self._with(sparse.csr_array(parts, shape=self.matrix.shape), self._user_ids, kept)
+        return self._with(some_entries(self.matrix, kept), self._user_ids, kept)
 
     def _with(self, matrix: sparse.csr_array, users: Ids, entries: Any) -> Self:
         """Return the table of a part of the entries, with all items."""
@@ -500,9 +642,87 @@ class RatingTable:
         ratings of an item from 2 to 3, median 2.5, half of them 2.25 to 2.75
         1 users can be learned from; 1 give one rating to all, 0 have none
         """
-        return summarise(self.matrix, has_ratings=self.has_ratings, scale=self.scale)
+        per_user = np.diff(self.matrix.indptr)
+        per_item = np.bincount(self.matrix.indices, minlength=self.n_items)
+        varied, several = varied_rows(self.matrix), per_user > 1
+        return TableSummary(
+            n_users=self.n_users,
+            n_items=self.n_items,
+            n_ratings=self.n_ratings,
+            density=self.n_ratings / (self.n_users * self.n_items),
+            has_ratings=self.has_ratings,
+            scale=self.scale,
+            mean=float(self.matrix.data.mean()) if self.n_ratings else 0.0,
+            sd=deviation(self.matrix.data),
+            per_user=tuple(np.quantile(per_user, _SHARES).tolist()),
+            per_item=tuple(np.quantile(per_item, _SHARES).tolist()),
+            n_silent=int((per_user == 0).sum()),
+            n_constant=int((several & ~varied).sum()) if self.has_ratings else 0,
+            n_learnable=int((varied if self.has_ratings else several).sum()),
+        )
 
     def __repr__(self) -> str:
         low, high = self.scale
         graded = f"ratings from {low:g} to {high:g}" if self.has_ratings else "taken, not graded"
         return f"RatingTable({self.n_users} users, {self.n_items} items, {self.n_ratings} {graded})"
+
+
+def check_table(table: Any) -> None:
+    """Refuse all but a table with a rating at least; parts of a table may have none."""
+    if not isinstance(table, RatingTable):
+        raise ValueError(
+            f"table={shortened(table)} must be a RatingTable: make one with "
+            "RatingTable.from_frame or RatingTable.from_arrays"
+        )
+    if table.matrix.nnz == 0:
+        raise ValueError(f"table={table!r} is empty: give one with a rating at least")
+
+
+def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
+    """Return features of the items as numbers, a row for each item of a table."""
+    X = as_floats(item_features, "item_features")
+    if X.ndim != 2 or len(X) != table.n_items:
+        raise ValueError(
+            f"item_features has the shape {X.shape}: give a row for each of the {table.n_items} "
+            "items of the table, in the order of table.items"
+        )
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise ValueError(
+            f"item_features holds {X[row, column]} (row {row}, column {column}): impute it"
+        )
+    return X
+
+
+def _joined(times: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return the times of two tables, dates beside numbers as seconds since 1970."""
+    if (times.dtype.kind == "M") != (more.dtype.kind == "M"):
+        times, more = (
+            part.astype("M8[us]").astype(np.int64) / 1e6 if part.dtype.kind == "M" else part
+            for part in (times, more)
+        )
+    return np.concatenate([times, more])
+
+
+def add_ratings(table: RatingTable, more: RatingTable) -> tuple[RatingTable, NDArray[np.int64]]:
+    """Return a table with more ratings of its items, and where its people are in that.
+
+    The last rating of an item by a person counts.
+    """
+    low, high = table.scale
+    if more.has_ratings and not (low <= more.matrix.data.min() and more.matrix.data.max() <= high):
+        raise ValueError(f"table holds ratings outside of the scale {table.scale} of this model")
+    X, Y = table.matrix.tocoo(), more.matrix.tocoo()
+    present, people = np.unique(Y.row, return_inverse=True)
+    ids, places = Ids.encode([*table.users.tolist(), *more.users[present].tolist()], "users")
+    before, after = places[: table.n_users], places[table.n_users :]
+    rows = np.concatenate([before[X.row], after[people]])
+    columns = np.concatenate([X.col, table.item_index(more.items[Y.col])])
+    values = np.concatenate([X.data, Y.data])
+    times = None
+    if table.times is not None and more.times is not None:
+        times = _joined(table.times, more.times)
+    matrix, times = build_matrix(rows, columns, values, times, (ids, table._item_ids), "last")
+    parts: dict[str, Any] = {"has_ratings": table.has_ratings, "scale": table.scale}
+    return RatingTable._of(matrix, ids, table._item_ids, times=times, **parts), before

@@ -1,18 +1,18 @@
-r"""Ratings as arrays, and their baseline: an overall mean, user biases and item biases.
+r"""User biases and item biases of ratings in a CSR matrix of users x items.
 
-The baseline of a rating is :math:`\mu + b_u + b_i`, with shrunk means that are found in turn:
+The baseline of a rating is :math:`\mu + b_u + b_i`, with shrunk means that are computed in turn:
 
 .. math::
 
     b_u = \frac{\sum_i (y_{ui} - \mu - b_i)}{n_u + 5}, \qquad
     b_i = \frac{\sum_u (y_{ui} - \mu - b_u) + 5 p_i}{n_i + 5}.
 
-The prior :math:`p_i` of an item is 0 or, where features of the items are known, a ridge of the
-biases on them, so that *cold items*, which few people have rated, are like items with such
-features. O(N) for N ratings in each of ten turns.
+The prior :math:`p_i` of an item is 0 or, if features of the items are known, a ridge of the biases
+on them, so that *cold items*, which few people have rated, are like items with such features. O(N)
+for N ratings in each of ten turns.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from scipy import sparse
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Ratings: TypeAlias = sparse.csr_array
 
 SHRINKAGE = 5.0
 _TURNS = 10
@@ -28,118 +29,50 @@ _TURNS = 10
 _FEATURE_PENALTY, _FREE = 5.0, 1e-6
 # Ratings are compared by their rounded shares of the range, so that sums of them are exact.
 _GRADES = 2.0**20
+# A feature that varies by less, in units of its largest value, is constant.
+_CONSTANT = 1e-9
 
 
-class Ratings(NamedTuple):
-    """The ratings of users who have all rated something, as the arrays of a CSR matrix."""
-
-    indptr: Ints
-    indices: NDArray[np.int32]
-    values: Vector
-    n_items: int
-
-    @classmethod
-    def of(cls, matrix: Any) -> "Ratings":
-        """Return the ratings in a CSR matrix; users without any are left out."""
-        counts = np.diff(matrix.indptr)
-        indptr = np.concatenate([[0], np.cumsum(counts[counts > 0], dtype=np.int64)])
-        indices = matrix.indices.astype(np.int32, copy=False)
-        return cls(indptr, indices, matrix.data, matrix.shape[1])
-
-    @property
-    def n_users(self) -> int:
-        """The number of users."""
-        return len(self.indptr) - 1
-
-    @property
-    def sizes(self) -> Ints:
-        """The number of ratings of each user."""
-        return np.diff(self.indptr)
-
-    @property
-    def counts(self) -> Ints:
-        """The number of ratings of each item."""
-        return np.bincount(self.indices, minlength=self.n_items)
-
-    @property
-    def users(self) -> Ints:
-        """The user of each rating."""
-        return np.repeat(np.arange(self.n_users), self.sizes)
-
-    def only(self, kept: NDArray[np.bool_]) -> tuple["Ratings", Ints]:
-        """Return some of the ratings, and the users who gave any of them."""
-        sizes = np.diff(np.concatenate([[0], np.cumsum(kept)])[self.indptr])
-        indptr = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
-        part = Ratings(indptr, self.indices[kept], self.values[kept], self.n_items)
-        return part, np.flatnonzero(sizes)
-
-    def only_items(self, items: Ints) -> tuple["Ratings", Ints]:
-        """Return the ratings of some items, in this order, and the users who gave any of them."""
-        column = np.full(self.n_items, -1, dtype=np.int32)
-        column[items] = np.arange(len(items))
-        part, users = self.only(column[self.indices] >= 0)
-        part = part._replace(indices=column[part.indices], n_items=len(items))
-        matrix = part.with_values(part.values)
-        matrix.sort_indices()
-        return part._replace(indices=matrix.indices, values=matrix.data), users
-
-    def with_values(self, values: NDArray[Any]) -> sparse.csr_array:
-        """Return a matrix of users x items that has these values in place of the ratings."""
-        shape = self.n_users, self.n_items
-        return sparse.csr_array((values, self.indices, self.indptr), shape=shape)
-
-    def users_by_size(self) -> Ints:
-        """Return the users by their number of ratings, most first, whatever their ids.
-
-        Of equal numbers, those of the more popular items come first, and of these, as where all
-        have rated all, those who rate high what others rate high.
-        """
-        counts, first = self.counts.astype(np.float64)[self.indices], self.indptr[:-1]
-        popular = np.add.reduceat(counts, first)
-        crowded = np.add.reduceat(counts * counts, first)
-        grades = np.rint(_GRADES * self.values)
-        totals = np.bincount(self.indices, grades, minlength=self.n_items)
-        agreed = np.add.reduceat(totals[self.indices] * grades, first)
-        return np.lexsort((-agreed, -crowded, -popular, -self.sizes))
-
-    def items_by_count(self) -> Ints:
-        """Return the items by their number of ratings, most first, whatever their ids.
-
-        Of equal numbers, those that the busier users have rated come first.
-        """
-        sizes = self.sizes.astype(np.float64)[self.users]
-        busy = np.bincount(self.indices, sizes, minlength=self.n_items)
-        busier = np.bincount(self.indices, sizes * sizes, minlength=self.n_items)
-        return np.lexsort((-busier, -busy, -self.counts))
+def with_values(R: Ratings, values: NDArray[Any]) -> Ratings:
+    """Return a matrix with these values in place of the ratings."""
+    return sparse.csr_array((values, R.indices, R.indptr), shape=R.shape)
 
 
-class Baseline(NamedTuple):
-    """The overall mean, and what users and items add to it."""
-
-    mean: float
-    user_bias: Vector
-    item_bias: Vector
-
-    @property
-    def item_means(self) -> Vector:
-        """The overall mean plus the bias of each item."""
-        return self.mean + self.item_bias
+def some_entries(R: Ratings, kept: NDArray[np.bool_]) -> Ratings:
+    """Return some of the ratings, of all users and items."""
+    starts = np.concatenate([[0], np.cumsum(kept)])[R.indptr]
+    return sparse.csr_array((R.data[kept], R.indices[kept], starts), shape=R.shape)
 
 
-def fit_baseline(ratings: Ratings, features: Matrix | None = None) -> Baseline:
-    """Return the baseline of ratings; ``features`` are standardised columns of the items."""
-    mean, sizes, counts = float(ratings.values.mean()), ratings.sizes, ratings.counts
-    rated, centred = np.ones(len(ratings.values)), ratings.values - mean
-    by_user = ratings.with_values(rated)
-    user_sums = ratings.with_values(centred).sum(axis=1)
-    item_sums = np.bincount(ratings.indices, centred, minlength=ratings.n_items)
-    item_bias = np.zeros(ratings.n_items)
+def order_by_count(R: Ratings) -> Ints:
+    """Return the rows by their number of ratings, most first, whatever the order of rows.
+
+    Of equal numbers, rows with the more popular columns come first, and of these, as if all have
+    rated all, those with high ratings where others have them.
+    """
+    counts = np.bincount(R.indices, minlength=R.shape[1]).astype(np.float64)
+    rated = with_values(R, np.ones(R.nnz))
+    grades = with_values(R, np.rint(_GRADES * R.data))
+    agreed = grades @ grades.sum(axis=0)
+    return np.lexsort((-agreed, -(rated @ counts**2), -(rated @ counts), -np.diff(R.indptr)))
+
+
+def fit_baseline(R: Ratings, features: Matrix | None = None) -> tuple[Vector, Vector]:
+    """Return the biases of the users, and the overall mean plus the biases of the items.
+
+    ``features`` are standardised columns of the items.
+    """
+    mean = float(R.data.mean())
+    sizes, counts = np.diff(R.indptr), np.bincount(R.indices, minlength=R.shape[1])
+    rated, centred = with_values(R, np.ones(R.nnz)), with_values(R, R.data - mean)
+    user_sums, item_sums = centred.sum(axis=1), centred.sum(axis=0)
+    item_bias = np.zeros(R.shape[1])
     for _ in range(_TURNS):
-        user_bias = (user_sums - by_user @ item_bias) / (sizes + SHRINKAGE)
-        sums = item_sums - user_bias @ by_user
+        user_bias = (user_sums - rated @ item_bias) / (sizes + SHRINKAGE)
+        sums = item_sums - user_bias @ rated
         prior = 0.0 if features is None else cold_item_prior(features, sums, counts)
         item_bias = (sums + SHRINKAGE * prior) / (counts + SHRINKAGE)
-    return Baseline(mean, user_bias, item_bias)
+    return user_bias, mean + item_bias
 
 
 def cold_item_prior(features: Matrix, sums: Vector, counts: Ints) -> Vector:
@@ -152,3 +85,14 @@ def cold_item_prior(features: Matrix, sums: Vector, counts: Ints) -> Vector:
         weighted.T @ X + np.diag(penalty), weighted.T @ (sums / np.maximum(counts, 1))
     )
     return X @ coef
+
+
+def standardise(X: Matrix) -> Matrix:
+    """Return features of the items with mean 0 and deviation 1, without those that are constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = np.abs(X).max(axis=0, initial=0.0)
+        X = X / np.where(scale > 0, scale, 1.0)
+        X = X - X.mean(axis=0)
+        deviation = X.std(axis=0)
+    useful = deviation > _CONSTANT
+    return X[:, useful] / deviation[useful]

@@ -12,38 +12,29 @@ Cost: that of the exact form for the head, and O(N rank^2 + (U + n) rank^3) for 
 import numpy as np
 
 from rankwise._core.threads import Pool
-from rankwise.recommend.baseline import Baseline, Ints, Matrix, Ratings, Vector
+from rankwise.recommend.baseline import Ints, Matrix, Ratings, Vector
+from rankwise.recommend.fold_in import solve_in_place
 from rankwise.recommend.intervals import PRIOR_RATINGS
-from rankwise.recommend.item_kernel import Say, UserRows, memory_of_kernel
-from rankwise.recommend.solve import factor, run_users, solve
-from rankwise.recommend.taste import FactorKernel
+from rankwise.recommend.item_kernel import UserRows
+from rankwise.recommend.taste import FactorKernel, Kernel
 
-_HEAD, _LEAST_HEAD = 8_000, 500
 # Penalty of the ridge of an item of the tail, in units of rank / mean |V_i|^2.
 _PENALTY = 0.35
 # Steps of the iteration that finds the factors, directions beyond the rank, rows of a task.
 _STEPS, _BEYOND, _ROWS = 10, 20, 256
 
 
-def head_for(n_users: int, n_items: int, n_ratings: int, memory: float) -> int:
-    """Return how many items the head has: at most 8,000, fewer if the memory is small."""
-    head = min(_HEAD, n_items)
-    while head > _LEAST_HEAD and memory_of_kernel(n_users, head, n_ratings) > memory:
-        head = max(_LEAST_HEAD, int(0.9 * head))
-    return min(head, n_items)
-
-
 def factor_kernel(
     K: Matrix,
     rows: UserRows,
+    users: Ints,
     head: Ints,
-    ratings: Ratings,
-    baseline: Baseline,
+    R: Ratings,
+    baseline: tuple[Vector, Vector],
     noise: float,
     rank: int,
     pool: Pool,
-    say: Say,
-) -> FactorKernel:
+) -> Kernel:
     """Return factors of all items, of the kernel K of the items of the head.
 
     Parameters
@@ -52,38 +43,31 @@ def factor_kernel(
         The kernel of the items of the head, and the pseudo-items.
     rows : UserRows
         The users who have rated any of the head.
-    head : ndarray of int
-        The items of K.
-    ratings, baseline : Ratings, Baseline
-        Those of all items.
+    users, head : ndarrays of int
+        These users, and the items of K, in R.
+    R : csr_array of shape (n_users, n_items)
+        All ratings.
+    baseline : tuple of two ndarrays
+        The user biases and the item means of R.
     noise : float
     rank : int
     pool : Pool
-    say : callable
     """
-    say(f"factors of rank {rank}")
-    n_pseudo = rows.coordinates.shape[1]
+    n_items, n_pseudo = R.shape[1], rows.coordinates.shape[1]
     V, extra = factorise(K, rank, pool)
-    factors = np.zeros((ratings.n_items + n_pseudo, rank))
-    index = np.concatenate([head, ratings.n_items + np.arange(n_pseudo)])
+    factors = np.zeros((n_items + n_pseudo, rank))
+    index = np.concatenate([head, n_items + np.arange(n_pseudo)])
     factors[index] = V
     diagonal = np.full(len(factors), float(np.mean(extra[: len(head)])))
     diagonal[index] = extra
-    tail = np.setdiff1d(np.arange(ratings.n_items), head)
+    tail = np.setdiff1d(np.arange(n_items), head)
     if len(tail):
-        say(f"factors of {len(tail)} items with fewer ratings")
-        _, users = ratings.only_items(head)
-        vectors, user_bias = np.zeros((ratings.n_users, rank)), baseline.user_bias.copy()
+        user_bias, item_means = baseline[0].copy(), baseline[1]
+        vectors = np.zeros((len(user_bias), rank))
         vectors[users], user_bias[users] = user_vectors(rows, noise, V, extra, pool)
-        of_tail, raters = ratings.only_items(tail)
-        typical = float(np.mean(np.square(V[: len(head)]).sum(axis=1)))
+        penalty = _PENALTY * rank / float(np.mean(np.square(V[: len(head)]).sum(axis=1)))
         factors[tail] = tail_factors(
-            of_tail,
-            vectors[raters],
-            user_bias[raters],
-            baseline.item_means[tail],
-            _PENALTY * rank / typical,
-            pool,
+            R[:, tail], vectors, user_bias, item_means[tail], penalty, pool
         )
     return FactorKernel(factors, diagonal)
 
@@ -118,35 +102,33 @@ def user_vectors(
     rows: UserRows, noise: float, V: Matrix, extra: Vector, pool: Pool
 ) -> tuple[Matrix, Vector]:
     """Return the coordinates of all users, and their biases."""
-    ratings, item_means = rows.ratings, rows.baseline.item_means
-    n_items, rank = ratings.n_items, V.shape[1]
+    R, n_items, rank = rows.ratings, rows.ratings.shape[1], V.shape[1]
     weights = 1 / (noise + extra)
     scaled = V * weights[:, None]
     # the part of the pseudo-items is the same for all
     common = np.eye(rank) + scaled[n_items:].T @ V[n_items:]
     of_pseudo = rows.pseudo_ratings @ scaled[n_items:]
-    vectors, user_bias = np.empty((ratings.n_users, rank)), np.empty(ratings.n_users)
+    vectors, user_bias = np.empty((R.shape[0], rank)), np.empty(R.shape[0])
 
-    def fit_user(u: int, _: None) -> None:
-        at = slice(ratings.indptr[u], ratings.indptr[u + 1])
-        items = ratings.indices[at]
+    def fit_user(u: int) -> None:
+        at = slice(R.indptr[u], R.indptr[u + 1])
+        items = R.indices[at]
         some, w = scaled[items], weights[items]
-        targets = ratings.values[at] - item_means[items]
+        targets = R.data[at] - rows.item_means[items]
         right = np.array([of_pseudo[u] + targets @ some, some.sum(axis=0)])
-        M, found = common + some.T @ V[items], right.copy()
-        factor(M)
-        solve(M, found)
-        above = w @ targets - right[1] @ found[0]
-        below = w.sum() - right[1] @ found[1]
+        solutions = right.copy()
+        solve_in_place(common + some.T @ V[items], solutions)
+        above = w @ targets - right[1] @ solutions[0]
+        below = w.sum() - right[1] @ solutions[1]
         user_bias[u] = above / (below + PRIOR_RATINGS / noise)
-        vectors[u] = found[0] - user_bias[u] * found[1]
+        vectors[u] = solutions[0] - user_bias[u] * solutions[1]
 
-    run_users(fit_user, ratings.n_users, pool, lambda: None)
+    pool.run(fit_user, R.shape[0], work=np.inf)
     return vectors, user_bias
 
 
 def tail_factors(
-    ratings: Ratings,
+    R: Ratings,
     vectors: Matrix,
     user_bias: Vector,
     item_means: Vector,
@@ -154,11 +136,11 @@ def tail_factors(
     pool: Pool,
 ) -> Matrix:
     """Return the rows of V of items, by a ridge of their ratings on the vectors of the raters."""
-    by_item = ratings.with_values(ratings.values).tocsc()
+    by_item = R.tocsc()
     rank = vectors.shape[1]
-    found = np.zeros((ratings.n_items, rank))
+    factors = np.zeros((R.shape[1], rank))
 
-    def fit_item(i: int, _: None) -> None:
+    def fit_item(i: int) -> None:
         at = slice(by_item.indptr[i], by_item.indptr[i + 1])
         users = by_item.indices[at]
         if len(users) == 0:
@@ -168,9 +150,8 @@ def tail_factors(
         M = X @ X.T if few else X.T @ X
         M[np.diag_indices_from(M)] += penalty
         solution = (y if few else X.T @ y)[None, :]
-        factor(M)
-        solve(M, solution)
-        found[i] = solution[0] @ X if few else solution[0]
+        solve_in_place(M, solution)
+        factors[i] = solution[0] @ X if few else solution[0]
 
-    run_users(fit_item, ratings.n_items, pool, lambda: None)
-    return found
+    pool.run(fit_item, R.shape[1], work=np.inf)
+    return factors

@@ -33,8 +33,15 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rankwise._core.threads import Pool
 from rankwise.recommend._loops import add_products
-from rankwise.recommend.baseline import Baseline, Ints, Matrix, Ratings, Vector
-from rankwise.recommend.solve import run_users, solve_user
+from rankwise.recommend.baseline import (
+    Ints,
+    Matrix,
+    Ratings,
+    Vector,
+    order_by_count,
+    with_values,
+)
+from rankwise.recommend.fold_in import solve_user
 
 N_PSEUDO_ITEMS = 20
 # Weight of C beside F'F.
@@ -42,12 +49,12 @@ FIRST_WEIGHT = 0.3
 _FEW_RATERS = _FEW_USERS = 20.0
 _PRIOR_RATINGS = 10.0
 _PRESENCE_WEIGHT, _PSEUDO_SD = 2.0, 0.6
-# What is smaller than this share of what it is computed from is rounding.
+# Numbers smaller than this share of what they are computed from are rounding errors.
 _ROUNDING = 1e-6
 # Of larger matrices of users x items only the leading singular vectors are computed.
 _SMALL = 200
-# Half of the users take part in the rounds, but at least and at most so many, with at most so many
-# ratings each.
+# Half of the users take part in the rounds, but at least _LEAST and at most _MOST of those with at
+# most _LONGEST ratings.
 _LEAST, _MOST, _LONGEST = 3_000, 10_000, 800
 _PARTS = 3
 # Tasks of the products of items; rows and columns of a tile of F'F; columns of F in a task.
@@ -63,10 +70,12 @@ class UserRows:
 
     Attributes
     ----------
-    ratings : Ratings
-    baseline : Baseline
+    ratings : csr_array of shape (n_users, n_items)
+        All users have ratings.
+    item_means : ndarray of shape (n_items,)
+        The baseline without the user biases.
     residual_sd : float
-        The root mean square of the residuals.
+        The root mean square of the residuals of the baseline.
     own : ndarray of shape (2, n_ratings)
         The rows of A and B, at the rated items.
     pseudo_ratings, own_pseudo : ndarrays of shape (n_users, n_pseudo_items)
@@ -76,156 +85,132 @@ class UserRows:
     """
 
     ratings: Ratings
-    baseline: Baseline
+    item_means: Vector
     residual_sd: float
     own: Matrix
     pseudo_ratings: Matrix
     own_pseudo: Matrix
     coordinates: Matrix
 
-    @property
-    def n(self) -> int:
-        """The number of items and pseudo-items."""
-        return self.ratings.n_items + self.coordinates.shape[1]
-
-    @property
-    def largest(self) -> int:
-        """The largest number of items and pseudo-items that a user has rated."""
-        return int(self.ratings.sizes.max(initial=0)) + self.coordinates.shape[1]
-
-    def problem(self, user: int) -> tuple[Ints, Vector, Vector, Matrix]:
-        """Return the ranking problem of a user.
+    def problem(self, user: int) -> tuple[Ints, Matrix, Matrix]:
+        """Return the ranking problem of a user with m rated items and pseudo-items.
 
         Returns
         -------
         index : ndarray of shape (m,)
             The rated items, then the pseudo-items.
-        targets : ndarray of shape (m,)
-            Ratings less the means of the items, then those of the pseudo-items.
-        is_rating : ndarray of shape (m,)
-            1 for each rating and 0 for each pseudo-item.
+        right : ndarray of shape (2, m)
+            The targets: ratings less the means of the items, then those of the pseudo-items. And 1
+            for each rating, 0 for each pseudo-item.
         own : ndarray of shape (3, m)
             The user's rows of A and B, and zeros.
         """
-        ratings, n_pseudo = self.ratings, self.coordinates.shape[1]
-        at = slice(ratings.indptr[user], ratings.indptr[user + 1])
-        items = ratings.indices[at]
+        R, n_pseudo = self.ratings, self.coordinates.shape[1]
+        at = slice(R.indptr[user], R.indptr[user + 1])
+        items = R.indices[at]
         n = len(items)
-        index = np.empty(n + n_pseudo, np.int64)
-        targets, is_rating = np.empty(len(index)), np.zeros(len(index))
-        own = np.zeros((3, len(index)))
-        index[:n], index[n:] = items, ratings.n_items + np.arange(n_pseudo)
-        targets[:n] = ratings.values[at] - self.baseline.mean - self.baseline.item_bias[items]
-        targets[n:] = self.pseudo_ratings[user]
-        is_rating[:n] = 1.0
+        index = np.concatenate([items, R.shape[1] + np.arange(n_pseudo)])
+        right, own = np.zeros((2, len(index))), np.zeros((3, len(index)))
+        right[0, :n], right[0, n:] = R.data[at] - self.item_means[items], self.pseudo_ratings[user]
+        right[1, :n] = 1.0
         own[:2, :n], own[0, n:] = self.own[:, at], self.own_pseudo[user]
-        return index, targets, is_rating, own
+        return index, right, own
 
     def only(self, users: Ints) -> "UserRows":
         """Return the rows of some users, counted from 0."""
-        ratings = self.ratings
-        sizes = ratings.sizes[users]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        at = np.arange(starts[-1]) + np.repeat(ratings.indptr[users] - starts[:-1], sizes)
-        return self._with(users, starts, at)
-
-    def after(self, users: Ints, n: int) -> "UserRows":
-        """Return the rows of some users, counted from 0, as if each had given n ratings only.
-
-        They are spread over what the user has rated, by item. What users have added to the kernel
-        stays.
-        """
-        ratings = self.ratings
-        sizes = ratings.sizes[users][:, None]
-        steps = np.arange(n) * sizes // n + np.arange(len(users))[:, None]
-        at = np.sort(ratings.indptr[users][:, None] + steps % sizes, axis=1)
-        few = self._with(users, n * np.arange(len(users) + 1), at.ravel())
-        pseudo_ratings = self.coordinates[ratings.indices[at]].sum(axis=1) / np.sqrt(n)
-        return replace(few, pseudo_ratings=pseudo_ratings)
-
-    def _with(self, users: Ints, starts: Ints, at: Ints) -> "UserRows":
-        """Return the rows of some users with some of their ratings."""
-        ratings = self.ratings
-        indices, values = ratings.indices[at], ratings.values[at]
+        R = self.ratings
+        entries = with_values(R, np.arange(R.nnz))[users]
         return replace(
             self,
-            ratings=Ratings(starts, indices, values, ratings.n_items),
-            own=self.own[:, at],
+            ratings=with_values(entries, R.data[entries.data]),
+            own=self.own[:, entries.data],
             pseudo_ratings=self.pseudo_ratings[users],
             own_pseudo=self.own_pseudo[users],
         )
 
+    def after(self, n: int) -> "UserRows":
+        """Return the rows as if each user had given n ratings only.
+
+        They are spread over what the user has rated, by item. What users have added to the kernel
+        stays.
+        """
+        R, n_users = self.ratings, len(self.pseudo_ratings)
+        sizes = np.diff(R.indptr)[:, None]
+        steps = np.arange(n) * sizes // n + np.arange(n_users)[:, None]
+        at = np.sort(R.indptr[:-1, None] + steps % sizes, axis=1).ravel()
+        starts = n * np.arange(n_users + 1)
+        few = sparse.csr_array((R.data[at], R.indices[at], starts), shape=R.shape)
+        sums = self.coordinates[few.indices.reshape(n_users, n)].sum(axis=1)
+        return replace(self, ratings=few, own=self.own[:, at], pseudo_ratings=sums / np.sqrt(n))
+
 
 def make_rows(
-    ratings: Ratings, baseline: Baseline, n_pseudo_items: int = N_PSEUDO_ITEMS
+    R: Ratings, user_bias: Vector, item_means: Vector, n_pseudo_items: int = N_PSEUDO_ITEMS
 ) -> UserRows:
     """Return the rows of all users in the first kernel."""
-    users, sizes, counts = ratings.users, ratings.sizes, ratings.counts
-    n_ratings, n_users = len(users), ratings.n_users
-    fitted = baseline.item_means[ratings.indices] + baseline.user_bias[users]
-    residuals = ratings.values - fitted
+    sizes, counts = np.diff(R.indptr), np.bincount(R.indices, minlength=R.shape[1])
+    users, n_users = np.repeat(np.arange(len(sizes)), sizes), len(sizes)
+    residuals = R.data - item_means[R.indices] - user_bias[users]
     squares = np.bincount(users, residuals * residuals, minlength=n_users)
-    residual_sd = float(np.sqrt(squares.sum() / n_ratings))
+    residual_sd = float(np.sqrt(squares.sum() / R.nnz))
     # Where the baseline is exact, nothing is left to scale by.
-    exact = residual_sd <= _ROUNDING * float(np.abs(ratings.values).max())
+    exact = residual_sd <= _ROUNDING * float(np.abs(R.data).max())
     unit = 1.0 if exact else residual_sd
     w = np.power(counts + _FEW_RATERS, -0.5, dtype=np.float64)
-    omega = (sizes * (n_users / n_ratings)) ** -0.25
+    omega = (sizes * (n_users / R.nnz)) ** -0.25
     sd = np.sqrt((squares + _PRIOR_RATINGS * unit**2) / (sizes + _PRIOR_RATINGS)) / unit
+    a = residuals * (omega / sd)[users] * w[R.indices]
+    b = omega[users] * w[R.indices]
+    share = counts[R.indices] / R.nnz
+    c_0 = 0.0 if exact else 1 / np.sqrt(share @ (a * a))
+    c_b = np.sqrt(_PRESENCE_WEIGHT / (share @ (b * b)))
 
-    b = omega[users] * w[ratings.indices]
-    x, q = pseudo_items(ratings, b, w, n_pseudo_items)
-    scale = _PSEUDO_SD * unit / np.sqrt(np.mean(x * x, axis=0))
-    x, q = x * scale, q * scale
-    a = residuals * (omega / sd)[users] * w[ratings.indices]
-    weights = counts[ratings.indices] / n_ratings
-    c_0 = 0.0 if exact else 1 / np.sqrt(weights @ (a * a))
-    c_b = np.sqrt(_PRESENCE_WEIGHT / (weights @ (b * b)))
-    own_pseudo = c_0 * omega[:, None] * x / np.sqrt(n_users + _FEW_USERS)
-    return UserRows(ratings, baseline, residual_sd, np.array([c_0 * a, c_b * b]), x, own_pseudo, q)
-
-
-def pseudo_items(ratings: Ratings, b: Vector, w: Vector, k: int) -> tuple[Matrix, Matrix]:
-    """Return everyone's ratings of the pseudo-items, and what an item adds to them; not scaled."""
-    q = w[:, None] * leading_vectors(ratings.with_values(b), k)
-    roots = np.sqrt(ratings.sizes)[:, None]
-    rated = ratings.with_values(np.ones(len(b)))
+    rated, roots = with_values(R, np.ones(R.nnz)), np.sqrt(sizes)[:, None]
+    q = w[:, None] * leading_vectors(with_values(R, b), n_pseudo_items)
     largest = (rated @ np.abs(q)) / roots
-    q -= ratings.counts @ q / len(b)
+    q -= counts @ q / R.nnz
     x = (rated @ q) / roots
     real = np.mean(x * x, axis=0) > _ROUNDING**2 * np.mean(largest * largest, axis=0)
-    return x[:, real], q[:, real]
+    x, q = x[:, real], q[:, real]
+    scale = _PSEUDO_SD * unit / np.sqrt(np.mean(x * x, axis=0))
+    x, q = x * scale, q * scale
+    own_pseudo = c_0 * omega[:, None] * x / np.sqrt(n_users + _FEW_USERS)
+    return UserRows(R, item_means, residual_sd, np.array([c_0 * a, c_b * b]), x, own_pseudo, q)
 
 
 def leading_vectors(M: sparse.csr_array, k: int) -> Matrix:
-    """Return the leading k right singular vectors of M, or fewer if its rank is lower."""
+    """Return the leading k right singular vectors of M, or fewer if its rank is lower.
+
+    The sum of each is positive.
+    """
     if min(M.shape) <= max(_SMALL, 2 * k + 2):
-        _, values, vectors = np.linalg.svd(M.toarray(), full_matrices=False)
-        return vectors[:k][values[:k] > _ROUNDING * values[0]].T
-    T = M.T.tocsr()
-    products = LinearOperator((M.shape[1],) * 2, matvec=lambda v: T @ (M @ v), dtype=np.float64)
-    values, vectors = eigsh(products, k, v0=T @ np.ones(M.shape[0]))
-    order = np.argsort(-values)
-    return np.asarray(vectors[:, order[values[order] > _ROUNDING**2 * values.max()]])
+        _, values, rows = np.linalg.svd(M.toarray(), full_matrices=False)
+        vectors = rows[:k][values[:k] > _ROUNDING * values[0]].T
+    else:
+        T = M.T.tocsr()
+        products = LinearOperator((M.shape[1],) * 2, matvec=lambda v: T @ (M @ v), dtype=np.float64)
+        values, vectors = eigsh(products, k, v0=T @ np.ones(M.shape[0]))
+        order = np.argsort(-values)
+        vectors = vectors[:, order[values[order] > _ROUNDING**2 * values.max()]]
+    return np.where(vectors.sum(axis=0) < 0, -vectors, vectors)
 
 
 def first_kernel(rows: UserRows, pool: Pool, precision: Any = np.float64) -> Matrix:
     """Return C = A'A + B'B over items and pseudo-items, summed in this precision."""
-    ratings, n_items, n_ratings = rows.ratings, rows.ratings.n_items, len(rows.ratings.values)
-    by_item = ratings.with_values(np.arange(n_ratings)).tocsc()
-    entries = np.column_stack([by_item.data, ratings.indptr[1:][by_item.indices]])
-    starts = by_item.indptr.astype(np.int64)
-    C = np.zeros((rows.n, rows.n), precision)
-    edges = np.searchsorted(starts, np.linspace(0, n_ratings, _TASKS + 1)[1:-1])
-    edges = np.unique(np.concatenate([[0], edges, [n_items]]))
+    R, n_items = rows.ratings, rows.ratings.shape[1]
+    by_item = with_values(R, np.arange(R.nnz)).tocsc()
+    entries = np.column_stack([by_item.data, R.indptr[1:].astype(np.int64)[by_item.indices]])
+    starts, columns = by_item.indptr.astype(np.int64), R.indices.astype(np.int32, copy=False)
+    n = n_items + rows.coordinates.shape[1]
+    C = np.zeros((n, n), precision)
 
     def some_items(t: int) -> None:
-        add_products(edges[t : t + 2], starts, entries, ratings.indices, rows.own, C)
+        add_products(t, _TASKS, starts, entries, columns, rows.own, C)
 
-    pool.run(some_items, len(edges) - 1, work=float(np.square(ratings.sizes, dtype=float).sum()))
-    C[:n_items, n_items:] = ratings.with_values(rows.own[0]).T @ rows.own_pseudo
+    pool.run(some_items, _TASKS, work=float(np.square(np.diff(R.indptr), dtype=float).sum()))
+    C[:n_items, n_items:] = with_values(R, rows.own[0]).T @ rows.own_pseudo
     C[n_items:, n_items:] = rows.own_pseudo.T @ rows.own_pseudo
-    for i in range(1, rows.n):
+    for i in range(1, n):
         C[i, :i] = C[:i, i]
     return C
 
@@ -248,24 +233,25 @@ def score_users(
     noise : float
     pool : Pool
     """
-    n_users, (first, second) = group.ratings.n_users, np.sqrt(weights)
-    starts = group.ratings.indptr + group.coordinates.shape[1] * np.arange(n_users + 1)
+    n_users, n_pseudo = group.pseudo_ratings.shape
+    first, second = np.sqrt(weights)
+    starts = group.ratings.indptr.astype(np.int64) + n_pseudo * np.arange(n_users + 1)
     coefs, columns = np.empty(starts[-1], K.dtype), np.empty(starts[-1], np.int64)
     by_rows, by_last = np.empty(starts[-1]), np.empty(n_users)
 
-    def fit_user(g: int, memory: Any) -> None:
-        at = slice(starts[g], starts[g + 1])
-        columns[at], targets, e, own = group.problem(g)
+    def fit_user(u: int) -> None:
+        at = slice(starts[u], starts[u + 1])
+        columns[at], right, own = group.problem(u)
         own *= first
         if last is not None:
-            own[2] = second * last[g, columns[at]]
-        right = np.array([targets, e])
-        of_targets, of_ones = solve_user(K, columns[at], own, noise, right, memory)
-        coefs[at] = of_targets - (e @ of_targets) / (e @ of_ones) * of_ones
+            own[2] = second * last[u, columns[at]]
+        of_targets, of_ones = solve_user(K, columns[at], own, noise, right)
+        user_bias = (right[1] @ of_targets) / (right[1] @ of_ones)
+        coefs[at] = of_targets - user_bias * of_ones
         along = own @ coefs[at]
-        by_rows[at], by_last[g] = along[:2] @ own[:2], second * along[2]
+        by_rows[at], by_last[u] = along[:2] @ own[:2], second * along[2]
 
-    run_users(fit_user, n_users, pool, lambda: np.empty(group.largest**2, K.dtype))
+    pool.run(fit_user, n_users, work=np.inf)
     combine = sparse.csr_array((coefs, columns, starts), shape=(n_users, len(K)))
     F = np.empty(combine.shape, K.dtype)
 
@@ -280,8 +266,14 @@ def score_users(
     return F
 
 
-def multiply_scores(scores: Sequence[Matrix], pool: Pool) -> Matrix:
-    """Return F'F, tile by tile, where F is one matrix above the other."""
+def sum_squares(F: Matrix, counts: Ints) -> float:
+    """Return the sum of the squared scores of the items, each times its count."""
+    scores = F[:, : len(counts)]
+    return float(np.einsum("ui,ui,i->", scores, scores, counts))
+
+
+def multiply_scores(scores: Sequence[Matrix], counts: Ints, pool: Pool) -> tuple[Matrix, float]:
+    """Return F'F, tile by tile, and the sum of squares; F is one matrix above the other."""
     n = scores[0].shape[1]
     out = np.empty((n, n), scores[0].dtype)
     edges = range(0, n, _TILE)
@@ -293,13 +285,7 @@ def multiply_scores(scores: Sequence[Matrix], pool: Pool) -> Matrix:
         out[j, i] = out[i, j].T
 
     pool.run(tile, len(tiles), work=float(sum(map(np.size, scores)) * n))
-    return out
-
-
-def sum_squares(F: Matrix, counts: Ints) -> float:
-    """Return the sum of the squared scores of the items, each times its count."""
-    scores = F[:, : len(counts)]
-    return float(np.einsum("ui,ui,i->", scores, scores, counts))
+    return out, sum(sum_squares(F, counts) for F in scores)
 
 
 class Work(NamedTuple):
@@ -307,15 +293,10 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    first_kernel : callable
-        As `first_kernel`.
+    first_kernel, score_users, multiply_scores : callable
+        As the functions of these names; what `score_users` returns is only passed on.
     share : callable
-        Takes the rows of some users, and returns what the next steps take in their place.
-    score_users : callable
-        As `score_users`; what it returns is only passed on.
-    multiply_scores : callable
-        Takes a list of what `score_users` has returned, the counts of the items and the pool.
-        Returns F'F and the sum of squares.
+        Takes the rows of some users, and returns what the other steps take in their place.
     """
 
     first_kernel: Callable[[UserRows, Pool, Any], Matrix]
@@ -324,15 +305,7 @@ class Work(NamedTuple):
     multiply_scores: Callable[[list[Any], Ints, Pool], tuple[Matrix, float]]
 
 
-HERE = Work(
-    first_kernel,
-    lambda group: group,
-    score_users,
-    lambda scores, counts, pool: (
-        multiply_scores(scores, pool),
-        sum(sum_squares(F, counts) for F in scores),
-    ),
-)
+HERE = Work(first_kernel, lambda group: group, score_users, multiply_scores)
 
 
 def learn_kernel(
@@ -340,12 +313,12 @@ def learn_kernel(
 ) -> Matrix:
     """Return the kernel after a round of each third of the users, and one of all.
 
-    Scores that are rounding errors weigh nothing: enlarged, they would be a kernel that is not
+    Scores that are rounding errors have no weight: enlarged, they would be a kernel that is not
     positive definite.
     """
-    counts = rows.ratings.counts
-    n = float(counts.sum())
-    groups = [work.share(rows.only(users)) for users in thirds(rows.ratings)]
+    R = rows.ratings
+    counts = np.bincount(R.indices, minlength=R.shape[1])
+    groups = [work.share(rows.only(users)) for users in thirds(R)]
     rounds = [[g] for g in range(len(groups))] + [list(range(len(groups)))]
     K, weights, scores = C, (1.0, 0.0), dict[int, Any]()
     for k, taking_part in enumerate(rounds, 1):
@@ -355,26 +328,27 @@ def learn_kernel(
             for g in taking_part
         }
         K, squares = work.multiply_scores(list(scores.values()), counts, pool)
-        is_rounding = squares * max(noise, 1.0) ** 2 <= _ROUNDING**2 * n
-        weights = FIRST_WEIGHT, 0.0 if is_rounding else n / squares
+        is_rounding = squares * max(noise, 1.0) ** 2 <= _ROUNDING**2 * R.nnz
+        weights = FIRST_WEIGHT, 0.0 if is_rounding else R.nnz / squares
         K *= weights[1]
         K += FIRST_WEIGHT * C
     return K
 
 
-def thirds(ratings: Ratings) -> list[Ints]:
+def thirds(R: Ratings) -> list[Ints]:
     """Return the users who take part in the rounds: those with most ratings, but for very many.
 
     Users of all sizes are in each part.
     """
-    order = ratings.users_by_size()
-    short = order[ratings.sizes[order] <= _LONGEST]
-    users = short[: min(max(_LEAST, ratings.n_users // 2), _MOST)]
+    order = order_by_count(R)
+    short = order[np.diff(R.indptr)[order] <= _LONGEST]
+    users = short[: min(max(_LEAST, R.shape[0] // 2), _MOST)]
     n_parts = max(1, min(_PARTS, len(users)))
     return [np.sort(users[k::n_parts]) for k in range(n_parts)]
 
 
-def memory_of_kernel(n_users: int, n_items: int, n_ratings: int) -> int:
-    """Return about how many bytes learning takes at most: C, K, F and the ratings."""
+def largest_kernel(n_users: int, n_ratings: int, memory: float) -> int:
+    """Return how many items learning can have in so many bytes: C, K, F and the ratings."""
     users = min(n_users, max(_LEAST, n_users // 2), _MOST)
-    return 8 * (2 * n_items * n_items + users * n_items + 8 * n_ratings)
+    numbers = max(memory / 8 - 8 * n_ratings, 0.0)  # 2 n^2 + users n
+    return int((np.sqrt(users**2 + 8 * numbers) - users) / 4)

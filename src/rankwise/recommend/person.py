@@ -1,12 +1,13 @@
 """One person, live: says something about items, and has a ranking at once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from rankwise._core.arguments import (
     check_flag,
@@ -15,17 +16,115 @@ from rankwise._core.arguments import (
     is_finite_number,
     shortened,
 )
+from rankwise._core.ordinal import OrdinalMixin
 from rankwise._core.ranking import cut_at_gap
 from rankwise.recommend._answers import Explanation, TasteRanking, explanation
 from rankwise.recommend._choice import weigh_by_rating
-from rankwise.recommend._problems import PersonalModel
-from rankwise.recommend._table import RatingTable
-from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend._ids import Ids
+from rankwise.recommend._table import RatingTable, deviation
 from rankwise.recommend.fold_in import Evidence, Fold, best_questions, fold_in
 from rankwise.recommend.taste import Taste
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+# Raters of the columns of a live person.
+_RATERS = 300
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What all live people share.
+
+    Attributes
+    ----------
+    ids : Ids
+        The ids of the items.
+    scale : tuple of two floats
+        The lowest and the highest rating.
+    taste : Taste or None
+        What the ratings teach; None if there are none.
+    choice : ChoiceModel or None
+        What the choices teach.
+    known : ndarray of shape (n_items,)
+        The share of people who have rated each item.
+    sd : float
+        The standard deviation of all ratings.
+    """
+
+    ids: Ids
+    scale: tuple[float, float]
+    taste: Taste | None
+    choice: Any
+    known: Vector
+    sd: float
+
+    @classmethod
+    def of(cls, table: RatingTable, taste: Taste | None, choice: Any) -> "Catalogue":
+        """Describe the items of a table, with what was learned from it."""
+        X = table.matrix
+        known = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
+        return cls(table._item_ids, table.scale, taste, choice, known, deviation(X.data))
+
+
+class PersonalModel:
+    """An estimator in the place of the taste kernel, fitted anew whenever something is asked.
+
+    The features of an item are the ratings of the 300 people who rated most of the items that this
+    person has rated, what is missing filled by `RatingTable.problem_for`'s default.
+
+    Parameters
+    ----------
+    table : RatingTable
+        Everyone's ratings.
+    estimator : estimator
+        Any with ``fit(X, y)`` and ``predict(X)``. It is not changed.
+    user : id or None
+        The person, if in the table: no feature.
+    """
+
+    def __init__(self, table: Any, estimator: Any, user: Any = None) -> None:
+        needed = "fit", "predict", "get_params"
+        if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in needed):
+            raise ValueError(
+                f"estimator={shortened(estimator)} must be a model with fit and predict: MPRank()"
+            )
+        self.table, self.estimator = table, estimator
+        self.user, self._row = user, None
+        if user is not None:
+            self._row = int(table.user_index([user])[0])
+
+    def scores(self, items: Places, ratings: Vector) -> Vector:
+        """Return a score of each item of the table; those of an ordinal model are projections."""
+        model, X = self._fit(items, ratings)
+        if isinstance(model, OrdinalMixin):
+            found = model.project(X)
+            if found.ndim == 1:
+                return found
+        return np.asarray(model.predict(X), np.float64)
+
+    def predictions(self, items: Places, ratings: Vector) -> Vector:
+        """Return what the model predicts for each item of the table."""
+        model, X = self._fit(items, ratings)
+        return np.asarray(model.predict(X), np.float64)
+
+    def _fit(self, items: Places, ratings: Vector) -> tuple[Any, Any]:
+        if len(ratings) < 2 or (ratings == ratings[0]).all():
+            name = type(self.estimator).__name__
+            raise ValueError(
+                f"{name} needs two different ratings to learn from: rate more items, or leave "
+                "estimator out"
+            )
+        table = self.table
+        shared = np.bincount(table.by_item[items].indices, minlength=table.n_users)
+        if self._row is not None:
+            shared[self._row] = 0
+        order = np.argsort(-shared, kind="stable")[:_RATERS]
+        raters = table.users[np.sort(order[shared[order] > 0])]
+        if not len(raters):
+            raise ValueError("nobody else has rated any of these items: rate others")
+        X, _ = table.features_for(self.user, table.items, raters=raters)
+        return clone(self.estimator).fit(X[items], ratings), X
 
 
 class TasteRanker:
@@ -103,14 +202,9 @@ class TasteRanker:
         place = self._catalogue.ids.find_one(item, "item")
         value = self._check_rating(rating)
         said = self._said
-        found = np.flatnonzero(said.items == place)
-        if len(found):
-            ratings = said.ratings.copy()
-            ratings[found] = value
-            self._said = replace(said, ratings=ratings)
-        else:
-            items, ratings = np.append(said.items, place), np.append(said.ratings, value)
-            self._said = replace(said, items=items, ratings=ratings)
+        others = said.items != place
+        items = np.append(said.items[others], place)
+        self._said = replace(said, items=items, ratings=np.append(said.ratings[others], value))
         return self
 
     def prefer(self, better: Any, worse: Any) -> Self:
@@ -383,12 +477,8 @@ def person_of(
 
 
 def smallest(keys: Vector, k: int) -> Places:
-    """Return where the k smallest keys are, in their order, equal ones as they come."""
-    if 2 * k < len(keys):
-        near = np.flatnonzero(keys <= np.partition(keys, k - 1)[k - 1])
-        return near[np.argsort(keys[near], kind="stable")][:k]
-    order = np.argsort(keys)  # twice as quick as a stable sort
-    ordered = keys[order[: k + 1]]
-    if (ordered[1:] == ordered[:-1]).any():
-        order = np.argsort(keys, kind="stable")
-    return order[:k]
+    """Return the positions of the k smallest keys, in their order, equal ones as they come."""
+    if 2 * k >= len(keys):
+        return np.argsort(keys, kind="stable")[:k]
+    near = np.flatnonzero(keys <= np.partition(keys, k - 1)[k - 1])
+    return near[np.argsort(keys[near], kind="stable")][:k]

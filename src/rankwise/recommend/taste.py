@@ -11,11 +11,11 @@ Pseudo-items are "rated" by everyone: their ratings say where the rated items li
 is rated together, whatever the ratings. Preferences are rows, too: `rankwise.recommend.fold_in`.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -24,20 +24,6 @@ Index = NDArray[np.integer]
 FEW, MANY = (0, 1, 3, 10), 30
 # Rows of a kernel that are read at a time.
 _ROWS = 16
-
-
-class Kernel(Protocol):
-    """Similarities of n items: those of the table, then the pseudo-items."""
-
-    @property
-    def diagonal(self) -> Vector:
-        """The similarity of each item with itself, of shape (n,)."""
-
-    def between(self, left: Index, right: Index) -> Matrix:
-        """Return the similarities of some items with others, of shape (len(left), len(right))."""
-
-    def combine(self, index: Index, weights: Vector) -> Vector:
-        """Return the weighted sum of the similarities of some items with all, of shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +88,50 @@ class FactorKernel:
 
 
 @dataclass(frozen=True)
+class KernelWithout:
+    """A kernel without what one user has added to it.
+
+    Attributes
+    ----------
+    kernel : DenseKernel
+        The kernel of everyone.
+    items : ndarray of shape (k,)
+        Where the user's rows are not zero, ascending.
+    own : ndarray of shape (any, k)
+        The rows there; the sum of their products is taken away.
+    """
+
+    kernel: DenseKernel
+    items: Index
+    own: Matrix
+
+    @property
+    def diagonal(self) -> Vector:
+        """The similarity of each item with itself."""
+        diagonal = self.kernel.diagonal.copy()
+        diagonal[self.items] -= np.square(self.own).sum(axis=0)
+        return diagonal
+
+    def between(self, left: Index, right: Index) -> Matrix:
+        """Return the similarities of some items with others."""
+        return self.kernel.between(left, right) - self.own_at(left).T @ self.own_at(right)
+
+    def combine(self, index: Index, weights: Vector) -> Vector:
+        """Return the weighted sum of the similarities of some items with all."""
+        total = self.kernel.combine(index, weights)
+        total[self.items] -= (self.own_at(index) @ weights) @ self.own
+        return total
+
+    def own_at(self, index: Index) -> Matrix:
+        """Return the user's rows at some items."""
+        place = np.searchsorted(self.items, index).clip(max=len(self.items) - 1)
+        return np.where(self.items[place] == index, self.own[:, place], 0.0)
+
+
+Kernel = DenseKernel | FactorKernel | KernelWithout
+
+
+@dataclass(frozen=True)
 class Taste:
     """All that a user's ranking needs of everyone else's ratings.
 
@@ -113,8 +143,8 @@ class Taste:
     means : ndarray of shape (n_items,)
         The overall mean plus the bias of each item.
     kernel : Kernel
-        Similarities of n = n_items + n_places items, the pseudo-items last.
-    places : ndarray of shape (n_items, n_places)
+        Similarities of n = n_items + n_pseudo_items items, the pseudo-items last.
+    places : ndarray of shape (n_items, n_pseudo_items)
         The coordinates of the items: what rating an item adds to the ratings of the pseudo-items,
         before all is divided by the root of the number of rated items.
     noise : float
@@ -175,24 +205,64 @@ class Taste:
 
     def unused_bias_variance(self, n: int) -> float:
         """Return the variance of the share that is not used after n ratings, over ``spread``."""
-        unused = 1.0 - self.bias_share(n)
-        if unused == 0.0:
-            return 0.0
-        variance = self.bias_variance
+        unused, variance = 1.0 - self.bias_share(n), self.bias_variance
         if variance is None:
             variance = 1.0 / self.prior if self.prior > 0 else np.inf
-        return unused * unused * variance
+        return unused * unused * variance if unused else 0.0
 
     @property
-    def n_items(self) -> int:
-        """The number of items."""
-        return len(self.means)
-
-    @property
-    def n_places(self) -> int:
-        """The number of pseudo-items."""
-        return self.places.shape[1]
+    def pseudo_items(self) -> Index:
+        """The pseudo-items in the kernel, behind the items."""
+        return len(self.means) + np.arange(self.places.shape[1])
 
     def pseudo_ratings(self, items: Index) -> Vector:
         """Return the ratings of the pseudo-items by a user who has rated some items."""
         return self.places[items].sum(axis=0) / np.sqrt(max(len(items), 1))
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """What each user has added to the kernel directly, so that it can be taken away again.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_users + 1,)
+    items : ndarray of shape (n,)
+        User u has added at ``items[starts[u]:starts[u + 1]]`` and, if anywhere, at all
+        pseudo-items.
+    a, b : ndarrays of shape (n,)
+        Two rows at the items.
+    places : ndarray of shape (n_users, n_pseudo_items)
+        The first row at the pseudo-items; the second is 0 there.
+    echo : float
+        `Taste.echo` for these users.
+    """
+
+    starts: Index
+    items: Index
+    a: Vector
+    b: Vector
+    places: Matrix
+    echo: float = 1.0
+
+    def for_users(self, users: Index, n_users: int) -> "OwnRows":
+        """Return the rows if these users get new positions among n_users."""
+        source = np.full(n_users, len(users))  # a user without rows
+        source[users] = np.arange(len(users))
+        starts = np.append(self.starts, self.starts[-1])
+        entries = sparse.csr_array((np.arange(len(self.items)), self.items, starts))[source]
+        entries.sort_indices()
+        places = np.append(self.places, np.zeros((1, self.places.shape[1])), axis=0)[source]
+        a, b = self.a[entries.data], self.b[entries.data]
+        return OwnRows(entries.indptr, entries.indices, a, b, places, self.echo)
+
+    def without(self, taste: Taste, user: int) -> Taste:
+        """Return a taste whose kernel is without the rows of a user, who may not have any."""
+        at = slice(self.starts[user], self.starts[user + 1])
+        if at.start == at.stop:
+            return taste
+        items = np.concatenate([self.items[at], taste.pseudo_items])
+        own = np.zeros((2, len(items)))
+        own[0] = np.concatenate([self.a[at], self.places[user]])
+        own[1, : at.stop - at.start] = self.b[at]
+        return replace(taste, kernel=KernelWithout(taste.kernel, items, own), echo=self.echo)

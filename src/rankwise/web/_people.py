@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from rankwise.magnitude import cut_at_gap
 from rankwise.recommend import TasteRanker
-from rankwise.recommend.catalogue import Catalogue
 from rankwise.recommend.fold_in import Evidence, Fold, fold_in
-from rankwise.recommend.person import smallest
+from rankwise.recommend.person import Catalogue, smallest
 from rankwise.web._items import Item, Items
 from rankwise.web._methods import (
     METHODS,

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise import __version__
 from rankwise.recommend import RatingTable, TasteModel
-from rankwise.recommend.catalogue import Catalogue
+from rankwise.recommend.person import Catalogue
 from rankwise.recommend.taste import DenseKernel, FactorKernel, Taste
 from rankwise.web._guard import Visitors, load_key
 from rankwise.web._items import Items, load_items
