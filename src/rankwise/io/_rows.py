@@ -1,7 +1,9 @@
 """Rows of a delimited text, one by one: the slow and literal reading, which says what is wrong."""
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,9 +18,10 @@ _QUOTED = re.compile(rb'[ \t]*"((?:[^"]|"")*+)"[ \t]*')
 
 
 class Row(NamedTuple):
-    """A row: its line, where it ends, its cells, and what is wrong with it."""
+    """A row: its line, where it starts and ends, its cells, and what is wrong with it."""
 
     line: int
+    start: int
     end: int
     fields: list[str]
     problem: str = ""
@@ -42,7 +45,7 @@ def split_rows(text: bytes, dialect: "Dialect", start: int, line: int) -> Iterat
         fields, past, problem = _split(text, start, end, sep, dialect)
         past = end if problem else past
         inside = text.count(b"\n", start, past)
-        yield Row(line, past + 1, fields, problem)
+        yield Row(line, start, past + 1, fields, problem)
         start, line = past + 1, line + 1 + inside
 
 
@@ -76,6 +79,13 @@ def _split(
         if not text.startswith(sep, past):
             return fields[:-1], end, "text after the closing quote"
         start = past + len(sep)
+
+
+def as_csv(rows: Iterable[Sequence[str]]) -> bytes:
+    """Return rows as plain CSV: commas, and every cell in quotes."""
+    out = StringIO()
+    csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    return out.getvalue().encode()
 
 
 def is_regular(text: bytes, dialect: "Dialect") -> bool:
