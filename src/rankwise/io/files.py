@@ -329,7 +329,8 @@ def clean(source: Source, encoding: str | None = None) -> Source:
 
 def first_line(source: Source) -> bytes:
     """Return the first line that is not blank."""
-    return source.raw.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r")
+    raw = source.raw.lstrip(b"\r\n")  # no copy, if there is nothing to strip
+    return raw[: raw.find(b"\n")].rstrip(b"\r")
 
 
 def decode(source: Source) -> str:
