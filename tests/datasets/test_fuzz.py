@@ -211,15 +211,15 @@ def read_literally(raw, layout):
 def test_the_fast_table_is_the_literal_one(layout, data):
     raw = data.draw(rows_of(layout)) or b"\n"
     rows, lines, bad = read_literally(raw.decode("latin-1").encode(), layout)
-    source = Source("file", raw)
+    source = Source("file", raw.decode("latin-1").encode())
     counted = BadRows(source, "skip")
-    columns, found = read_columns(source, layout, counted, encoding="latin-1")
+    columns, found = read_columns(source, layout, counted)
     assert found.tolist() == lines
     assert counted.count == len(bad)
     if bad:
         assert counted.first == f"file:{bad[0][0]}: {bad[0][1]}"
         with pytest.raises(ValueError, match=re.escape(counted.first)):
-            read_columns(source, layout, BadRows(source, "raise"), encoding="latin-1")
+            read_columns(source, layout, BadRows(source, "raise"))
     for c, column in enumerate(layout.columns):
         fields = [row[c] for row in rows]
         if column.kind == TEXT:

@@ -161,6 +161,8 @@ def test_letor(samples, write):
     assert_array_equal(both.X.toarray()[:3, :4], data.X)
     assert_array_equal(both.y, [2, 0, 1, 1.5])
     assert read_letor(write("c", b"1 qid:3 9:1\n")).comments is None
+    assert read_letor(write("d", b"1 qid:3\n0 qid:3\n")).X.shape == (2, 1)
+    assert read_letor(write("e", "1 qid:3 1:2 # Café\n".encode())).comments == ["Café"]
 
 
 def test_lightgbm_layout(write):

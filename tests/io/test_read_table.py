@@ -111,6 +111,8 @@ def test_integers_keep_their_digits():
     frame = read(f"a,b,c\n{2**64},1.5,1e300\n{10**70 + 1},{10**30},2\n")
     assert frame["a"].tolist() == [2**64, 10**70 + 1]
     assert frame["b"].tolist() == [1.5, 1e30]
+    frame = read(f"a,b\n{'1' * 400},{'2' * 77}\n3,-4\n")
+    assert frame.to_dict("list") == {"a": ["1" * 400, "3"], "b": ["2" * 77, "-4"]}
     lines = json.dumps({"a": 2**53 + 1}) + "\n" + json.dumps({"a": 2**70}) + "\n"
     assert read(lines)["a"].tolist() == [2**53 + 1, 2**70]
 

@@ -16,7 +16,17 @@ from rankwise.io.files import (
     pandas,
     read_source,
 )
-from rankwise.io.layout import ID, INTEGER, NUMBER, TEXT, Array, Column, Layout, read_columns
+from rankwise.io.layout import (
+    ID,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Array,
+    Column,
+    Layout,
+    read_columns,
+    read_layout,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -94,13 +104,10 @@ def read_eachmovie(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame"
     1     2     7     0.0     0.5                 NaT
     """
     source = clean(read_source(path, EACHMOVIE))
-    bad = BadRows(source, on_bad_rows)
-    line = first_line(source).decode("latin-1")
+    line = first_line(source).decode()
     separator = next((mark for mark in "\t;," if line.count(mark) == len(_VOTES) - 1), "\t")
-    frame, _ = read_columns(source, Layout(_VOTES, separator), bad, encoding="latin-1")
-    bad.finish(len(frame))
+    frame = read_layout(source, Layout(_VOTES, separator), on_bad_rows)
     frame["timestamp"] = pandas().to_datetime(frame["timestamp"], errors="coerce", format="mixed")
-    frame.attrs["skipped_rows"] = bad.count
     return frame
 
 
@@ -148,13 +155,14 @@ def read_netflix(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     1   885013     2       4 2005-10-19
     """
     if Path(path).is_file() and Path(path).suffix.lower() != ".zip":
-        sources = [read_source(path)]
+        found = [read_source(path)]
     else:
-        sources = [source for name in NETFLIX for source in find_files(path, name)]
+        found = [source for name in NETFLIX for source in find_files(path, name)]
+    sources = [clean(source) for source in found]
     if not sources:
         raise ValueError(f"{path}: no files mv_*.txt or combined_data_*.txt in it")
-    bads = [BadRows(source, on_bad_rows) for source in map(clean, sources)]
-    parts = [_netflix(clean(source), bad) for source, bad in zip(sources, bads, strict=True)]
+    bads = [BadRows(source, on_bad_rows) for source in sources]
+    parts = [_netflix(source, bad) for source, bad in zip(sources, bads, strict=True)]
     frame = pandas().concat(parts, ignore_index=True)
     frame["date"] = pandas().to_datetime(frame["date"], errors="coerce", format="%Y-%m-%d")
     frame.attrs["skipped_rows"] = sum(bad.count for bad in bads)
@@ -230,12 +238,7 @@ def read_ohsumed(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     source = source._replace(
         raw=b"\n".join(_BLANKS.sub(b"\t", line.strip()) for line in source.raw.split(b"\n"))
     )
-    bad = BadRows(source, on_bad_rows)
     grade = Column("grade", INTEGER, **_between(0, 2))
     unused = [Column("unused", TEXT)] * (first_line(source).count(b"\t") == 3)
     columns = [Column("query", ID), *unused, Column("doc", ID), grade]
-    frame, _ = read_columns(source, Layout(columns, "\t"), bad, encoding="latin-1")
-    bad.finish(len(frame))
-    frame = frame[["query", "doc", "grade"]]
-    frame.attrs["skipped_rows"] = bad.count
-    return frame
+    return read_layout(source, Layout(columns, "\t"), on_bad_rows)[["query", "doc", "grade"]]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rankwise._core.arguments import check_word
-from rankwise.io.files import BadRows, PathLike, Source, clean, pandas, read_source
-from rankwise.io.layout import INTEGER, TEXT, Column, Layout, read_columns
+from rankwise.io.files import PathLike, Source, clean, pandas, read_source
+from rankwise.io.layout import INTEGER, TEXT, Column, Layout, read_layout
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -110,10 +110,8 @@ def read_book_crossing(
     1  276726  0155061224     5.0     False
     """
     check_word(table, "table", tuple(FILES))
-    source = _without_escapes(clean(read_source(path, FILES[table])))
-    bad = BadRows(source, on_bad_rows)
-    frame, _ = read_columns(source, _LAYOUTS[table], bad, encoding="latin-1")
-    bad.finish(len(frame))
+    source = _without_escapes(clean(read_source(path, FILES[table]), "latin-1"))
+    frame = read_layout(source, _LAYOUTS[table], on_bad_rows)
     if table == "ratings":
         frame["implicit"] = frame["rating"] == 0
         frame["rating"] = frame["rating"].astype(float).mask(frame["implicit"])
@@ -125,7 +123,6 @@ def read_book_crossing(
     else:
         frame["location"] = [_restore(text) for text in frame["location"]]
         frame["age"] = _whole(frame["age"], above=-1)
-    frame.attrs["skipped_rows"] = bad.count
     return frame
 
 

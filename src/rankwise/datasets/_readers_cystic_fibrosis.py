@@ -126,9 +126,8 @@ def read_cystic_fibrosis(path: PathLike, *, on_bad_rows: str = "raise") -> Bunch
 
 def _records(source: Source, tags: tuple[str, ...], bad: BadRows) -> Iterator[_Record]:
     """Yield the records of a file: fields by their tags, continuations joined."""
-    label, raw, cut = clean(source)
-    raw = raw.translate(bytes(c & 0x7F for c in range(256)))
-    text = decode(Source(label, raw, cut))
+    low = source.raw.translate(bytes(c & 0x7F for c in range(256)))
+    text = decode(clean(source._replace(raw=low)))
     first, tag = 1, ""
     pieces: dict[str, list[str]] = {}
     for number, line in enumerate(text.split("\n"), 1):

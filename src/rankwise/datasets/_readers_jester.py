@@ -106,7 +106,7 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
     separator = next((s for s in (b",", b";", b"\t") if s in line), None)
     if separator is None:
         raise ValueError(
-            f"{source.label}:1: no comma, semicolon or tab in {line[:40].decode('latin-1')!r}, "
+            f"{source.label}:1: no comma, semicolon or tab in {line.decode()[:40]!r}, "
             "and no spreadsheet"
         )
     n_jokes = line.count(separator)

@@ -119,7 +119,7 @@ def read_letor(
         read_graded(source, Rules(limit, first, size is None, sparse), bad)
         for source, size, bad in zip(sources, sizes, bads, strict=True)
     ]
-    width = n_features or max(part.X.shape[1] for part in parts)
+    width = n_features or max(1, *(part.X.shape[1] for part in parts))
     if not sparse:
         _check_bytes(8 * width * sum(len(part.grades) for part in parts), sources)
     for part in parts:
@@ -143,7 +143,7 @@ def _sizes(path: PathLike, source: Source) -> Array | None:
     if b"qid:" in source.raw:
         return None
     first = _ROW.search(source.raw)
-    line = first[0].decode("latin-1").removesuffix("\r") if first else ""
+    line = first[0].decode().removesuffix("\r") if first else ""
     grade, *rest = re.split(r"[ \t]+", line.partition("#")[0].strip(" \t"))
     if not is_number(grade) or (rest and not re.match("[0-9]+:", rest[0])):
         return None
@@ -156,7 +156,7 @@ def _sizes(path: PathLike, source: Source) -> Array | None:
         )
     sizes = clean(read_source(beside))
     found = []
-    for number, content in enumerate(sizes.raw.decode("latin-1").splitlines(), 1):
+    for number, content in enumerate(sizes.raw.decode().splitlines(), 1):
         size = content.strip()
         if size and not re.fullmatch("[0-9]{1,15}", size):
             raise ValueError(f"{sizes.label}:{number}: size is {size[:40]!r}, expected an integer")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_word
-from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, pandas, read_source
+from rankwise.io.files import PathLike, Source, clean, first_line, pandas, read_source
 from rankwise.io.layout import (
     INTEGER,
     NUMBER,
@@ -14,8 +14,7 @@ from rankwise.io.layout import (
     Array,
     Column,
     Layout,
-    read_columns,
-    text_encoding,
+    read_layout,
 )
 
 if TYPE_CHECKING:
@@ -172,15 +171,9 @@ def read_movielens(
     1     1   661     3.0  978302109
     """
     check_word(table, "table", tuple(FILES))
-    source = clean(read_source(path, FILES[table]))
-    bad = BadRows(source, on_bad_rows)
-    layout = _layout(source, table)
-    frame, _ = read_columns(source, layout, bad, encoding=text_encoding(source, encoding))
-    bad.finish(len(frame))
-    if table == "movies":
-        frame = _movies(frame)
-    frame.attrs["skipped_rows"] = bad.count
-    return frame
+    source = clean(read_source(path, FILES[table]), encoding)
+    frame = read_layout(source, _layout(source, table), on_bad_rows)
+    return _movies(frame) if table == "movies" else frame
 
 
 def _layout(source: Source, table: str) -> Layout:
@@ -191,7 +184,7 @@ def _layout(source: Source, table: str) -> Layout:
     known = ", ".join(repr(s) for of, s in _LAYOUTS if of == table)
     raise ValueError(
         f"{source.label}:1: none of the separators of MovieLens {table} ({known}) in "
-        f"{first[:40].decode('latin-1')!r}"
+        f"{first.decode()[:40]!r}"
     )
 
 
@@ -202,8 +195,7 @@ def _movies(frame: "DataFrame") -> "DataFrame":
     else:
         flags = frame[[f"genre {genre}" for genre in GENRES]].to_numpy(bool)
         genres = ["|".join(np.compress(row, GENRES)) for row in flags]
-    columns = {"item": frame["item"], "title": named, "year": years, "genres": genres}
-    return pandas().DataFrame(columns)
+    return frame[["item"]].assign(title=named, year=years, genres=genres)
 
 
 def split_years(titles: list[str]) -> tuple[list[str], Any]:

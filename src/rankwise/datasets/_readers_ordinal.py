@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_text
-from rankwise.io.files import BadRows, PathLike, clean, first_line, read_source
-from rankwise.io.layout import MAX_COLUMNS, NUMBER, Column, Layout, read_columns, text_encoding
+from rankwise.io.files import PathLike, clean, first_line, read_source
+from rankwise.io.layout import MAX_COLUMNS, NUMBER, Column, Layout, read_layout
 
 
 def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str = "raise") -> Bunch:
@@ -48,25 +48,22 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     if target is not None:
         check_text(target, "target")
     source = clean(read_source(path))
-    bad = BadRows(source, on_bad_rows)
     head = first_line(source)
     if head.count(b",") >= MAX_COLUMNS:
         n = head.count(b",") + 1
-        raise ValueError(f"{bad.label}:1: {n:,} columns, expected at most {MAX_COLUMNS:,}")
-    encoding = text_encoding(source, None)
-    header = head.decode(encoding)
+        raise ValueError(f"{source.label}:1: {n:,} columns, expected at most {MAX_COLUMNS:,}")
+    header = head.decode()
     names = [name.strip('"') for name in header.split(",")]
     if len(names) < 2 or len(set(names)) < len(names) or not all(map(str.isprintable, names)):
-        raise ValueError(f"{bad.label}:1: {str(names)[:60]} is no header of two or more names")
+        raise ValueError(f"{source.label}:1: {str(names)[:60]} is no header of two or more names")
     chosen = target or ("response" if "response" in names else names[-1])
     if chosen not in names:
-        raise ValueError(f"{bad.label}:1: no column {chosen!r} but {', '.join(names)[:60]}")
+        raise ValueError(f"{source.label}:1: no column {chosen!r} but {', '.join(names)[:60]}")
     grade = Column(
         chosen, NUMBER, lambda y: (np.floor(y) == y) & (np.abs(y) < 2**53), "whole numbers"
     )
     columns = [grade if name == chosen else Column(name, NUMBER) for name in names]
     layout = Layout(columns, ",", True, header.replace('"', ""))
-    frame, _ = read_columns(source, layout, bad, encoding=encoding)
-    bad.finish(len(frame))
+    frame = read_layout(source, layout, on_bad_rows)
     y = frame.pop(chosen).to_numpy(np.int64)
-    return Bunch(X=frame.to_numpy(), y=y, names=list(frame), skipped_rows=bad.count)
+    return Bunch(X=frame.to_numpy(), y=y, names=list(frame), **frame.attrs)

@@ -1,15 +1,15 @@
 """Any table of ratings: a user, an item and a number in every row."""
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.io.dialect import is_number
-from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, read_source
+from rankwise.io._rows import split_rows
+from rankwise.io.dialect import Dialect, is_number
+from rankwise.io.files import PathLike, Source, clean, first_line, read_source
 from rankwise.io.layout import (
     ID,
     NUMBER,
@@ -17,8 +17,7 @@ from rankwise.io.layout import (
     Column,
     Layout,
     first_row,
-    read_columns,
-    text_encoding,
+    read_layout,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _WANTED = ("user", "item", "rating")
 _USUAL = (*_WANTED, "timestamp")
 _SEPARATORS = ("::", "\t", ";", "|", ",")
-_QUOTED = re.compile('"[^"]*"')
 
 
 def read_ratings(
@@ -112,13 +110,10 @@ def read_ratings(
         check_flag(header, "header")
     if separator is not None:
         _check_separator(separator)
-    source = clean(read_source(path))
-    bad = BadRows(source, on_bad_rows)
-    encoding = text_encoding(source, encoding)
-    between, fields = _first_fields(source, separator, named, encoding)
+    source = clean(read_source(path), encoding)
+    between, fields = _first_fields(source, separator, named)
     usual = named is None
     names = _USUAL[: len(fields)] if named is None else named
-    rating = names.index("rating")
     if header is None:
         header = len(fields) == len(names) and not any(map(_is_float, fields))
     if header and usual:
@@ -126,15 +121,14 @@ def read_ratings(
     rated = Column("rating", NUMBER)
     if bounds is not None:
         rated = Column("rating", NUMBER, *_inside(*bounds))
-    table = [rated if i == rating else Column(name, ID) for i, name in enumerate(names)]
-    head = first_line(source).decode(encoding).replace('"', "") if header else ""
+    table = [Column(name, ID) for name in names]
+    for name in ("user", "item"):
+        table[names.index(name)] = Column(name, ID, _is_named, "a name or a number")
+    table[names.index("rating")] = rated
+    head = first_line(source).decode().replace('"', "") if header else ""
     layout = Layout(table, between, between in {",", ";"}, head)
-    frame, lines = read_columns(source, layout, bad, encoding=encoding)
-    frame = frame[[*_WANTED, *(name for name in names if name not in _WANTED)]]
-    frame = _without_empty(frame, lines, bad)
-    bad.finish(len(frame))
-    frame.attrs["skipped_rows"] = bad.count
-    return frame
+    frame = read_layout(source, layout, on_bad_rows)
+    return frame[[*_WANTED, *(name for name in names if name not in _WANTED)]]
 
 
 def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -170,30 +164,22 @@ def _check_separator(separator: str) -> None:
 
 
 def _first_fields(
-    source: Source, separator: str | None, named: Sequence[str] | None, encoding: str
+    source: Source, separator: str | None, named: Sequence[str] | None
 ) -> tuple[str, list[str]]:
     """Return the separator, and the fields of the first line between it."""
-    line = first_line(source).decode(encoding)
-    bare = _QUOTED.sub('""', line)
+    start, number = first_row(source.raw, Layout((), ""))
     wanted = {3, 4} if named is None else {len(named)}
     tried = _SEPARATORS if separator is None else (separator,)
     for between in tried:
-        fields = (bare if between in {",", ";"} else line).split(between)
+        dialect = Dialect(between, quote=between in {",", ";"})
+        fields = next(split_rows(source.raw, dialect, start, number)).fields
         if len(fields) in wanted or (separator and named):
-            return between, [field.strip('" ') for field in _fields(line, bare, between)]
-    number = first_row(source.raw, Layout((), ""))[1]
+            return between, [field.strip('" ') for field in fields]
+    line = first_line(source).decode()
     raise ValueError(
         f"{source.label}:{number}: {line[:40]!r} has not {' or '.join(map(str, sorted(wanted)))} "
         f"fields between any of {', '.join(map(repr, tried))}; pass separator and columns"
     )
-
-
-def _fields(line: str, bare: str, between: str) -> list[str]:
-    """Split a line, but not inside quotes where they are meant."""
-    if between not in {",", ";"} or bare == line:
-        return line.split(between)
-    quoted = iter(_QUOTED.findall(line))
-    return [re.sub('""', lambda _: next(quoted), field) for field in bare.split(between)]
 
 
 def _is_float(text: str) -> bool:
@@ -218,14 +204,5 @@ def _inside(low: float, high: float) -> tuple[Any, str]:
     return holds, f"{low:g} to {high:g}"
 
 
-def _without_empty(frame: "DataFrame", lines: Array, bad: BadRows) -> "DataFrame":
-    """Refuse the rows without a user or an item."""
-    for name in ("user", "item"):
-        if frame[name].dtype.kind == "i":
-            continue
-        empty = frame[name].to_numpy() == ""
-        if empty.any():
-            line = int(lines[int(np.argmax(empty))])
-            bad.refuse(line, f"{name} is empty", int(empty.sum()))
-            frame, lines = frame[~empty].reset_index(drop=True), lines[~empty]
-    return frame
+def _is_named(values: Array) -> Array:
+    return np.ones(len(values), bool) if values.dtype.kind == "i" else values != ""

@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from rankwise.datasets import _readers_archives as archives
 from rankwise.datasets import _readers_book_crossing as book_crossing
 from rankwise.datasets import _readers_movielens as movielens
 from rankwise.datasets._readers_cystic_fibrosis import read_cystic_fibrosis
-from rankwise.datasets._readers_jester import read_jester
+from rankwise.datasets._readers_jester import FILES, read_jester
 from rankwise.datasets._readers_letor import has_sizes, read_letor
 from rankwise.datasets._readers_ordinal import read_ordinal
 from rankwise.datasets._readers_preflib import TYPES, read_preflib
@@ -30,34 +31,34 @@ class Finding(NamedTuple):
     remark: str = ""
 
 
-class _Format(NamedTuple):
+class Format(NamedTuple):
+    """A format and its reader."""
+
     name: str
     read: Callable[..., Any]
-    rows: Callable[[Any], str]
 
 
-def _frame(frame: Any) -> str:
-    return f"{len(frame):,} rows"
-
-
-def _ratings(frame: Any) -> str:
-    return f"{len(frame):,} ratings by {frame['user'].nunique():,} users"
-
-
-def _bunch(data: Any) -> str:
-    queries = f", {len({*data.qid.tolist()}):,} queries" if "qid" in data else ""
-    return f"{data.X.shape[0]:,} rows, {data.X.shape[1]:,} features{queries}"
-
-
-def _orders(found: Any) -> str:
-    return f"{len(found[0]):,} orders by {sum(found[1].tolist()):,} voters"
-
-
-def _collection(data: Any) -> str:
-    return (
-        f"{len(data.documents):,} documents, {len(data.queries):,} queries, "
-        f"{len(data.judgements):,} judged pairs"
-    )
+_MOVIELENS = {
+    table: Format(f"MovieLens {table}", partial(movielens.read_movielens, table=table))
+    for table in movielens.FILES
+}
+_BOOK_CROSSING = {
+    table: Format(f"Book-Crossing {table}", partial(book_crossing.read_book_crossing, table=table))
+    for table in book_crossing.FILES
+}
+_PREFLIB = Format("PrefLib", partial(read_preflib, names=False, return_counts=True))
+_CYSTIC_FIBROSIS = Format("cystic fibrosis", read_cystic_fibrosis)
+# Formats by the names of their files; of an archive that holds several, the first one counts.
+_NAMES = {
+    **{movielens.FILES[table]: found for table, found in _MOVIELENS.items()},
+    **{book_crossing.FILES[table]: found for table, found in _BOOK_CROSSING.items()},
+    tuple(f"*.{kind}" for kind in TYPES): _PREFLIB,
+    (*FILES, "*jester*.zip"): Format("Jester", read_jester),
+    archives.EACHMOVIE: Format("EachMovie", archives.read_eachmovie),
+    archives.NETFLIX: Format("Netflix", archives.read_netflix),
+    archives.OHSUMED: Format("OHSUMED", archives.read_ohsumed),
+    ("cfquery",): _CYSTIC_FIBROSIS,
+}
 
 
 def check(path: Path) -> list[Finding]:
@@ -91,116 +92,86 @@ def check(path: Path) -> list[Finding]:
                 entered.add((status.st_dev, status.st_ino))
                 waiting += sorted(inner.iterdir(), reverse=True)
             else:
-                findings.append(_file(inner, status.st_mode))
+                findings.append(_check_file(inner, status.st_mode))
         except OSError as error:
             findings.append(Finding(inner, "", problem=error.strerror or str(error)))
     return findings
 
 
-def _file(path: Path, mode: int) -> Finding:
-    if stat.S_ISDIR(mode):
-        return _try(path, _Format("cystic fibrosis", read_cystic_fibrosis, _collection))
-    if not stat.S_ISREG(mode):
+def _check_file(path: Path, mode: int) -> Finding:
+    """Read a file by the reader of its format, or a folder of the cystic fibrosis collection."""
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         return Finding(path, "", remark="a pipe, device or socket, not opened")
     if path.name.endswith(".query") and path.with_suffix("").exists():
         return Finding(path, "", remark=f"read with {path.with_suffix('').name}")
-    known = guess_format(path)
+    known = _CYSTIC_FIBROSIS if stat.S_ISDIR(mode) else guess_format(path)
     if known is None:
         return Finding(path, "", remark="no format that rankwise reads")
-    return _try(path, known)
-
-
-def _try(path: Path, known: _Format) -> Finding:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            rows = known.rows(known.read(path))
+            rows = _size(known.read(path))
         except (ValueError, OSError, ImportError) as error:
             return Finding(path, known.name, problem=str(error))
     return Finding(path, known.name, rows, remark="; ".join(str(w.message) for w in caught))
 
 
-def guess_format(path: Path) -> _Format | None:
+def _size(data: Any) -> str:
+    """Return how much a reader has read, in words."""
+    if isinstance(data, tuple):
+        orders, counts = data
+        return f"{len(orders):,} orders by {sum(counts.tolist()):,} voters"
+    if "documents" in data:
+        return (
+            f"{len(data.documents):,} documents, {len(data.queries):,} queries, "
+            f"{len(data.judgements):,} judged pairs"
+        )
+    if "X" in data:
+        queries = f", {len({*data.qid.tolist()}):,} queries" if "qid" in data else ""
+        return f"{data.X.shape[0]:,} rows, {data.X.shape[1]:,} features{queries}"
+    if "rating" in data:
+        return f"{len(data):,} ratings by {data['user'].nunique():,} users"
+    return f"{len(data):,} rows"
+
+
+def guess_format(path: Path) -> Format | None:
     """Return the format of a file by its name and its first bytes, None if it is none of ours."""
-    name = path.name.lower().removesuffix(".gz")
-    for table, names in movielens.FILES.items():
-        if name in names:
-            return _movielens(table)
-    for table, names in book_crossing.FILES.items():
-        if name in [n.lower() for n in names]:
-            return _book_crossing(table)
-    if name.endswith(tuple(f".{kind}" for kind in TYPES)):
-        return _Format("PrefLib", _counted, _orders)
-    if "jester" in name and name.endswith((".xls", ".xlsx", ".csv", ".zip")):
-        return _Format("Jester", read_jester, _ratings)
-    for names, found in _ARCHIVES.items():
-        if any(fnmatch(name, pattern) for pattern in names):
-            return found
+    known = _by_name([path.name.removesuffix(".gz")])
+    if known is not None:
+        return known
     try:
         start = read_start(path, 4096)
-    except ValueError:
-        return None
-    return _by_members(path) if start.startswith(b"PK") else _by_content(start, path)
-
-
-def _by_members(path: Path) -> _Format | None:
-    try:
+        if not start.startswith(b"PK"):
+            return _by_content(start, path)
         with zipfile.ZipFile(path) as archive:
-            names = {name.rpartition("/")[2].lower() for name in archive.namelist()}
-    except (zipfile.BadZipFile, OSError, ValueError):
+            return _by_name([Path(name).name for name in archive.namelist()])
+    except (zipfile.BadZipFile, ValueError):
         return None
-    if names & {*movielens.FILES["ratings"]}:
-        return _movielens("ratings")
-    if "bx-book-ratings.csv" in names:
-        return _book_crossing("ratings")
-    if "cfquery" in names:
-        return _Format("cystic fibrosis", read_cystic_fibrosis, _collection)
-    return _Format("Jester", read_jester, _ratings) if "jester" in "".join(names) else None
 
 
-def _by_content(start: bytes, path: Path) -> _Format | None:
+def _by_name(names: list[str]) -> Format | None:
+    """Return the first format that has one of these files."""
+    lower = [name.lower() for name in names]
+    for patterns, found in _NAMES.items():
+        if any(fnmatch(name, pattern.lower()) for name in lower for pattern in patterns):
+            return found
+    return None
+
+
+def _by_content(start: bytes, path: Path) -> Format | None:
     if re.search(rb"^# NUMBER ALTERNATIVES:", start, re.MULTILINE):
-        return _Format("PrefLib", _counted, _orders)
+        return _PREFLIB
     lines = start.removeprefix(b"\xef\xbb\xbf").splitlines()
     line = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
     if re.match(rb"\S+[ \t]+qid:", line):
-        return _Format("LETOR", read_letor, _bunch)
+        return Format("LETOR", read_letor)
     if re.match(rb"[0-9.+-]+[ \t]+[0-9]+:", line) and has_sizes(path):
-        return _Format("LightGBM", read_letor, _bunch)
+        return Format("LightGBM", read_letor)
     bare = line.replace(b'"', b"")
     if bare == b"userId,movieId,rating,timestamp" or re.fullmatch(
         rb"\d+(::|\t)\d+\1[\d.]+\1\d+", bare
     ):
-        return _movielens("ratings")
+        return _MOVIELENS["ratings"]
     if bare == b"User-ID;ISBN;Book-Rating":
-        return _book_crossing("ratings")
-    if bare.split(b",")[0] == b"response":
-        return _Format("ordinal table", read_ordinal, _bunch)
-    return None
-
-
-_ARCHIVES = {
-    archives.EACHMOVIE: _Format("EachMovie", archives.read_eachmovie, _ratings),
-    archives.NETFLIX: _Format("Netflix", archives.read_netflix, _ratings),
-    archives.OHSUMED: _Format("OHSUMED", archives.read_ohsumed, _frame),
-}
-
-
-def _movielens(table: str) -> _Format:
-    return _Format(
-        f"MovieLens {table}",
-        lambda path: movielens.read_movielens(path, table=table),
-        _ratings if table == "ratings" else _frame,
-    )
-
-
-def _book_crossing(table: str) -> _Format:
-    return _Format(
-        f"Book-Crossing {table}",
-        lambda path: book_crossing.read_book_crossing(path, table=table),
-        _ratings if table == "ratings" else _frame,
-    )
-
-
-def _counted(path: Path) -> Any:
-    return read_preflib(path, names=False, return_counts=True)
+        return _BOOK_CROSSING["ratings"]
+    return Format("ordinal table", read_ordinal) if bare.startswith(b"response,") else None

@@ -19,7 +19,6 @@ from rankwise.io.layout import (
     Column,
     Layout,
     read_columns,
-    text_encoding,
 )
 
 # Names of the columns that are known: of evalica, of FastChat, of a sort's answers, and our own.
@@ -121,13 +120,11 @@ def _read(source: Source, bad: BadRows) -> tuple[dict[str, list[str]], Array]:
         return dict(texts.to_dict("list")), np.arange(1, 1 + len(frame))
     source = clean(source)
     bad.cut = source.cut
-    encoding = text_encoding(source, None)
-    text = source.raw.decode(encoding).encode()
-    dialect = guess_dialect(text, source.label, Dialect(header=True, comment=""))
-    head = first_line(source).decode(encoding).replace('"', "").strip()
+    dialect = guess_dialect(source.raw, source.label, Dialect(header=True, comment=""))
+    head = first_line(source).decode().replace('"', "").strip()
     columns = [Column(name, TEXT) for name in dialect.columns or ()]
     layout = Layout(columns, dialect.sep or ",", bool(dialect.quote), head)
-    frame, lines = read_columns(source, layout, bad, encoding=encoding)
+    frame, lines = read_columns(source, layout, bad)
     return {name: frame[name].tolist() for name in frame}, lines
 
 

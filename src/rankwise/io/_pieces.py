@@ -8,8 +8,8 @@ from io import BytesIO
 from typing import Any
 
 from rankwise.io._rows import is_regular, row_ends, split_rows
-from rankwise.io.dialect import START, Dialect, guess_encoding
-from rankwise.io.files import Source
+from rankwise.io.dialect import START, Dialect
+from rankwise.io.files import guess_encoding
 
 _PIECE = 2**22
 # A chunk of so many bytes may have fewer rows than asked for.
@@ -26,28 +26,6 @@ def opened(path: Any) -> tuple[Any, str]:
     if sys.stdin.isatty():
         raise ValueError("- is the standard input, which is a terminal: pipe a table into it")
     return sys.stdin.buffer, "standard input"
-
-
-def as_utf8(source: Source, encoding: str | None) -> tuple[bytes, str]:
-    """Return a text in UTF-8 without a byte order mark, and the encoding that it had."""
-    raw = source.raw
-    guessed, _ = guess_encoding(raw, whole=True)
-    chosen = (encoding or guessed).lower()
-    marked = raw.startswith(codecs.BOM_UTF8)
-    if chosen == "utf-8" and ((encoding is None and not marked) or raw.isascii()):
-        text = raw
-    else:
-        try:
-            text = raw.decode(chosen).removeprefix("\ufeff").encode()
-        except (UnicodeError, LookupError) as error:
-            line = 1 + raw.count(b"\n", 0, getattr(error, "start", 0))
-            reason = getattr(error, "reason", str(error))
-            raise ValueError(f"{source.label}: line {line}: not {chosen}: {reason}") from error
-    if b"\n" not in text and b"\r" in text:
-        text = text.replace(b"\r", b"\n")
-    if not text[:START].strip() and not text.strip():
-        raise ValueError(f"{source.label}: the file is empty")
-    return text, chosen
 
 
 class Pieces:
@@ -114,8 +92,7 @@ class Lines:
 
     def __init__(self, pieces: Pieces, label: str, encoding: str | None) -> None:
         self._pieces, self.label = pieces, label
-        guessed, _ = guess_encoding(pieces.look(), whole=False)
-        self.encoding = (encoding or guessed).lower()
+        self.encoding = (encoding or guess_encoding(pieces.look(), whole=False)).lower()
         self._decoder = codecs.getincrementaldecoder(self.encoding)()
         self._text, self._line, self._ended = b"", 1, False
         self._more()

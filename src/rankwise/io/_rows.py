@@ -1,7 +1,9 @@
 """Rows of a delimited text, one by one: the slow and literal reading, which says what is wrong."""
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,9 +18,10 @@ _QUOTED = re.compile(rb'[ \t]*"((?:[^"]|"")*+)"[ \t]*')
 
 
 class Row(NamedTuple):
-    """A row: its line, where it ends, its cells, and what is wrong with it."""
+    """A row: its line, where it starts and ends, its cells, and what is wrong with it."""
 
     line: int
+    start: int
     end: int
     fields: list[str]
     problem: str = ""
@@ -42,7 +45,7 @@ def split_rows(text: bytes, dialect: "Dialect", start: int, line: int) -> Iterat
         fields, past, problem = _split(text, start, end, sep, dialect)
         past = end if problem else past
         inside = text.count(b"\n", start, past)
-        yield Row(line, past + 1, fields, problem)
+        yield Row(line, start, past + 1, fields, problem)
         start, line = past + 1, line + 1 + inside
 
 
@@ -78,6 +81,13 @@ def _split(
         start = past + len(sep)
 
 
+def as_csv(rows: Iterable[Sequence[str]]) -> bytes:
+    """Return rows as plain CSV: commas, and every cell in quotes."""
+    out = StringIO()
+    csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    return out.getvalue().encode()
+
+
 def is_regular(text: bytes, dialect: "Dialect") -> bool:
     """Return whether a fast parser reads a text as `split_rows` does.
 
@@ -87,8 +97,8 @@ def is_regular(text: bytes, dialect: "Dialect") -> bool:
     start = dialect.start
     data = np.frombuffer(text, np.uint8, offset=start)
     if dialect.strict:
-        low = [np.count_nonzero(data < ord(" ")), *(np.count_nonzero(data == b) for b in b"\n\t\r")]
-        if low[0] > sum(low[1:]):
+        known = sum(text.count(byte, start) for byte in (b"\n", b"\t", b"\r"))
+        if np.count_nonzero(data < ord(" ")) > known:
             return False
     if text.find(b"\r", start) >= 0:
         after = (byte_places(data, b"\r") + 1) % len(data)

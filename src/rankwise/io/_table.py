@@ -1,6 +1,5 @@
 """Read and write tables: files of every usual format, whole or in frames of some rows."""
 
-import codecs
 import gzip
 import lzma
 import os
@@ -14,11 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
 from rankwise._core.files import replacing
-from rankwise.io._pieces import Lines, Pieces, as_utf8, opened
+from rankwise.io._pieces import Lines, Pieces, opened
 from rankwise.io._text import RowError, kind_of, parse, to_pandas, wrong_cell
 from rankwise.io.dialect import MISSING, START, Dialect, check_names, guess_dialect
 from rankwise.io.files import (
     Source,
+    as_utf8,
+    check_encoding,
     check_regular,
     compression_of,
     need,
@@ -133,6 +134,10 @@ def read_table(
     notes = _notes(source.label, kind, compression)
     if kind in LINES:
         text, notes["encoding"] = as_utf8(source, asked.encoding)
+        if b"\n" not in text and b"\r" in text:
+            text = text.replace(b"\r", b"\n")
+        if not text[:START].strip() and not text.strip():
+            raise ValueError(f"{source.label}: the file is empty")
         frame = _read_lines(text, source.label, kind, asked.dialect, notes)
     else:
         frame = read_json(source) if kind == "json" else read_binary(source, kind)
@@ -311,9 +316,8 @@ def _request(
         check_word(decimal, "decimal", (".", ","))
     if header is not None:
         check_flag(header, "header")
-    for name, value in (("sep", sep), ("encoding", encoding)):
-        if value is not None:
-            check_text(value, name)
+    if sep is not None:
+        check_text(sep, "sep")
     if sep is not None and sep != "::" and (sep not in {" ", "\t", *punctuation} or sep in '".+-'):
         raise ValueError(
             f"sep={sep!r} is invalid: expected '::' or one character that is not a letter, digit, "
@@ -321,11 +325,7 @@ def _request(
         )
     if decimal is not None and decimal == sep:
         raise ValueError(f"decimal={decimal!r} is invalid: it is the separator, too")
-    if encoding is not None:
-        try:
-            codecs.lookup(encoding)
-        except (LookupError, ValueError) as error:
-            raise ValueError(f"encoding={encoding!r} is not known to Python") from error
+    check_encoding(encoding)
     if comment is not None and not isinstance(comment, str):
         raise ValueError(f"comment={shortened(comment)} is invalid: expected a str")
     names = _texts(columns, "columns")

@@ -1,6 +1,5 @@
 """The dialect of a delimited text: separator, header, decimal mark, comments and encoding."""
 
-import codecs
 import re
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,6 @@ NUMBERS = {
 }
 _QUOTED = re.compile(rb'(?:^|(?<=[,;|\t]))[ ]*"(?:[^"]|"")*"', re.MULTILINE)
 _SAMPLE = 100
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 @dataclass(frozen=True)
@@ -46,22 +44,6 @@ class Dialect:
 def is_number(text: str, decimal: str = ".") -> bool:
     """Return whether a cell is a number, blanks around it aside."""
     return NUMBERS[decimal].fullmatch(text.strip()) is not None
-
-
-def guess_encoding(start: bytes, *, whole: bool) -> tuple[str, bool]:
-    """Return the encoding by a byte order mark, else UTF-8 or Latin-1; and whether it is a guess.
-
-    Without ``whole`` a character may be cut at the end of ``start``.
-    """
-    for mark, encoding in _BOMS.items():
-        if start.startswith(mark):
-            return encoding, False
-    try:
-        if not start.isascii():
-            codecs.getincrementaldecoder("utf-8")().decode(start, final=whole)
-    except UnicodeDecodeError:
-        return "latin-1", True
-    return "utf-8", False
 
 
 def guess_dialect(text: bytes, label: str, asked: Dialect) -> Dialect:

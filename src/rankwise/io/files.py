@@ -1,5 +1,6 @@
 """Files as bytes with a label, out of folders and archives too: zip, gzip, xz and zstd."""
 
+import codecs
 import gzip
 import lzma
 import os
@@ -13,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from rankwise._core.arguments import check_word, warn_user
+from rankwise._core.arguments import check_text, check_word, warn_user
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
@@ -29,8 +30,7 @@ _PACKED = {
     b"(\xb5/\xfd": "zstd",
     b"PK\x03\x04": "zip",
 }
-_BOM = b"\xef\xbb\xbf"
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
+_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 class Source(NamedTuple):
@@ -273,12 +273,52 @@ def _guard(label: str, read: Callable[[], T]) -> T:
         ) from error
 
 
-def clean(source: Source) -> Source:
-    """Drop a byte order mark, and add the newline at the end if it is missing."""
-    label, raw, _ = source
-    if raw.startswith(_WIDE):
-        raw = raw.decode("utf-16", "replace").encode()
-    raw = raw.removeprefix(_BOM)
+def guess_encoding(start: bytes, *, whole: bool) -> str:
+    """Return the encoding by a byte order mark, else UTF-8 if the bytes are valid, else Latin-1.
+
+    Without ``whole`` a character may be cut at the end of ``start``.
+    """
+    for mark, encoding in _BOMS.items():
+        if start.startswith(mark):
+            return encoding
+    try:
+        if not start.isascii():
+            codecs.getincrementaldecoder("utf-8")().decode(start, final=whole)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def check_encoding(encoding: str | None) -> None:
+    """Raise if Python does not know an encoding."""
+    if encoding is None:
+        return
+    try:
+        codecs.lookup(check_text(encoding, "encoding"))
+    except (LookupError, ValueError) as error:  # the latter is for a name with a NUL in it
+        raise ValueError(f"encoding={encoding!r} is not known to Python") from error
+
+
+def as_utf8(source: Source, encoding: str | None, *, at: str = ": line ") -> tuple[bytes, str]:
+    """Return a text in UTF-8 without a byte order mark, and the encoding that it had."""
+    chosen = (encoding or guess_encoding(source.raw, whole=True)).lower()
+    raw = source.raw.removeprefix(codecs.BOM_UTF8)
+    known = encoding is None and len(raw) == len(source.raw)  # the guess has decoded it
+    if chosen == "utf-8" and (known or raw.isascii()):
+        return raw, chosen
+    try:
+        return raw.decode(chosen).removeprefix("\ufeff").encode(), chosen
+    except UnicodeError as error:
+        line = 1 + raw.count(b"\n", 0, getattr(error, "start", 0))
+        reason = getattr(error, "reason", str(error))
+        raise ValueError(f"{source.label}{at}{line}: not {chosen}: {reason}") from error
+
+
+def clean(source: Source, encoding: str | None = None) -> Source:
+    """Return a text in UTF-8, and add the newline at the end if it is missing."""
+    check_encoding(encoding)
+    label = source.label
+    raw, _ = as_utf8(source, encoding, at=":")
     if not raw[:_BLOCK].strip() and not raw.strip():
         raise ValueError(f"{label}:1: the file is empty")
     if b"\n" not in raw and b"\r" in raw.rstrip(b"\r"):
@@ -289,16 +329,13 @@ def clean(source: Source) -> Source:
 
 def first_line(source: Source) -> bytes:
     """Return the first line that is not blank."""
-    return source.raw.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r")
+    raw = source.raw.lstrip(b"\r\n")  # no copy, if there is nothing to strip
+    return raw[: raw.find(b"\n")].rstrip(b"\r")
 
 
 def decode(source: Source) -> str:
-    """Decode as UTF-8 or else Latin-1, with newlines as the only ends of lines."""
-    try:
-        text = source.raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = source.raw.decode("latin-1")
-    text = text.replace("\r\n", "\n")
+    """Decode a clean source, with newlines as the only ends of lines."""
+    text = source.raw.decode().replace("\r\n", "\n")
     control = re.search(r"[\x00-\x08\x0b-\x1f]", text)
     if control:
         line = 1 + text.count("\n", 0, control.start())

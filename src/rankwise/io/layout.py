@@ -1,17 +1,14 @@
 """Tables whose columns are known: a row that does not fit is an error or skipped."""
 
-import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core.arguments import check_text
-from rankwise.io._rows import Row, byte_places, is_regular, split_rows
+from rankwise.io._rows import Row, as_csv, byte_places, is_regular, split_rows
 from rankwise.io._text import parse_regular
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import BadRows, Source, need
@@ -65,9 +62,16 @@ class Layout:
     header: str = ""
 
 
-def read_columns(
-    source: Source, layout: Layout, bad: BadRows, *, encoding: str = "utf-8"
-) -> tuple["DataFrame", Array]:
+def read_layout(source: Source, layout: Layout, on_bad_rows: str) -> "DataFrame":
+    """Read the columns of a table as `read_columns`; ``attrs`` counts the rows skipped."""
+    bad = BadRows(source, on_bad_rows)
+    frame, _ = read_columns(source, layout, bad)
+    bad.finish(len(frame))
+    frame.attrs["skipped_rows"] = bad.count
+    return frame
+
+
+def read_columns(source: Source, layout: Layout, bad: BadRows) -> tuple["DataFrame", Array]:
     """Read the columns of a table from a clean source.
 
     Returns
@@ -81,8 +85,6 @@ def read_columns(
     need("pandas")
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     text = source.raw
-    if encoding != "utf-8" and not text.isascii():
-        text = text.decode(encoding).encode()
     start, line = first_row(text, layout)
     names = tuple(column.name for column in layout.columns)
     dialect = Dialect(
@@ -142,7 +144,8 @@ def _checked(
         good = column.holds(values)
         if not good.all():
             row = int(np.argmin(good))
-            why = f"{column.name} is {values[row]:.15g}, expected {column.expected}"
+            shown = "empty" if values[row] == "" else f"{values[row]:.15g}"
+            why = f"{column.name} is {shown}, expected {column.expected}"
             problems.append((int(lines[row]), why))
             keep &= good
     if problems:
@@ -162,24 +165,6 @@ def first_row(text: bytes, layout: Layout) -> tuple[int, int]:
     return start, 1 + text.count(b"\n", 0, start)
 
 
-def text_encoding(source: Source, encoding: str | None) -> str:
-    """Check the encoding; without one, choose UTF-8 if the bytes are valid, else Latin-1."""
-    if encoding is not None:
-        check_text(encoding, "encoding")
-    elif source.raw.isascii():
-        return "utf-8"
-    try:
-        source.raw.decode(encoding or "utf-8")
-    except UnicodeDecodeError as error:
-        if encoding is None:
-            return "latin-1"
-        line = 1 + source.raw.count(b"\n", 0, error.start)
-        raise ValueError(f"{source.label}:{line}: not {encoding}: {error.reason}") from error
-    except (LookupError, ValueError) as error:  # the latter is for a name with a NUL in it
-        raise ValueError(f"encoding={encoding!r} is not known to Python") from error
-    return encoding or "utf-8"
-
-
 def _is_inside(column: Any, kind: str) -> bool:
     """Return whether all numbers of a column are in the range of its kind."""
     if kind not in {INTEGER, NUMBER} or not len(column):
@@ -195,8 +180,7 @@ def _good_rows(
     text: bytes, dialect: Dialect, layout: Layout, *, stop: bool
 ) -> tuple[bytes, Array, list[tuple[int, str]]]:
     """Return the rows that can be read as plain CSV, their lines, and what is wrong with others."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    rows: list[list[str]] = []
     lines: list[int] = []
     problems: list[tuple[int, str]] = []
     for row in split_rows(text, dialect, dialect.start, dialect.line):
@@ -205,9 +189,9 @@ def _good_rows(
             if stop:
                 break
             continue
-        writer.writerow(map(_plain_cell, row.fields, layout.columns))
+        rows.append(list(map(_plain_cell, row.fields, layout.columns)))
         lines.append(row.line)
-    return out.getvalue().encode(), np.array(lines, np.int64), problems
+    return as_csv(rows), np.array(lines, np.int64), problems
 
 
 def explain_row(row: Row, layout: Layout) -> str:

@@ -43,7 +43,7 @@ def read_graded(source: Source, rules: Rules, bad: BadRows) -> Graded:
     raw = source.raw.replace(b"\r\n", b"\n") if b"\r" in source.raw else source.raw
     lines = [line.partition(b"#") for line in raw.split(b"\n")]
     bodies = [body.strip(b" \t") for body, _, _ in lines]
-    comments = [text.decode("latin-1").strip() for body, _, text in lines if body.strip(b" \t")]
+    comments = [text.decode().strip() for body, _, text in lines if body.strip(b" \t")]
     # Python's numbers may have underscores
     plain = b"_" not in raw or not any(b"_" in body for body in bodies)
     if plain and _CONTROL.search(raw) is None:
@@ -93,7 +93,7 @@ def _slow(bodies: list[bytes], comments: list[str], rules: Rules, bad: BadRows) 
             continue
         place += 1
         try:
-            grade, qid, features = literal_row(body.decode("latin-1"), rules)
+            grade, qid, features = literal_row(body.decode(), rules)
         except ValueError as error:
             bad.refuse(number, str(error))
             continue
