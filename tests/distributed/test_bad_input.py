@@ -10,9 +10,9 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 from rankwise.boosting import RankBoost
-from rankwise.distributed import _support_vectors, fit
+from rankwise.distributed import _linear, fit
 from rankwise.distributed._cluster import import_dask
-from rankwise.distributed._machine import bytes_of
+from rankwise.distributed._partitions import bytes_of
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankSVM, TopPush
@@ -131,11 +131,6 @@ class TestTypes:
 
 
 class TestSettings:
-    def test_shuffled_streams(self):
-        X, y = rows()
-        with pytest.raises(ValueError, match="set shuffle=False"):
-            fit(PRank(), lazy(X), lazy(y))
-
     def test_weights_of_streams(self):
         X, y = rows()
         with pytest.raises(ValueError, match="PRank has no use for sample_weight"):
@@ -255,7 +250,7 @@ class TestFiles:
             bytes_of(limit)
 
     def test_a_limit_that_is_too_small_for_the_rows(self, monkeypatch):
-        monkeypatch.setattr(_support_vectors, "_ROW_BYTES", 10**7)
+        monkeypatch.setattr(_linear, "_ROW_BYTES", 10**7)
         X, y = rows()
         with pytest.raises(ValueError, match="memory_limit must be at least 1 GB"):
             fit(RankSVM(), X, y, memory_limit="500MB")

@@ -13,8 +13,11 @@ bins of rows whose query is cut go to the part that has most of it, which is log
 """
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,19 +40,17 @@ from rankwise.boosting.binning import (
 from rankwise.boosting.histogram import Block, Blocks, State, merge_answers
 from rankwise.boosting.losses import Groups
 from rankwise.boosting.rankboost import check_groups, make_rounds, plan_fit, proportions
-from rankwise.distributed._block import Block as Part
-from rankwise.distributed._machine import MachineParts, load_kept
-from rankwise.distributed._parts import FAN_IN, Parts, logger, weigh
-from rankwise.distributed._shared import in_part, set_features, to_ratings
-from rankwise.distributed._waiting import lost_errors, release, results_of
+from rankwise.distributed._cluster import RETRIES, logger, release, results_of
+from rankwise.distributed._fit import set_features
+from rankwise.distributed._partition import Block as Part
+from rankwise.distributed._partition import in_part, to_ratings
+from rankwise.distributed._partitions import FAN_IN, DaskPartitions, Partitions, n_bytes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Bytes that a fit on one machine keeps in memory for each row: scores, factors, weights, gradients.
 _ROW_BYTES = 210
-# How often an answer is asked for again after a worker was lost.
-TRIES = 20
 # Values that are made double and put into bins at a time.
 _VALUES = 1 << 20
 
@@ -69,7 +70,7 @@ class Layout(NamedTuple):
     sizes_of_parts: list[Ints]
 
 
-def learn(model: RankBoost, parts: Parts) -> None:
+def learn(model: RankBoost, parts: Partitions) -> None:
     """Learn from rows in parts; sets what `RankBoost.fit` sets."""
     model._validate_params()
     if model.n_iter_no_change is not None:
@@ -77,14 +78,14 @@ def learn(model: RankBoost, parts: Parts) -> None:
             f"n_iter_no_change={model.n_iter_no_change} sets rows aside, which is not done in "
             "parts: use None, and choose n_estimators by staged_predict on other rows"
         )
-    parts.missing = True
+    parts.allow_nan = True
     summaries = parts.map(summarise)
     if parts.n_rows == 1:
         raise ValueError("X has 1 sample with a weight, and a pair takes two")
     layout = find_layout(summaries)
     weights, copies = None, layout.sizes.astype(np.float64)
     by_part: list[list[Any]] = [[None] * parts.n_parts] * 2
-    if "sample_weight" in parts.kinds:
+    if "sample_weight" in parts.types:
         given = [np.empty(0) if s["weight"] is None else s["weight"] for s in summaries]
         weights = proportions(scale_weights(np.concatenate(given))[0])
         by_part = [parts.split(weights[0]), parts.split(weights[1])]
@@ -97,14 +98,14 @@ def learn(model: RankBoost, parts: Parts) -> None:
     edges = find_all_edges(parts, model.max_bins, weights, random)
     missing = np.any([s["missing"] for s in summaries if s["rows"]], axis=0)
     set_features(model, parts)
-    kept = parts.keep(bin_part, BinMapper.of(edges), each=[layout.of_parts, *by_part])
     whole = plan.pair_weight == "ndcg" or plan.loss == "logistic"
     n_bins = np.array([len(each) + 1 for each in edges])
     none = np.empty(0, dtype=np.int64)
     bins = Bins(none, none, none, none, n_bins, missing, sparse=False)
     sizes = parts.n_rows, int(copies.sum())
-    with Pool(model.n_jobs) as pool:
-        blocks = make_blocks(parts, kept, (layout, groups), bins, pool, whole=whole)
+    binning = BinMapper.of(edges), [layout.of_parts, *by_part]
+    with Pool(model.n_jobs) as pool, TemporaryDirectory(prefix="rankwise-") as folder:
+        blocks = make_blocks(parts, binning, (layout, groups), bins, pool, folder, whole=whole)
         try:
             rounds = make_rounds(model, plan, blocks, groups, bins, sizes)
             model._take_rounds(rounds, edges, missing, say=parts.say)
@@ -146,7 +147,7 @@ def summarise(part: Part) -> dict[str, Any]:
     n = part.X.shape[0]
     if not n:
         return {"rows": 0, "weight": None, "queries": None, "y": np.empty(0)}
-    with in_part(part):
+    with in_part(part.part):
         to_ratings(part)
     queries, query, y, group = _groups_of(part)
     return {
@@ -197,7 +198,7 @@ def copies_of_groups(part: Part, copies: Ints) -> Floats:
 
 
 def find_all_edges(
-    parts: Parts, max_bins: int | None, weights: tuple[Floats, Ints] | None, random: Any
+    parts: Partitions, max_bins: int | None, weights: tuple[Floats, Ints] | None, random: Any
 ) -> list[Floats]:
     """Return the edges of each feature, those of one machine."""
     if max_bins is None:
@@ -277,34 +278,52 @@ def join_parts(taken: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def save_bins(part: Part, *arguments: Any) -> dict[str, Any]:
+    """Return what `bin_part` returns, with the bins in a file of the folder that is last."""
+    *rest, folder = arguments
+    kept = bin_part(part, *rest)
+    path = Path(folder, f"{part.part}.npy")
+    np.save(path, kept["codes"])
+    return {**kept, "codes": str(path)}
+
+
 def build_block(kept: dict[str, Any], bins: Bins, keys: tuple[Any, ...]) -> Block:
-    """Return the block of a part; ``keys`` are those of all groups."""
+    """Return the block of a partition; ``keys`` are those of all groups."""
     bins = dense_bins(np.ascontiguousarray(kept["codes"]).reshape(-1), bins.n_bins, bins.missing)
-    own = {name: np.array(kept[name]) for name in ("groups", "starts", "weight", "counts")}
-    here = tuple(key[own["groups"]] for key in keys)
-    return Block.of(bins, here, own["starts"], own["weight"], own["counts"])
+    here = tuple(key[kept["groups"]] for key in keys)
+    return Block.of(bins, here, kept["starts"], kept["weight"], kept["counts"])
 
 
 def make_blocks(
-    parts: Any, kept: Any, found: tuple[Layout, Groups], bins: Bins, pool: Pool, *, whole: bool
+    parts: Partitions,
+    binning: tuple[BinMapper, list[list[Any]]],
+    found: tuple[Layout, Groups],
+    bins: Bins,
+    pool: Pool,
+    folder: str,
+    *,
+    whole: bool,
 ) -> "Blocks | RemoteBlocks":
-    """Return the blocks of the parts, with each query in one of them if it must be ``whole``."""
-    layout, groups = found
+    """Return the blocks of the partitions, with each query in one if it must be ``whole``."""
+    (mapper, each), (layout, groups) = binning, found
     full = [p for p in range(parts.n_parts) if parts.rows[p]]
     keys = groups.keys(np.arange(len(groups.y)))
-    if isinstance(parts, MachineParts):
+    if not isinstance(parts, DaskPartitions):
         needed = (_ROW_BYTES + (len(bins.n_bins) if whole else 0)) * parts.n_rows
         if parts.limit is not None and needed > parts.limit:
             raise ValueError(
                 f"memory_limit={parts.limit / 1e9:.3g} GB is too little for the scores and weights "
                 f"of {parts.n_rows} rows, about {needed / 1e9:.3g} GB: allow more, or use a cluster"
             )
-        values = [load_kept(kept.values[p]) for p in full]
+        values = parts.map(save_bins, mapper, folder, each=each)
+        for kept in values:
+            kept["codes"] = np.load(kept["codes"], mmap_mode="r")
+        values = [values[p] for p in full]
         if whole:
             values = bring_together(values, full, layout, lambda function: function)
         return Blocks([build_block(value, bins, keys) for value in values], pool)
-    delayed = parts._dask.delayed
-    values = [kept.values[p] for p in full]
+    values = parts.calls(bin_part, mapper, each=each)
+    values = [values[p] for p in full]
     if whole:
         if layout.query[-1] == 0 and len(full) > 1:
             raise ValueError(
@@ -312,11 +331,11 @@ def make_blocks(
                 "and pair_weight='ndcg' compare row by row: give qid, use loss='exponential', or "
                 "bring the rows into one part"
             )
-        values = bring_together(values, full, layout, delayed)
-    built = [delayed(build_block, pure=False)(value, bins, keys) for value in values]
+        values = bring_together(values, full, layout, parts.delayed)
+    blocks = parts.compute([parts.delayed(build_block)(value, bins, keys) for value in values])
     if parts.client is None:
-        return Blocks(parts._dask.compute(*built), pool)
-    return RemoteBlocks(parts.client.compute(built), parts, pool)
+        return Blocks(blocks, pool)
+    return RemoteBlocks(blocks, parts, pool)
 
 
 def bring_together(
@@ -364,56 +383,45 @@ class RemoteBlocks(Blocks):
     Parameters
     ----------
     blocks : list of Future
-    parts : Parts
-        Counts what is moved; its client computes.
+    parts : DaskPartitions
+        Counts the bytes; its client computes.
     pool : Pool
         Threads of this process.
     """
 
-    def __init__(self, blocks: Sequence[Any], parts: Any, pool: Pool) -> None:
+    def __init__(self, blocks: Sequence[Any], parts: DaskPartitions, pool: Pool) -> None:
         self.blocks, self.client, self.parts, self.pool = blocks, parts.client, parts, pool
-        self.states = [self.client.submit(_begin, block, pure=False) for block in blocks]
-        self.asked: list[Any] = []
+        self.submit = partial(self.client.submit, pure=False, retries=RETRIES)
+        self.states = [self.submit(_begin, block) for block in blocks]
+        self.futures: list[Any] = []
 
     def run(
         self, function: Any, *arguments: Any, merge: Callable[..., Any] = np.add
     ) -> tuple[Any, ...]:
         """Return the merged answers of all blocks to a function; states follow."""
-        submit, n, traffic = self.client.submit, len(self.blocks), self.parts.traffic
+        n, traffic, begin = len(self.blocks), self.parts.traffic, perf_counter()
         steps = [
-            submit(_step, block, state, function, arguments, pure=False)
+            self.submit(_step, block, state, function, arguments)
             for block, state in zip(self.blocks, self.states, strict=True)
         ]
-        self.states = [submit(itemgetter(0), step, pure=False) for step in steps]
-        answers = [submit(itemgetter(1), step, pure=False) for step in steps]
+        self.states = [self.submit(itemgetter(0), step) for step in steps]
+        answers = [self.submit(itemgetter(1), step) for step in steps]
         while len(answers) > 1:
             answers = [
-                submit(_merge, answers[k : k + FAN_IN], merge, pure=False)
+                self.submit(_merge, answers[k : k + FAN_IN], merge)
                 for k in range(0, len(answers), FAN_IN)
             ]
-        self.asked = [*steps, *answers]
+        self.futures = [*steps, *answers]
+        answer: tuple[Any, ...] = results_of(self.client, answers, timeout=self.parts.timeout)[0]
         traffic.passes += 1
-        traffic.sent += n * weigh(list(arguments))
-        with traffic.waiting():
-            answer: tuple[Any, ...] = self._wait(answers)
-        traffic.back += n * weigh(answer)
+        traffic.sent += n * n_bytes(arguments)
+        traffic.back += n * n_bytes(answer)
+        traffic.seconds += perf_counter() - begin
         return answer
-
-    def _wait(self, answers: list[Any]) -> Any:
-        """Return the answer; futures that failed with their worker are computed again."""
-        for _ in range(TRIES):
-            try:
-                return results_of(self.client, answers)[0]
-            except lost_errors():
-                logger.warning("a worker was lost: its blocks are computed again")
-                self.client.retry([*self.blocks, *self.states, *self.asked])
-        raise RuntimeError(
-            f"workers were lost {TRIES} times in one round: see their logs, memory may be short"
-        )
 
     def close(self) -> None:
         """Release all futures."""
-        release([*self.asked, *self.states, *self.blocks])
+        release([*self.futures, *self.states, *self.blocks])
 
 
 def _begin(block: Block) -> State:

@@ -1,6 +1,7 @@
-"""Predictions, positions and measures of rows in parts: lazy on collections of Dask."""
+"""Predict, rank and measure rows in partitions: lazily on collections of Dask."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ from numpy.typing import NDArray
 from rankwise._core.arguments import shortened
 from rankwise._core.queries import encode_queries, group_rows
 from rankwise.distributed._cluster import import_dask
-from rankwise.distributed._parts import as_parts
+from rankwise.distributed._partition import Block
+from rankwise.distributed._partitions import are_dask, as_partitions, delayed_parts, is_dask
+
+# The predictions of no rows.
+_NONE = np.empty(0)
 
 
 def predict(estimator: Any, X: Any, *, method: str = "predict") -> Any:
-    """Return what a fitted estimator predicts for rows in parts, part by part.
+    """Return the predictions of a fitted estimator for rows in partitions.
 
     Parameters
     ----------
@@ -28,7 +33,7 @@ def predict(estimator: Any, X: Any, *, method: str = "predict") -> Any:
     Returns
     -------
     dask array, dask series, list of delayed or ndarray
-        As X is: lazy for what is Dask's; an array for what is read from disk.
+        As X is: lazy for collections of Dask; an array for rows from disk.
 
     Examples
     --------
@@ -40,24 +45,59 @@ def predict(estimator: Any, X: Any, *, method: str = "predict") -> Any:
     >>> distributed.predict(model, X[:3]).shape
     (3,)
     """
-    call = _Call(estimator, method)
-    if isinstance(X, list | tuple) and _is_dask(X[:1]):
-        delayed = import_dask().delayed(call, pure=False)
-        return [delayed(part) for part in X]
-    if not _is_dask([X]):
-        return _predict_from_disk(call, X)
+    if not callable(getattr(estimator, method, None)):
+        raise ValueError(f"method={method!r} is no method of {type(estimator).__name__}")
+    call = partial(_predict, estimator, method)
+    if are_dask(X):
+        run = import_dask().delayed(call, pure=False)
+        return [run(part) for part in X]
+    if not is_dask(X):
+        return _predict_from_disk(estimator, call, X)
     if hasattr(X, "columns"):
-        like = call.like(X._meta_nonempty)
-        if like.ndim > 1:
-            return X.map_partitions(call.frame, meta=call.frame(X._meta_nonempty)[:0])
-        return X.map_partitions(call.series, meta=(method, like.dtype))
+        like = call(X._meta_nonempty)
+        meta = _as_frame(call, X._meta_nonempty)[:0]
+        return X.map_partitions(partial(_as_frame, partial(call, like=like)), meta=meta)
     if getattr(X, "ndim", 0) != 2:
         raise ValueError(f"X={shortened(X)} must have a row for each sample")
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-    like = call.like(np.zeros((1, X.shape[1])))
-    if like.ndim > 1:
-        return X.map_blocks(call, dtype=like.dtype, chunks=(X.chunks[0], (like.shape[1],)))
-    return X.map_blocks(call, dtype=like.dtype, drop_axis=1)
+    like = call(np.zeros((1, X.shape[1])))
+    shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
+    return X.map_blocks(partial(call, like=like), dtype=like.dtype, **shape)
+
+
+def _predict(estimator: Any, method: str, X: Any, like: Any = _NONE) -> Any:
+    """Return the predictions of some rows; of none, an empty array like another one."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if not X.shape[0]:
+        return like[:0]
+    known = X[list(names)] if names is not None and hasattr(X, "columns") else X
+    return np.asarray(getattr(estimator, method)(known))
+
+
+def _as_frame(call: Any, X: Any) -> Any:
+    """Return the predictions of a frame as a column or frame with its index."""
+    found = call(X)
+    frame = type(X)(found if found.ndim > 1 else found[:, None], index=X.index)
+    return frame if found.ndim > 1 else frame.iloc[:, 0].rename(call.args[1])
+
+
+def _predict_from_disk(estimator: Any, call: Callable[[Any], Any], X: Any) -> NDArray[Any]:
+    names = None
+    if isinstance(X, str | Path):
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None:
+            raise ValueError(
+                "the estimator does not know the names of its columns: fit it to Parquet or a "
+                "frame, or give X as an array"
+            )
+    return np.concatenate(as_partitions(X, columns=names).map(partial(_predict_block, call)))
+
+
+def _predict_block(call: Callable[[Any], Any], block: Block) -> Any:
+    X = block.X
+    if block.names is not None:
+        X = import_dask("pandas", "data").DataFrame(X, columns=list(block.names))
+    return call(X)
 
 
 def rank(estimator: Any, X: Any, *, qid: Any = None) -> Any:
@@ -78,7 +118,10 @@ def rank(estimator: Any, X: Any, *, qid: Any = None) -> Any:
     -------
     dask array of int64, or ndarray for what is read from disk
     """
-    X, qid = _without(X, qid)
+    if isinstance(qid, str):
+        if qid not in list(getattr(X, "columns", ())):
+            raise ValueError(f"qid={qid!r} is no column of X: give the queries themselves")
+        X, qid = X[[name for name in X.columns if name != qid]], X[qid]
     scores = predict(estimator, X)
     if isinstance(scores, np.ndarray):
         return _positions([scores], None if qid is None else [qid])[0]
@@ -133,86 +176,12 @@ def measure(
     return dask.delayed(_measured, pure=False)(metric, _blocks(y), _blocks(scores), given, options)
 
 
-def _is_dask(values: Any) -> bool:
-    kinds = {type(value).__module__.partition(".")[0] for value in values}
-    return bool(kinds) and kinds <= {"dask", "dask_expr", "distributed"}
-
-
-class _Call:
-    """A method of an estimator, for parts that may be empty."""
-
-    def __init__(self, estimator: Any, method: str) -> None:
-        if not callable(getattr(estimator, method, None)):
-            raise ValueError(f"method={method!r} is no method of {type(estimator).__name__}")
-        self.estimator, self.method = estimator, method
-        self._like: Any = None
-
-    def like(self, X: Any) -> Any:
-        """Call it on a few rows, and remember what it returned for parts without rows."""
-        X = self._known(X)
-        self._like = np.asarray(getattr(self.estimator, self.method)(X[:1]))
-        return self._like
-
-    def __call__(self, X: Any) -> Any:
-        if not X.shape[0]:
-            return np.empty((0,)) if self._like is None else self._like[:0]
-        return np.asarray(getattr(self.estimator, self.method)(self._known(X)))
-
-    def series(self, X: Any) -> Any:
-        """Return a column with the index of a frame."""
-        return self._like_frame(X).iloc[:, 0].rename(self.method)
-
-    def frame(self, X: Any) -> Any:
-        """Return columns with the index of a frame."""
-        return self._like_frame(X)
-
-    def _like_frame(self, X: Any) -> Any:
-        found = self(X)
-        return type(X)(found if found.ndim > 1 else found[:, None], index=X.index)
-
-    def _known(self, X: Any) -> Any:
-        """Return the columns of a frame that the estimator knows."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        return X if names is None or not hasattr(X, "columns") else X[list(names)]
-
-
-def _predict_from_disk(call: _Call, X: Any) -> NDArray[Any]:
-    names = getattr(call.estimator, "feature_names_in_", None)
-    if isinstance(X, str | Path) and names is None:
-        raise ValueError(
-            "the estimator does not know the names of its columns: fit it to Parquet or a frame, "
-            "or give X as an array"
-        )
-    named = isinstance(X, str | Path)
-    parts = as_parts(X, columns=names if named else None)
-    found = parts.map(_predicted, call, None if names is None else tuple(names))
-    return np.concatenate([each for each in found if len(each)])
-
-
-def _predicted(block: Any, call: _Call, names: tuple[str, ...] | None) -> NDArray[Any]:
-    X = block.X
-    if names is None or block.names is None:
-        return call(X)
-    pandas = import_dask("pandas")
-    return call(pandas.DataFrame(X, columns=list(block.names)))
-
-
-def _without(X: Any, qid: Any) -> tuple[Any, Any]:
-    """Return the rows and the queries, taken out of a frame if they are named."""
-    if not isinstance(qid, str):
-        return X, qid
-    if not hasattr(X, "columns") or qid not in list(X.columns):
-        raise ValueError(f"qid={qid!r} is no column of X: give the queries themselves")
-    return X[[name for name in X.columns if name != qid]], X[qid]
-
-
 def _blocks(values: Any, sizes: Any = None) -> list[Any]:
-    """Return a column as a list of parts."""
+    """Return a column as a list of partitions."""
     if isinstance(values, list | tuple):
         return list(values)
     if hasattr(values, "to_delayed"):
-        parts = values.to_delayed()
-        return parts.ravel().tolist() if hasattr(parts, "ravel") else list(parts)
+        return delayed_parts(values)
     array = np.asarray(values)
     if sizes is None or np.isnan(np.sum(sizes)):
         return [array]
