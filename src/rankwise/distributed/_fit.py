@@ -261,8 +261,6 @@ def _fit_transformer(step: Any, parts: Partitions) -> Any:
 
 def _partial_fit(block: Block, step: Any) -> Any:
     """Return a transformer after the rows of a partition."""
-    if not block.X.shape[0]:
-        return step
     after = clone(step)
     after.__dict__.update(step.__dict__)
     with in_part(block.part):

@@ -85,18 +85,15 @@ def _learn_mprank(estimator: MPRank, parts: Partitions) -> None:
         estimator._statistics = None
 
 
-def _statistics(block: Block) -> Statistics | None:
+def _statistics(block: Block) -> Statistics:
     """Return the statistics of a partition, all of it one query."""
-    n = block.X.shape[0]
-    if not n:
-        return None
     y = checked_ratings(block)
-    return Statistics.of(block.X, y, block.weights(), np.zeros(n, dtype=np.int64))
+    return Statistics.of(block.X, y, block.weights(), np.zeros(len(y), dtype=np.int64))
 
 
 def _statistics_of_queries(parts: Partitions) -> Statistics:
     found = parts.map(_queries)
-    names = np.concatenate([each[0] for each in found if len(each[0])])
+    names = np.concatenate([each[0] for each in found])
     codes, n_queries = encode_queries(names, len(names))
     total = np.bincount(codes, np.concatenate([each[1] for each in found])).astype(np.float64)
     check_rows_of_queries(parts.n_rows, n_queries)
@@ -152,18 +149,14 @@ def _local_means(block: Block) -> tuple[NDArray[np.int64], Vector, Vector]:
 
 def _means(block: Block, inside: NDArray[np.int64]) -> tuple[Vector, Vector]:
     """Return weights and means of some queries of a partition."""
-    if not len(inside):
-        return np.empty(0), np.empty((0, block.X.shape[1] + 1))
     _, totals, means = _local_means(block)
     return totals[inside], means[inside]
 
 
 def _scatter(
     block: Block, inside: NDArray[np.int64], weights: Vector, means: Vector, unit: float
-) -> tuple[Vector, float, Vector] | None:
+) -> tuple[Vector, float, Vector]:
     """Return the share of S that a partition adds, its weight and its mean."""
-    if not block.X.shape[0]:
-        return None
     codes, totals, centres = _local_means(block)
     weight = float(totals.sum())
     mean = (totals / weight) @ centres
@@ -194,7 +187,7 @@ def _plus(
 
 def _learn_support_vectors(estimator: SupportVectorRanker, parts: Partitions) -> None:
     parts.persist()
-    found = [each for each in parts.map(_targets) if len(each[0])]
+    found = parts.map(_targets)
     if parts.limit is not None and parts.n_rows * _ROW_BYTES > parts.limit:
         raise ValueError(
             f"{type(estimator).__name__} sorts the scores of all {parts.n_rows} rows, which takes "
@@ -280,13 +273,11 @@ def _shifted(block: Block, anchor: Anchor, start: int) -> Any:
 def _scores(block: Block, w: Vector, anchor: Anchor) -> Vector:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         starts = range(0, block.X.shape[0], ROWS)
-        return np.concatenate([np.empty(0), *(_shifted(block, anchor, a) @ w for a in starts)])
+        return np.concatenate([_shifted(block, anchor, start) @ w for start in starts])
 
 
-def _weighted_sum(block: Block, weights: Vector, anchor: Anchor, squared: bool) -> Vector | None:
+def _weighted_sum(block: Block, weights: Vector, anchor: Anchor, squared: bool) -> Vector:
     """Return the weighted sum of the rows of a partition, or of their squared entries."""
-    if not len(weights):
-        return None
     total = np.zeros(block.X.shape[1])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for start in range(0, len(weights), ROWS):

@@ -51,8 +51,7 @@ def learn(estimator: OnlineMixin, parts: Partitions) -> None:
     for given in ("qid", "sample_weight"):
         if given in parts.types:
             raise ValueError(f"{name} has no use for {given}: leave it out")
-    found = np.concatenate([each for each in labels if len(each)])
-    classes, _ = clone(estimator)._check_labels(found, find=True)
+    classes, _ = clone(estimator)._check_labels(np.concatenate(labels), find=True)
     models = _start(estimator, classes, parts)
     falling, loss = Falling(), 0
     for _ in range(MOST_EPOCHS if epochs == "auto" else int(epochs)):
@@ -66,13 +65,11 @@ def learn(estimator: OnlineMixin, parts: Partitions) -> None:
 def _labels(block: Block) -> NDArray[Any]:
     """Return the labels of a partition."""
     with in_part(block.part):
-        return sorted_labels(as_labels(block.y)) if block.X.shape[0] else np.empty(0)
+        return sorted_labels(as_labels(block.y))
 
 
 def _advance(block: Block, model: Any) -> Any:
     """Return the model after the rows of a partition."""
-    if not block.X.shape[0]:
-        return model
     after = copy(model)
     with in_part(block.part):
         after.partial_fit(block.X, block.y)

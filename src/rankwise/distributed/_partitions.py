@@ -99,10 +99,12 @@ def call_on_block(
     values: Sequence[Any],
     raw: Raw | Block,
 ) -> tuple[list[Header], Any]:
-    """Return the header of a partition, and the function of its rows."""
+    """Return the header of a partition, and the function of its rows if there are any."""
     block = read_block(part, raw, finite=finite)
     header = block.header()
-    if transformers and block.X.shape[0]:
+    if not header.n_rows and function is not _whole:
+        return [header], None
+    if transformers and header.n_rows:
         X = block.X
         for each in transformers:
             X = each.transform(X)
@@ -130,6 +132,7 @@ class Partitions:
     Parameters
     ----------
     n_parts : int
+        How many there are; after the first pass, how many have rows.
     read : callable
         Returns an iterator over all partitions.
     given : Raw
@@ -140,8 +143,9 @@ class Partitions:
     Attributes
     ----------
     traffic : Traffic
-    rows : list of int
-        Rows of each partition, without those of weight 0; after the first pass.
+    numbers, rows : lists of int
+        The partitions that have rows, and how many, without those of weight 0; after the first
+        pass.
     n_features, names, types
         As in `Header`; after the first pass.
     """
@@ -159,17 +163,18 @@ class Partitions:
         self, n_parts: int, read: Callable[[], Iterable[Raw]], given: Raw, limit: int | None = None
     ) -> None:
         self.n_parts, self.read, self.limit = n_parts, read, limit
+        self.numbers = list(range(n_parts))
         self.has_queries = given.qid is not None
         self.traffic = Traffic()
         self._checked = False
         self._transformers: tuple[Any, ...] = ()
 
     def map(self, function: Function, *shared: Any, each: Each = ()) -> list[Any]:
-        """Return ``function(block, *each, *shared)`` of every partition, in order."""
+        """Return ``function(block, *each, *shared)`` of every partition with rows, in order."""
         with self._pass(shared, each):
-            pairs = self._compute(self._calls(function, shared, each))
+            pairs = self._compute(self.calls(function, shared, each))
         self._record([header for headers, _ in pairs for header in headers])
-        results = [result for _, result in pairs]
+        results = [result for (header,), result in pairs if header.n_rows]
         self.traffic.back += n_bytes(results)
         return results
 
@@ -177,7 +182,7 @@ class Partitions:
         """Return the results that `map` would return, merged; None stands for nothing."""
         with self._pass(shared, each):
             headers, result = self._merged(
-                self._calls(function, shared, each), partial(merge_pairs, merge)
+                self.calls(function, shared, each), partial(merge_pairs, merge)
             )
         self._record(headers)
         self.traffic.back += self.n_parts * n_bytes(result)
@@ -190,9 +195,19 @@ class Partitions:
         """
         self.look()
         with self._pass((*shared, *states), ()):
-            results = self._folded(function, states, shared)
+            apply, call = self.delayed(_result), self._call(function, shared)
+            results = [self.delayed(partial(_same, state))() for state in states]
+            for part, raw in self._raws():
+                results = [apply(call, part, [state], raw) for state in results]
+            results = self._compute(results)
         self.traffic.back += n_bytes(results)
         return results
+
+    def kept(self, function: Function, *shared: Any, each: Each = ()) -> list[Any]:
+        """Return the results that `map` would return, where they are: on Dask they are delayed."""
+        self.look()
+        with self._pass(shared, each):
+            return list(self.calls(function, shared, each, _result))
 
     def mapped(self, transformer: Any) -> Self:
         """Return the same partitions with their rows transformed, each time they are read."""
@@ -212,7 +227,7 @@ class Partitions:
         numbers, edges = np.asarray(rows), np.cumsum([0, *self.rows])
         cuts = np.searchsorted(numbers, edges)
         each = [numbers[a:b] - edge for (a, b), edge in zip(pairwise(cuts), edges, strict=False)]
-        found = [some for some in self.map(_some_rows, each=[each]) if some is not None]
+        found = self.map(_some_rows, each=[each])
         return sparse.vstack(found, format="csr") if sparse.issparse(found[0]) else np.vstack(found)
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -244,23 +259,27 @@ class Partitions:
         yield
         self.traffic.seconds += perf_counter() - begin
 
-    def _call(self, function: Function, shared: tuple[Any, ...]) -> Function:
-        """Return a function of number, values and rows of a partition."""
-        finite = not self._checked and ("allow-nan" if self.allow_nan else True)
-        return partial(call_on_block, function, shared, self._transformers, finite)
-
     def _record(self, headers: list[Header]) -> None:
         if self._checked:
             return
-        self.rows = [each.n_rows for each in headers]
-        if not any(self.rows):
+        full = [each for each in headers if each.n_rows]
+        if not full:
             raise ValueError(
                 f"all {len(headers)} parts are empty, or all their rows have weight 0: there is "
                 "nothing to learn from"
             )
-        first = check_alike(headers)
-        self.n_features, self.names, self.types = first.n_features, first.names, first.types
-        self._checked = True
+        check_alike(full)
+        self.n_features, self.names, self.types = full[0].n_features, full[0].names, full[0].types
+        self.numbers, self.rows = [each.part for each in full], [each.n_rows for each in full]
+        self.n_parts, self._checked = len(full), True
+
+    def calls(
+        self, function: Function, shared: tuple[Any, ...], each: Each, run: Function | None = None
+    ) -> Iterable[Any]:
+        """Yield the calls of a function of each partition, or what they return if not delayed."""
+        apply, call = self.delayed(run or _run), self._call(function, shared)
+        for at, (part, raw) in enumerate(self._raws()):
+            yield apply(call, part, [values[at] for values in each], raw)
 
     # ------------------------------------------------------------------ overridden for Dask
 
@@ -270,38 +289,39 @@ class Partitions:
     def close(self) -> None:
         """Release what was computed for this."""
 
-    def _raws(self) -> Iterator[Raw]:
-        """Yield all partitions, and read one ahead."""
-        raws = iter(self.read())
+    def delayed(self, function: Function) -> Function:
+        """Return a function that is called where the partitions are."""
+        return function
+
+    def _call(self, function: Function, shared: tuple[Any, ...]) -> Any:
+        """Return a function of number, values and rows of a partition."""
+        finite = not self._checked and ("allow-nan" if self.allow_nan else True)
+        return partial(call_on_block, function, shared, self._transformers, finite)
+
+    def _raws(self) -> Iterator[tuple[int, Raw]]:
+        """Yield numbers and rows of the partitions, and read one ahead."""
+        raws, last, wanted = iter(self.read()), self.numbers[-1], set(self.numbers)
         with ThreadPoolExecutor(1) as reader:
             ahead = reader.submit(next, raws, None)
-            for part in range(self.n_parts):
+            for part in range(last + 1):
                 raw = ahead.result()
                 if raw is None:
-                    raise ValueError(
-                        f"X has ended before part {part} of {self.n_parts}: it changed"
-                    )
+                    raise ValueError(f"X has ended before part {part} of {last + 1}: it changed")
                 ahead = reader.submit(next, raws, None)
                 if part:
                     self.say(f"pass {self.traffic.passes} over {self.n_parts} parts, {part} done")
-                yield raw
+                if part in wanted:
+                    yield part, raw
 
-    def _calls(self, function: Function, shared: tuple[Any, ...], each: Each) -> Iterable[Any]:
-        call = self._call(function, shared)
-        for part, raw in enumerate(self._raws()):
-            yield call(part, [values[part] for values in each], raw)
+    def start(self, calls: Iterable[Any]) -> list[Any]:
+        """Return the results of delayed calls, on a cluster futures of them."""
+        return list(calls)
 
     def _compute(self, calls: Iterable[Any]) -> list[Any]:
         return list(calls)
 
     def _merged(self, calls: Iterable[Any], merge: Function) -> Any:
         return reduce(lambda one, other: merge([one, other]), calls)
-
-    def _folded(self, function: Function, states: Sequence[Any], shared: tuple[Any, ...]) -> Any:
-        call, now = self._call(function, shared), list(states)
-        for part, raw in enumerate(self._raws()):
-            now = [call(part, [state], raw)[1] for state in now]
-        return now
 
 
 class DaskPartitions(Partitions):
@@ -322,8 +342,8 @@ class DaskPartitions(Partitions):
 
     def __init__(self, parts: Sequence[Any], given: Raw, client: Any) -> None:
         super().__init__(len(parts), lambda: parts, given)
-        self._parts, self.client = list(parts), client
-        self.delayed = partial(import_dask().delayed, pure=False)
+        self.client, self._parts = client, dict(enumerate(parts))
+        self._delayed = import_dask().delayed
         self._held: list[Any] = []  # futures of the rows
 
     @property
@@ -334,61 +354,53 @@ class DaskPartitions(Partitions):
 
     def persist(self) -> None:
         """Load all rows into the memory of the workers, which may put some on their disks."""
-        loads = self._calls(_whole, (), (), _result)
+        loads = list(self.calls(_whole, (), (), _result))
         self._transformers = ()
         if self.client is None:
-            self._parts = list(import_dask().persist(*loads))
+            loads = import_dask().persist(*loads)
         else:
-            self._parts = list(self.client.persist(loads, retries=RETRIES))
-            self._held += import_dask("distributed").futures_of(self._parts)
+            loads = self.client.persist(loads, retries=RETRIES)
+            self._held += import_dask("distributed").futures_of(loads)
+        self._parts = dict(zip(self.numbers, loads, strict=True))
 
     def close(self) -> None:
         """Release what was loaded for this, also if it is not there yet."""
         release(self._held)
-        self._held, self._parts = [], []
+        self._held, self._parts = [], {}
 
-    def compute(self, delayed: Sequence[Any]) -> list[Any]:
-        """Return the values of delayed calls: futures on a cluster, else the values themselves."""
-        if self.client is None:
-            return list(import_dask().compute(*delayed))
-        with warnings.catch_warnings():
-            # values travel in the graph, so that none is lost with a worker
-            warnings.filterwarnings("ignore", "Sending large graph")
-            return list(self.client.compute(list(delayed), retries=RETRIES))
+    def delayed(self, function: Function) -> Function:
+        """Return a function that is called where the partitions are."""
+        delayed: Function = self._delayed(function, pure=False)
+        return delayed
 
-    def calls(self, function: Function, *shared: Any, each: Each = ()) -> list[Any]:
-        """Return the delayed results of a function of all partitions, to compute with others."""
-        self.look()
-        self.traffic.sent += n_bytes(list(each)) + self.n_parts * n_bytes(shared)
-        return self._calls(function, shared, each, _result)
+    def _raws(self) -> Iterator[tuple[int, Any]]:
+        return ((part, self._parts[part]) for part in self.numbers)
 
-    def _calls(
-        self, function: Function, shared: tuple[Any, ...], each: Each, run: Function | None = None
-    ) -> list[Any]:
-        apply, call = self.delayed(run or _run), self._sent(function, shared)
-        return [
-            apply(call, part, [values[part] for values in each], raw)
-            for part, raw in enumerate(self._parts)
-        ]
-
-    def _sent(self, function: Function, shared: tuple[Any, ...]) -> Any:
-        """Return a call for the graph; if it is large, a task makes it, of which there is one."""
-        call = self._call(function, shared)
+    def _call(self, function: Function, shared: tuple[Any, ...]) -> Any:
+        """Return the function for the graph; if it is large, it has its own task."""
+        call = super()._call(function, shared)
         large = n_bytes([*shared, *self._transformers]) > _LARGE
         return self.delayed(partial(_same, call))() if large else call
 
+    def start(self, calls: Iterable[Any]) -> list[Any]:
+        """Return the results of delayed calls, on a cluster futures of them."""
+        if self.client is None:
+            return list(import_dask().compute(*calls))
+        with warnings.catch_warnings():
+            # values travel in the graph, so that none is lost with a worker
+            warnings.filterwarnings("ignore", "Sending large graph")
+            return list(self.client.compute(list(calls), retries=RETRIES))
+
     def _compute(self, calls: Iterable[Any]) -> list[Any]:
+        if self.client is None:
+            return self.start(calls)
         futures: list[Any] = []
         try:
-            futures = self.compute(list(calls))
-            if self.client is None:
-                return futures
-            return results_of(
-                self.client, futures, partial(self._say_done, futures), timeout=self.timeout
-            )
+            futures = self.start(calls)
+            look = partial(self._say_done, futures)
+            return results_of(self.client, futures, look, timeout=self.timeout)
         finally:
-            if self.client is not None:
-                release(futures)
+            release(futures)
 
     def _say_done(self, futures: Sequence[Any]) -> None:
         """Report the progress of a pass, as far as it is known here."""
@@ -401,20 +413,13 @@ class DaskPartitions(Partitions):
             values = [run(values[k : k + FAN_IN]) for k in range(0, len(values), FAN_IN)]
         return self._compute(values)[0]
 
-    def _folded(self, function: Function, states: Sequence[Any], shared: tuple[Any, ...]) -> Any:
-        run, call = self.delayed(_result), self._sent(function, shared)
-        now = [self.delayed(partial(_same, state))() for state in states]
-        for part, raw in enumerate(self._parts):
-            now = [run(call, part, [state], raw) for state in now]
-        return self._compute(now)
-
 
 def _nothing(block: Block) -> None:  # noqa: ARG001
     return None
 
 
 def _some_rows(block: Block, rows: NDArray[np.int64]) -> Any:
-    return block.X[rows].astype(np.float64) if len(rows) else None
+    return block.X[rows].astype(np.float64)
 
 
 def _same(value: Any) -> Any:
