@@ -159,7 +159,7 @@ class TestSettings:
             fit(MPRank(), lazy(X[:, 0]), lazy(y))
         with pytest.raises(TypeError, match=r"client='tcp://x' must be a distributed\.Client"):
             fit(MPRank(), lazy(X), lazy(y), client="tcp://x")
-        with pytest.raises(ValueError, match="y='y' names a column, but X is an array"):
+        with pytest.raises(ValueError, match="y='y' is no column of X, which is an array"):
             fit(MPRank(), X, "y")
 
     def test_one_row_of_each_query(self):
@@ -198,7 +198,7 @@ class TestFiles:
         np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-10)
         with pytest.raises(ValueError, match="columns='z' is no column of 0"):
             fit(MPRank(), folder, name, columns=["z"])
-        with pytest.raises(ValueError, match="columns names features, but X is an array"):
+        with pytest.raises(ValueError, match="columns='z' is no column of X, which is an array"):
             fit(MPRank(), X, y, columns=["z"])
         for columns in ("x0", [], [1]):
             with pytest.raises(ValueError, match="must be a list of names of features"):

@@ -15,7 +15,7 @@ from rankwise._core.arguments import shortened
 from rankwise._core.inputs import unchanged_on_error
 from rankwise.distributed._cluster import logger
 from rankwise.distributed._partition import Block, in_part
-from rankwise.distributed._partitions import DaskPartitions, Partitions, as_partitions
+from rankwise.distributed._partitions import Partitions, as_partitions
 
 Estimator = TypeVar("Estimator")
 
@@ -140,9 +140,7 @@ def fit(
         memory_limit=memory_limit,
         width=_most_features(estimator),
     )
-    parts.progress = progress
-    if isinstance(parts, DaskPartitions):
-        parts.timeout = timeout
+    parts.progress, parts.timeout = progress, timeout
     try:
         unchanged_on_error(learn)(estimator, parts)
     except KeyboardInterrupt as interrupt:

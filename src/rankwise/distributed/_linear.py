@@ -6,11 +6,17 @@ which are merged in a tree. With queries the model needs
 .. math:: S = \sum_q A_q \sum_{i \in q} a_i (z_i - m_q)(z_i - m_q)',
 
 where a query has the weight :math:`A_q` and the mean :math:`m_q` of its rows z = (x, y). The rows
-of a query may be in several partitions, in any order. So
+of a query may be in several partitions, in any order. With
+:math:`m_{qp}` the mean of the rows of q in partition p, and :math:`a_{qp}` their weight, S is
+
+.. math:: \sum_q A_q \Big(\sum_p \sum_{i \in q, p} a_i (z_i - m_{qp})(z_i - m_{qp})'
+    + \sum_p a_{qp} (m_{qp} - m_q)(m_{qp} - m_q)'\Big).
+
+So
 
 1. each partition returns the names and weights of its queries, 16 bytes a query;
-2. if a query is cut, each partition returns the means of its cut ones, 8 (d + 1) bytes each;
-3. each partition gets weight and mean of its cut queries, and returns its share of S.
+2. it gets the weights of its cut queries, and returns its share of the first term, summed in a
+   tree, and the means of its cut queries, 8 (d + 1) bytes each, which give the second one.
 
 RankSVM and SVRank have the solver of one machine, `rankwise._core.newton.minimise`, with its
 certificate. It needs the scores of a direction, 8 bytes a row back, and gradients, 8 bytes a row
@@ -33,12 +39,13 @@ from rankwise._core.ranker import check_rows_of_queries
 from rankwise._core.support_vectors import SupportVectorRanker
 from rankwise.distributed._cluster import logger
 from rankwise.distributed._fit import set_features
-from rankwise.distributed._partition import ROWS, Block, checked_ratings, to_ratings
+from rankwise.distributed._partition import ROWS, Block, checked_ratings
 from rankwise.distributed._partitions import Partitions
 from rankwise.magnitude import MPRank
 from rankwise.magnitude.statistics import Scatter, Statistics
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 Anchor = Vector | None
 
 # More names than these are not kept by MPRank, which then can't go on by partial_fit.
@@ -101,16 +108,29 @@ def _statistics_of_queries(parts: Partitions) -> Statistics:
     logger.info("%d of %d queries are cut over parts", int(cut.sum()), n_queries)
     codes_of = np.split(codes, np.cumsum([len(each[0]) for each in found])[:-1])
     inside = [np.flatnonzero(cut[each]) for each in codes_of]
+    totals, unit = [total[each] for each in codes_of], float(total.max())
+    scatter, weight, mean, means = parts.reduce(_scatter, _plus, unit, each=[inside, totals])
+    local = [each[1][some] for each, some in zip(found, inside, strict=True)]
     where = [each[some] for each, some in zip(codes_of, inside, strict=True)]
-    weights = [total[each] for each in where]
-    means = _means_of_cut(parts, inside, where, total)
-    unit = float(total.max())
-    scatter, weight, mean = parts.reduce(_scatter, _plus, unit, each=[inside, weights, means])
+    scatter += _between(np.concatenate(local), np.concatenate(where), np.vstack(means), total)
     squares = float(np.sum((total / unit) ** 2))
     closed = Scatter(unit * float(np.sqrt(squares)), scatter / squares)
     firsts = np.unique(codes, return_index=True)[1]
     listed = names[firsts].tolist() if n_queries <= _NAMES else range(n_queries)
     return Statistics.of_closed(listed, closed, weight, mean)
+
+
+def _between(weights: Vector, codes: NDArray[np.int64], means: Matrix, total: Vector) -> Matrix:
+    """Return the scatter of the local means of queries around the means of all their rows.
+
+    It is in squares of the largest total; ``weights`` and ``codes`` are those of the local means.
+    """
+    cut, number = np.unique(codes, return_inverse=True)
+    centres = np.zeros((len(cut), means.shape[1]))
+    np.add.at(centres, number, (weights / total[codes])[:, None] * means)
+    gaps = means - centres[number]
+    gaps *= np.sqrt(weights / total.max() * (total[codes] / total.max()))[:, None]
+    return gaps.T @ gaps
 
 
 def _queries(block: Block) -> tuple[NDArray[Any], Vector]:
@@ -119,67 +139,39 @@ def _queries(block: Block) -> tuple[NDArray[Any], Vector]:
     return names, np.bincount(codes, block.weights(), len(names)).astype(np.float64)
 
 
-def _means_of_cut(
-    parts: Partitions,
-    inside: list[NDArray[np.int64]],
-    where: list[NDArray[np.int64]],
-    total: Vector,
-) -> list[Vector]:
-    """Return for each partition the means of its cut queries, over all partitions."""
-    cut = np.unique(np.concatenate(where))
-    means = np.zeros((len(cut), parts.n_features + 1))
-    found = parts.map(_means, each=[inside]) if len(cut) else []
-    for codes, (weights, some) in zip(where, found, strict=bool(found)):
-        means[np.searchsorted(cut, codes)] += (weights / total[codes])[:, None] * some
-    return [means[np.searchsorted(cut, codes)] for codes in where]
-
-
-def _local_means(block: Block) -> tuple[NDArray[np.int64], Vector, Vector]:
-    """Return the query of each row of a partition, and weights and means of the queries in it."""
-    names, codes = np.unique(np.asarray(block.qid), return_inverse=True)
-    a, n = block.weights(), block.X.shape[0]
-    totals = np.bincount(codes, a, len(names)).astype(np.float64)
-    order, starts = counting_sort(codes.astype(np.int64), len(names))
-    share = (a / totals[codes])[order]
-    average = sparse.csr_array((share, order, starts), shape=(len(names), n))
-    y = checked_ratings(block)
-    rows = average @ block.doubles()
-    return codes, totals, np.column_stack([dense(rows), average @ y])
-
-
-def _means(block: Block, inside: NDArray[np.int64]) -> tuple[Vector, Vector]:
-    """Return weights and means of some queries of a partition."""
-    _, totals, means = _local_means(block)
-    return totals[inside], means[inside]
-
-
 def _scatter(
-    block: Block, inside: NDArray[np.int64], weights: Vector, means: Vector, unit: float
-) -> tuple[Vector, float, Vector]:
-    """Return the share of S that a partition adds, its weight and its mean."""
-    codes, totals, centres = _local_means(block)
-    weight = float(totals.sum())
-    mean = (totals / weight) @ centres
-    totals[inside], centres[inside] = weights, means
-    factor = np.sqrt(block.weights() / unit) * np.sqrt(totals[codes] / unit)
-    y = to_ratings(block)
-    size = centres.shape[1]
-    scatter = np.zeros((size, size))
+    block: Block, inside: NDArray[np.int64], totals: Vector, unit: float
+) -> tuple[Matrix, float, Vector, list[Matrix]]:
+    """Return the scatter of rows around the means of their queries in a partition.
+
+    It is in squares of the unit; also weight and mean of the rows, and the means of some queries.
+    """
+    names, codes = np.unique(np.asarray(block.qid), return_inverse=True)
+    y, a = checked_ratings(block), block.weights()
+    local = np.bincount(codes, a, len(names)).astype(np.float64)
+    order, starts = counting_sort(codes.astype(np.int64), len(names))
+    share = (a / local[codes])[order]
+    average = sparse.csr_array((share, order, starts), shape=(len(names), len(y)))
+    means = np.column_stack([dense(average @ block.doubles()), average @ y])
+    weight = float(local.sum())
+    factor = np.sqrt(a / unit) * np.sqrt(totals[codes] / unit)
+    scatter = np.zeros((means.shape[1], means.shape[1]))
     for start in range(0, len(y), ROWS):
         some = slice(start, start + ROWS)
         z = np.column_stack([dense(block.X[some]), y[some]]).astype(np.float64)
-        z -= centres[codes[some]]
+        z -= means[codes[some]]
         z *= factor[some, None]
         scatter += z.T @ z
-    return scatter, weight, mean
+    return scatter, weight, (local / weight) @ means, [means[inside]]
 
 
 def _plus(
-    one: tuple[Vector, float, Vector], other: tuple[Vector, float, Vector]
-) -> tuple[Vector, float, Vector]:
+    one: tuple[Matrix, float, Vector, list[Matrix]],
+    other: tuple[Matrix, float, Vector, list[Matrix]],
+) -> tuple[Matrix, float, Vector, list[Matrix]]:
     weight = one[1] + other[1]
-    share = other[1] / weight
-    return one[0] + other[0], weight, one[2] + share * (other[2] - one[2])
+    mean = one[2] + other[1] / weight * (other[2] - one[2])
+    return one[0] + other[0], weight, mean, one[3] + other[3]
 
 
 # ---------------------------------------------------------------------- RankSVM and SVRank

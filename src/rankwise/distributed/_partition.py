@@ -258,15 +258,10 @@ def check_alike(headers: Sequence[Header]) -> Header:
     return first
 
 
-def to_ratings(block: Block) -> NDArray[np.float64]:
-    """Return the targets of a partition as numbers."""
-    return np.ascontiguousarray(as_floats(block.y, "y"))
-
-
 def checked_ratings(block: Block) -> NDArray[np.float64]:
     """Return the targets of a partition as numbers, after a check of what squares can hold."""
     with in_part(block.part):
-        y = to_ratings(block)
+        y = np.ascontiguousarray(as_floats(block.y, "y"))
         kept = np.arange(len(y))
         for start in range(0, len(y), ROWS):
             some = slice(start, start + ROWS)

@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import islice, pairwise
 from numbers import Integral
 from pathlib import Path
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -63,16 +63,6 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 Function = Callable[..., Any]
 Each = Sequence[Sequence[Any]]
-
-
-@dataclass
-class Traffic:
-    """Bytes sent to the partitions and back, passes over the rows, and the seconds of these."""
-
-    sent: int = 0
-    back: int = 0
-    passes: int = 0
-    seconds: float = 0.0
 
 
 def n_bytes(value: Any) -> int:
@@ -142,7 +132,8 @@ class Partitions:
 
     Attributes
     ----------
-    traffic : Traffic
+    traffic : SimpleNamespace
+        Bytes sent to the partitions and back, passes over the rows, and the seconds of these.
     numbers, rows : lists of int
         The partitions that have rows, and how many, without those of weight 0; after the first
         pass.
@@ -158,6 +149,8 @@ class Partitions:
     allow_nan = False
     # Called with a sentence on the progress of the fit.
     progress: Callable[[str], object] | None = None
+    # Seconds that a cluster may be without workers, see `seconds_without_workers`.
+    timeout: float | str | None = None
 
     def __init__(
         self, n_parts: int, read: Callable[[], Iterable[Raw]], given: Raw, limit: int | None = None
@@ -165,7 +158,7 @@ class Partitions:
         self.n_parts, self.read, self.limit = n_parts, read, limit
         self.numbers = list(range(n_parts))
         self.has_queries = given.qid is not None
-        self.traffic = Traffic()
+        self.traffic = SimpleNamespace(sent=0, back=0, passes=0, seconds=0.0)
         self._checked = False
         self._transformers: tuple[Any, ...] = ()
 
@@ -337,9 +330,6 @@ class DaskPartitions(Partitions):
         None: the local scheduler.
     """
 
-    # Seconds that the cluster may be without workers, see `seconds_without_workers`.
-    timeout: float | str | None = None
-
     def __init__(self, parts: Sequence[Any], given: Raw, client: Any) -> None:
         super().__init__(len(parts), lambda: parts, given)
         self.client, self._parts = client, dict(enumerate(parts))
@@ -430,9 +420,8 @@ def _whole(block: Block) -> Block:
     return block
 
 
-def _run(call: Function, *arguments: Any) -> tuple[list[Header], Any]:
-    pair: tuple[list[Header], Any] = call(*arguments)
-    return pair
+def _run(call: Function, *arguments: Any) -> Any:
+    return call(*arguments)
 
 
 def _result(call: Function, *arguments: Any) -> Any:
@@ -475,7 +464,16 @@ def as_partitions(
     if on_disk:
         groups = parquet_groups(raw, limit, width)
         n = sum(-(-rows // size) for _, _, rows, size in groups)
-        return Partitions(n, partial(_read_groups, groups, raw), raw, limit)
+        return Partitions(
+            n,
+            lambda: (
+                piece
+                for path, group, _, size in groups
+                for piece in read_group(raw, path, group, size)
+            ),
+            raw,
+            limit,
+        )
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return _array_partitions(raw, limit, width)
     raise TypeError(
@@ -598,11 +596,6 @@ def read_group(raw: Raw, path: str, group: int, size: int) -> Iterator[Raw]:
             yield raw._replace(X=batch.to_pandas(ignore_metadata=True))
 
 
-def _read_groups(groups: Sequence[tuple[str, int, int, int]], raw: Raw) -> Iterator[Raw]:
-    for path, group, _, size in groups:
-        yield from read_group(raw, path, group, size)
-
-
 def _read_piece(raw: Raw, path: str, group: int, size: int, number: int) -> Raw:
     """Return the rows of one block of a row group."""
     piece = next(islice(read_group(raw, path, group, size), number, None), None)
@@ -616,31 +609,23 @@ def _array_partitions(raw: Raw, limit: int, width: int) -> Partitions:
     X = raw.X
     if X.ndim != 2:
         raise ValueError(f"X must have a row for each sample, but it is {shortened(X)}")
-    if raw.features is not None:
-        raise ValueError("columns names features, but X is an array, which has no names")
-    for name, value in raw.named().items():
-        raise ValueError(
-            f"{name}={value!r} names a column, but X is an array, which has no names: give "
-            f"{name} as an array"
-        )
-    columns = {name: _as_array(value) for name, value in raw.columns().items()}
+    check_columns(raw, (), "X, which is an array")
+    columns: dict[str, Any] = {
+        name: value if value is None or hasattr(value, "dtype") else np.asarray(value)
+        for name, value in raw.columns().items()
+    }
     for name, column in columns.items():
         if column is not None:
             _check_length(name, len(column), X.shape[0])
     whole = raw._replace(X=X.tocsr() if sparse.issparse(X) else X, **columns)
     size = block_rows(max(X.shape[1], width), limit)
-    n_parts = max(1, -(-X.shape[0] // size))
-    return Partitions(n_parts, partial(_cut_rows, whole, size, n_parts), raw, limit)
 
+    def read() -> Iterator[Raw]:
+        for start in range(0, max(1, X.shape[0]), size):
+            rows = slice(start, start + size)
+            yield Raw(*(None if value is None else value[rows] for value in whole))
 
-def _as_array(values: Any) -> Any:
-    return values if values is None or hasattr(values, "dtype") else np.asarray(values)
-
-
-def _cut_rows(whole: Raw, size: int, n_parts: int) -> Iterator[Raw]:
-    for part in range(n_parts):
-        rows = slice(part * size, (part + 1) * size)
-        yield Raw(*(None if value is None else value[rows] for value in whole))
+    return Partitions(max(1, -(-X.shape[0] // size)), read, raw, limit)
 
 
 def _dask_partitions(raw: Raw, client: Any, limit: int, width: int) -> DaskPartitions:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.arguments import shortened
-from rankwise._core.queries import encode_queries, group_rows
+from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
 from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._partition import Block
 from rankwise.distributed._partitions import are_dask, as_partitions, delayed_parts, is_dask
@@ -124,20 +124,16 @@ def rank(estimator: Any, X: Any, *, qid: Any = None) -> Any:
         X, qid = X[[name for name in X.columns if name != qid]], X[qid]
     scores = predict(estimator, X)
     if isinstance(scores, np.ndarray):
-        return _positions([scores], None if qid is None else [qid])[0]
-    dask = import_dask()
-    blocks = _blocks(scores)
+        return _positions([scores], qid)[0]
+    blocks = scores if isinstance(scores, list) else delayed_parts(scores)
     sizes = getattr(scores, "chunks", ((np.nan,) * len(blocks),))[0]
-    queries = None if qid is None else _blocks(qid, sizes)
-    every = dask.delayed(_positions, pure=False, nout=len(blocks))(blocks, queries)
+    every = import_dask().delayed(_positions, pure=False, nout=len(blocks))(blocks, qid)
     array = import_dask("dask.array")
-    return array.concatenate(
-        [
-            array.from_delayed(part, (size,), dtype=np.int64)
-            for part, size in zip(every, sizes, strict=True)
-        ],
-        allow_unknown_chunksizes=True,
-    )
+    positions = [
+        array.from_delayed(part, (size,), dtype=np.int64)
+        for part, size in zip(every, sizes, strict=True)
+    ]
+    return array.concatenate(positions, allow_unknown_chunksizes=True)
 
 
 def measure(
@@ -170,46 +166,30 @@ def measure(
     Delayed
         Its ``compute()`` gives the number.
     """
-    dask = import_dask()
     columns = {"qid": qid, "sample_weight": sample_weight}
-    given = {name: _blocks(value) for name, value in columns.items() if value is not None}
-    return dask.delayed(_measured, pure=False)(metric, _blocks(y), _blocks(scores), given, options)
+    given = {name: value for name, value in columns.items() if value is not None}
+    return import_dask().delayed(_measured, pure=False)(metric, y, scores, given, options)
 
 
-def _blocks(values: Any, sizes: Any = None) -> list[Any]:
-    """Return a column as a list of partitions."""
-    if isinstance(values, list | tuple):
-        return list(values)
-    if hasattr(values, "to_delayed"):
-        return delayed_parts(values)
-    array = np.asarray(values)
-    if sizes is None or np.isnan(np.sum(sizes)):
-        return [array]
-    return np.split(array, np.cumsum(sizes)[:-1])
+def _joined(column: Any) -> NDArray[Any]:
+    """Return a column as an array, also if it is a list of partitions."""
+    if isinstance(column, list | tuple):
+        return np.concatenate([np.asarray(block) for block in column if len(block)])
+    return np.asarray(column)
 
 
-def _joined(blocks: list[Any]) -> NDArray[Any]:
-    full = [np.asarray(block) for block in blocks if len(block)]
-    return np.concatenate(full) if full else np.empty(0)
-
-
-def _positions(scores: list[Any], qid: list[Any] | None) -> list[NDArray[np.int64]]:
+def _positions(scores: list[Any], qid: Any) -> list[NDArray[np.int64]]:
     """Return positions from 1, best first, ties as they come, as `RankerMixin.rank` does."""
     values = _joined(scores)
     codes, n_queries = encode_queries(None if qid is None else _joined(qid), len(values))
     best = np.argsort(-values, kind="stable")
     order, starts = group_rows(codes[best], n_queries)
-    positions = np.empty(len(values), dtype=np.int64)
-    positions[best[order]] = 1 + np.arange(len(values)) - starts[codes[best[order]]]
+    positions = positions_in_queries(best[order], codes, starts)
     return np.split(positions, np.cumsum([len(each) for each in scores])[:-1])
 
 
 def _measured(
-    metric: Callable[..., float],
-    y: list[Any],
-    scores: list[Any],
-    columns: dict[str, list[Any]],
-    options: dict[str, Any],
+    metric: Callable[..., float], y: Any, scores: Any, columns: dict[str, Any], options: Any
 ) -> float:
-    given = {name: _joined(value) for name, value in columns.items()}
+    given = {name: _joined(column) for name, column in columns.items()}
     return metric(_joined(y), _joined(scores), **given, **options)
