@@ -228,6 +228,22 @@ class TestModels:
         assert sum("queries" in text for text in said) == 1
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delayed"])
+def test_columns_of_several_types(tmp_path, kind):
+    import dask
+    import pandas as pd
+
+    X, y, _, _ = table(300)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(a=X[:, 0] > 3, b=X[:, 1].astype(np.int8))
+    frame["y"] = y
+    for n in range(3):
+        frame[n * 100 :][:100].to_parquet(tmp_path / f"{n}.parquet")
+    parts = [dask.delayed(frame[n * 100 :][:100]) for n in range(3)]
+    found = fit(MPRank(), tmp_path if kind == "parquet" else parts, "y")
+    alone = MPRank(solver="primal").fit(frame[list("abcd")].astype(float), y)
+    same(found, alone, rtol=1e-10)
+
+
 class TestMissingValues:
     """Steps that all take NaN get it, in parts as on one machine; others are told where it is."""
 

@@ -72,6 +72,13 @@ class TestNoWorkers:
         assert vars(model) == before
         assert "the cluster has no worker" in caplog.text
 
+    def test_a_fit_says_how_long_it_waits(self, deserted):
+        with (
+            dask.config.set({_cluster.SETTING: "1 hour"}),
+            pytest.raises(NoWorkersError, match=r"no worker for 0\.3 seconds"),
+        ):
+            fit(MPRank(), *rows(), client=deserted, timeout=0.3)
+
     def test_a_taste_ends(self, deserted):
         with pytest.raises(NoWorkersError, match="has had no worker"):
             fit_taste(TasteModel(), ratings(), client=deserted)
@@ -238,6 +245,11 @@ class TestProgress:
     def test_refused(self):
         with pytest.raises(ValueError, match="progress='yes' must be a function of a sentence"):
             fit(MPRank(), *rows(), progress="yes")
+
+    @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+    def test_a_time_that_is_none(self, timeout):
+        with pytest.raises(ValueError, match="is invalid: expected a positive number of seconds"):
+            fit(MPRank(), *rows(), timeout=timeout)
 
     def test_what_it_raises_ends_the_fit(self):
         def stop(_):
