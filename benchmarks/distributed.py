@@ -56,18 +56,21 @@ def make(rows: int, client: Any) -> tuple[Any, Any, Any]:
 
 def ours(name: str, rows: tuple[Any, Any, Any], client: Any) -> dict[str, Any]:
     """Fit one of our models; return what it took and moved."""
-    parts_of = load("rankwise.distributed._parts.as_parts")
-    fit = load("rankwise.distributed._fit.fit_parts")
+    parts_of = load("rankwise.distributed._partitions.as_partitions")
+    learner_of = load("rankwise.distributed._fit.learner_of")
     kind, parameters = MODELS[name]
     X, y, _ = rows
     some = 8 * PART_ROWS  # so that each worker has parts, and nothing to load later
     warm = parts_of(X[:some], y[:some], client=client)
-    fit(load(kind)(**parameters), warm)
+    model = load(kind)(**parameters)
+    learn = learner_of(model)
+    learn(model, warm)
     warm.close()
     parts = parts_of(X, y, client=client)
     task = task_seconds(parts_of(X, y, client=client))
     begin = perf_counter()
-    model = fit(load(kind)(**parameters), parts)
+    model = load(kind)(**parameters)
+    learn(model, parts)
     seconds, moved = perf_counter() - begin, parts.traffic
     parts.close()
     return {

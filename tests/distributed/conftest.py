@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankwise.distributed import _machine
+from rankwise.distributed import _partitions
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +56,7 @@ def kill(client):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let blocks of an array have some hundred rows."""
-    monkeypatch.setattr(_machine, "_LARGEST_BLOCK", 8 * 4 * 150)
+    monkeypatch.setattr(_partitions, "_LARGEST_BLOCK", 8 * 4 * 150)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 from rankwise.boosting import RankBoost
-from rankwise.distributed import _support_vectors, fit
+from rankwise.distributed import _linear, fit
 from rankwise.distributed._cluster import import_dask
-from rankwise.distributed._machine import bytes_of
+from rankwise.distributed._partitions import bytes_of
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankSVM, TopPush
@@ -131,11 +131,6 @@ class TestTypes:
 
 
 class TestSettings:
-    def test_shuffled_streams(self):
-        X, y = rows()
-        with pytest.raises(ValueError, match="set shuffle=False"):
-            fit(PRank(), lazy(X), lazy(y))
-
     def test_weights_of_streams(self):
         X, y = rows()
         with pytest.raises(ValueError, match="PRank has no use for sample_weight"):
@@ -164,7 +159,7 @@ class TestSettings:
             fit(MPRank(), lazy(X[:, 0]), lazy(y))
         with pytest.raises(TypeError, match=r"client='tcp://x' must be a distributed\.Client"):
             fit(MPRank(), lazy(X), lazy(y), client="tcp://x")
-        with pytest.raises(ValueError, match="y='y' names a column, but X is an array"):
+        with pytest.raises(ValueError, match="y='y' is no column of X, which is an array"):
             fit(MPRank(), X, "y")
 
     def test_one_row_of_each_query(self):
@@ -203,7 +198,7 @@ class TestFiles:
         np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-10)
         with pytest.raises(ValueError, match="columns='z' is no column of 0"):
             fit(MPRank(), folder, name, columns=["z"])
-        with pytest.raises(ValueError, match="columns names features, but X is an array"):
+        with pytest.raises(ValueError, match="columns='z' is no column of X, which is an array"):
             fit(MPRank(), X, y, columns=["z"])
         for columns in ("x0", [], [1]):
             with pytest.raises(ValueError, match="must be a list of names of features"):
@@ -255,7 +250,7 @@ class TestFiles:
             bytes_of(limit)
 
     def test_a_limit_that_is_too_small_for_the_rows(self, monkeypatch):
-        monkeypatch.setattr(_support_vectors, "_ROW_BYTES", 10**7)
+        monkeypatch.setattr(_linear, "_ROW_BYTES", 10**7)
         X, y = rows()
         with pytest.raises(ValueError, match="memory_limit must be at least 1 GB"):
             fit(RankSVM(), X, y, memory_limit="500MB")

@@ -15,10 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 from rankwise.comparison.runner import run_jobs
 from rankwise.comparison.trials import Trials
-from rankwise.distributed import _cluster, fit, predict, rank
+from rankwise.distributed import _partitions, fit, predict, rank
 from rankwise.distributed import cluster as connect
-from rankwise.distributed._cluster import ClusterParts
-from rankwise.distributed.jobs import on_cluster
+from rankwise.distributed._cluster import on_cluster
+from rankwise.distributed._partitions import DaskPartitions
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.pairwise import RankSVM
@@ -143,7 +143,7 @@ class TestLost:
     def test_the_result_is_the_same(self, client, model):
         X, y, _, _ = table(30_000)
         lazy = [_slowly(da.from_array(value, chunks=(2_000, *value.shape[1:]))) for value in (X, y)]
-        killed, compute = [], ClusterParts._compute
+        killed, compute = [], DaskPartitions._compute
         when = 1 if isinstance(model, MPRank) else 3
 
         def kill_in_between(self, build):
@@ -152,8 +152,8 @@ class TestLost:
             return compute(self, build)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ClusterParts, "_compute", kill_in_between)
-            patch.setattr(_cluster, "_LARGE", 0)  # values are lost with the worker, too
+            patch.setattr(DaskPartitions, "_compute", kill_in_between)
+            patch.setattr(_partitions, "_LARGE", 0)  # values are lost with the worker, too
             found = fit(clone(model), *lazy, client=client)
         assert killed
         alone = clone(model).set_params(**_exact(model)).fit(X, y)

@@ -92,7 +92,7 @@ class TestScheduler:
 
 class TestRefused:
     def test_addresses(self, table, monkeypatch):
-        monkeypatch.setattr("rankwise.distributed.jobs._CONNECT", 0.2)
+        monkeypatch.setattr("rankwise.distributed._cluster._CONNECT", 0.2)
         words = ["compare", str(table), "--target", "grade", "--scheduler"]
         done = CliRunner().invoke(main, [*words, "nonsense"])
         assert "'nonsense' is not the address of a scheduler" in done.output

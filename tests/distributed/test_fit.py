@@ -105,6 +105,24 @@ def test_online_models_are_those_of_one_stream_bit_for_bit(cut, model):
     assert found.get_params() == alone.get_params()
 
 
+@pytest.mark.parametrize("epochs", ["auto", 2])
+@pytest.mark.parametrize("model", [PRank(), OAPRank(random_state=0), WidrowHoff(0.001)], ids=str)
+def test_shuffled_streams_take_the_rows_in_the_order_of_the_partitions(cut, model, epochs):
+    X, y, _, _ = table(300)
+    args, _ = cut("array", X, y)
+    model = clone(model).set_params(epochs=epochs)
+    before = model.get_params()
+    said = "in one pass" if epochs == "auto" else "in 2 passes"
+    with pytest.warns(UserWarning, match=f"in the order of the partitions, {said}") as warned:
+        found = fit(model, *args)
+    assert len(warned) == 1
+    assert found.get_params() == before
+    passes = 1 if epochs == "auto" else 2
+    alone = clone(model).set_params(epochs=passes, shuffle=False).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, alone.coef_)
+    assert found.n_rounds_ == 300 * passes
+
+
 def test_a_block_of_members_is_that_of_all_members():
     # would fail if the coins of a block were those of the first members
     X, y, _, _ = table(300)
@@ -208,6 +226,22 @@ class TestModels:
         said = [record.getMessage() for record in caplog.records]
         assert sum("brought back" in text for text in said) == 1
         assert sum("queries" in text for text in said) == 1
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delayed"])
+def test_columns_of_several_types(tmp_path, kind):
+    import dask
+    import pandas as pd
+
+    X, y, _, _ = table(300)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(a=X[:, 0] > 3, b=X[:, 1].astype(np.int8))
+    frame["y"] = y
+    for n in range(3):
+        frame[n * 100 :][:100].to_parquet(tmp_path / f"{n}.parquet")
+    parts = [dask.delayed(frame[n * 100 :][:100]) for n in range(3)]
+    found = fit(MPRank(), tmp_path if kind == "parquet" else parts, "y")
+    alone = MPRank(solver="primal").fit(frame[list("abcd")].astype(float), y)
+    same(found, alone, rtol=1e-10)
 
 
 class TestMissingValues:

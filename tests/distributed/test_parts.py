@@ -3,26 +3,30 @@
 import numpy as np
 import pytest
 
-from rankwise.distributed import fit
-from rankwise.distributed._parts import FAN_IN, Kept, Tree, as_parts, weigh
+from rankwise.distributed import _partitions, fit
+from rankwise.distributed._partitions import FAN_IN, as_partitions, n_bytes
 from rankwise.magnitude import MPRank
+
+
+def joined(one, other):
+    return one + other
 
 
 @pytest.mark.parametrize(
     "n", [1, 2, FAN_IN, FAN_IN + 1, FAN_IN**2 - 1, FAN_IN**2, 2 * FAN_IN**2 + 3]
 )
-def test_a_tree_merges_neighbours_in_order(n):
-    sizes = []
+def test_neighbours_are_merged_in_order_in_a_tree(n, monkeypatch):
+    da, sizes, merge = pytest.importorskip("dask.array"), [], _partitions.merge_pairs
 
-    def combine(values):
-        sizes.append(len(values))
-        return [each for value in values for each in value]
+    def counted(combine, pairs):
+        sizes.append(len(pairs))
+        return merge(combine, pairs)
 
-    tree = Tree(combine)
-    for value in range(n):
-        tree.add([value])
-    assert tree.finish() == list(range(n))
-    assert max(sizes) <= FAN_IN + 1
+    monkeypatch.setattr(_partitions, "merge_pairs", counted)
+    X = np.zeros((2 * n, 3))
+    parts = as_partitions(da.from_array(X, chunks=(2, 3)), X[:, 0])
+    assert parts.reduce(words, joined) == [f"{part}:2" for part in range(n)]
+    assert max(sizes, default=1) <= FAN_IN
 
 
 def words(block):
@@ -33,25 +37,29 @@ def chain(block, state, mark):
     return [*state, f"{mark}{block.part}"]
 
 
-def scaled(block, by):
-    return {"rows": block.X * by, "sums": block.X.sum(axis=1)}
+def total(block, one, by):
+    return float(block.X.sum() + one * by)
 
 
-def total(block, kept, one, by):
-    assert (kept["rows"] == 2 * block.X).all()
-    return float(kept["sums"].sum() + one * by)
+def sizes(block):
+    return block.X.shape, block.names
+
+
+class Doubled:
+    """A transformer that needs no rows."""
+
+    def transform(self, X):
+        return np.hstack([2 * X, X])
 
 
 @pytest.fixture(params=["machine", "dask"])
 def parts(request, monkeypatch):
     X = np.random.default_rng(0).normal(size=(200, 3))
     if request.param == "machine":
-        from rankwise.distributed import _machine
-
-        monkeypatch.setattr(_machine, "_LARGEST_BLOCK", 8 * 3 * 10)
-        return X, as_parts(X, X[:, 0])
+        monkeypatch.setattr(_partitions, "_LARGEST_BLOCK", 8 * 3 * 10)
+        return X, as_partitions(X, X[:, 0])
     da = pytest.importorskip("dask.array")
-    return X, as_parts(da.from_array(X, chunks=(10, 3)), X[:, 0])
+    return X, as_partitions(da.from_array(X, chunks=(10, 3)), X[:, 0])
 
 
 class TestParts:
@@ -59,7 +67,7 @@ class TestParts:
         _, parts = parts
         wanted = [f"{part}:10" for part in range(20)]
         assert [word for each in parts.map(words) for word in each] == wanted
-        assert parts.reduce(words, lambda one, other: one + other) == wanted
+        assert parts.reduce(words, joined) == wanted
         assert (parts.n_rows, parts.n_features, parts.rows[0]) == (200, 3, 10)
 
     def test_fold(self, parts):
@@ -68,13 +76,21 @@ class TestParts:
         steps = [f"x{part}" for part in range(20)]
         assert ends == [["a", *steps], ["b", *steps]]
 
-    def test_keep(self, parts):
+    def test_values_for_all_and_for_each(self, parts):
         X, parts = parts
-        kept = parts.keep(scaled, 2)
-        assert isinstance(kept, Kept)
-        found = parts.map(total, 10.0, each=[list(range(20))], along=[kept])
+        found = parts.map(total, 10.0, each=[list(range(20))])
         wanted = [X[10 * n : 10 * n + 10].sum() + 10.0 * n for n in range(20)]
         np.testing.assert_allclose(found, wanted)
+
+    def test_mapped(self, parts):
+        X, parts = parts
+        view = parts.mapped(Doubled())
+        assert (view.n_features, parts.n_features) == (6, 3)
+        for _ in range(2):
+            assert view.map(sizes) == [((10, 6), None)] * 20
+            np.testing.assert_array_equal(view.fetch([3, 77]), np.hstack([2 * X, X])[[3, 77]])
+            view.persist()
+        assert parts.map(sizes)[0][0] == (10, 3)
 
     def test_split(self, parts):
         X, parts = parts
@@ -109,4 +125,4 @@ def test_many_parts():
 
 
 def test_weights():
-    assert weigh([np.zeros(3), {"a": 1.0}, None, "word"]) == 24 + 1 + 8 + 4
+    assert n_bytes([np.zeros(3), {"a": 1.0}, None, "word"]) == 24 + 1 + 8 + 4

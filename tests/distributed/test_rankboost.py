@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from rankwise.boosting import RankBoost, binning, stumps
-from rankwise.distributed import _machine
+from rankwise.distributed import _partitions
 from rankwise.distributed._fit import fit
 from rankwise.distributed._rankboost import RemoteBlocks
 
@@ -74,7 +74,7 @@ def assert_same(one, other, tolerance=1e-9):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let the blocks of an array on one machine have 40 rows."""
-    monkeypatch.setattr(_machine, "_LARGEST_BLOCK", 8 * 9 * 40)
+    monkeypatch.setattr(_partitions, "_LARGEST_BLOCK", 8 * 9 * 40)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -11,10 +11,10 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from rankwise.boosting import RankBoost
-from rankwise.distributed import _waiting, fit, fit_taste
+from rankwise.distributed import _cluster, fit, fit_taste
+from rankwise.distributed._cluster import NoWorkersError, seconds_without_workers
 from rankwise.distributed._rankboost import RemoteBlocks
 from rankwise.distributed._recommend import People
-from rankwise.distributed._waiting import NoWorkersError, longest_wait
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank
 from rankwise.pairwise import RankSVM
@@ -45,9 +45,9 @@ def ratings():
 
 
 def test_the_wait_is_said_by_dask():
-    assert longest_wait() == 300
-    with dask.config.set({_waiting.SETTING: "2 minutes"}):
-        assert longest_wait() == 120
+    assert seconds_without_workers() == 60
+    with dask.config.set({_cluster.SETTING: "2 minutes"}):
+        assert seconds_without_workers() == 120
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def deserted():
     with (
         distributed.LocalCluster(n_workers=0, processes=False, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
-        dask.config.set({_waiting.SETTING: "0.2s"}),
+        dask.config.set({_cluster.SETTING: "0.2s"}),
     ):
         yield client
 
@@ -71,6 +71,13 @@ class TestNoWorkers:
             fit(model, *rows(), client=deserted)
         assert vars(model) == before
         assert "the cluster has no worker" in caplog.text
+
+    def test_a_fit_says_how_long_it_waits(self, deserted):
+        with (
+            dask.config.set({_cluster.SETTING: "1 hour"}),
+            pytest.raises(NoWorkersError, match=r"no worker for 0\.3 seconds"),
+        ):
+            fit(MPRank(), *rows(), client=deserted, timeout=0.3)
 
     def test_a_taste_ends(self, deserted):
         with pytest.raises(NoWorkersError, match="has had no worker"):
@@ -91,12 +98,12 @@ class TestNoWorkers:
         monkeypatch.setattr(RemoteBlocks, "run", run_and_leave)
         options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50, "threads_per_worker": 1}
         scheduler = {"here": None, "at the scheduler": "0.2s"}[limited]
-        with dask.config.set({_waiting.SETTING: scheduler}):
+        with dask.config.set({_cluster.SETTING: scheduler}):
             cluster = distributed.LocalCluster(n_workers=2, processes=False, **options)
         with (
             cluster,
             distributed.Client(cluster) as client,
-            dask.config.set({_waiting.SETTING: "0.2s" if limited == "here" else None}),
+            dask.config.set({_cluster.SETTING: "0.2s" if limited == "here" else None}),
             pytest.raises(NoWorkersError, match=r"has had no worker for 0.2 seconds"),
         ):
             fit(RankBoost(20), *rows(), client=client)
@@ -207,7 +214,7 @@ class TestInterrupts:
             assert others <= client.futures.keys()
 
     def test_a_cluster_says_how_far_it_is(self, client, monkeypatch):
-        monkeypatch.setattr(_waiting, "PATIENCE", 0.1)
+        monkeypatch.setattr(_cluster, "PATIENCE", 0.1)
         X, y = rows(400, 10)
         said = []
         fit(RankSVM(), slowly(X), y, client=client, progress=said.append)
@@ -220,7 +227,7 @@ class TestProgress:
         X, y = (each.compute() for each in rows())
         said = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("rankwise.distributed._machine._LARGEST_BLOCK", 8 * 4 * 150)
+            patch.setattr("rankwise.distributed._partitions._LARGEST_BLOCK", 8 * 4 * 150)
             fit(MPRank(), X, y, progress=said.append)
             first = ["pass 1 over 3 parts", "pass 1 over 3 parts, 1 done"]
             assert said[:2] == first
@@ -238,6 +245,11 @@ class TestProgress:
     def test_refused(self):
         with pytest.raises(ValueError, match="progress='yes' must be a function of a sentence"):
             fit(MPRank(), *rows(), progress="yes")
+
+    @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+    def test_a_time_that_is_none(self, timeout):
+        with pytest.raises(ValueError, match="is invalid: expected a positive number of seconds"):
+            fit(MPRank(), *rows(), timeout=timeout)
 
     def test_what_it_raises_ends_the_fit(self):
         def stop(_):

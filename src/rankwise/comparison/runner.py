@@ -36,7 +36,7 @@ from rankwise.comparison.measures import MAE, Measure
 from rankwise.comparison.methods import METHODS, Method, methods_for, slug
 from rankwise.comparison.problem import Problem, make_folds, make_problem
 from rankwise.comparison.trials import Trials, choose, fit, run
-from rankwise.distributed.jobs import on_cluster
+from rankwise.distributed._cluster import on_cluster
 from rankwise.io.files import pandas
 from rankwise.metrics import pair_accuracy_interval
 

@@ -1,8 +1,8 @@
-"""Online models over parts: a model goes through the parts in order, as through a stream.
+"""Online models of rows in partitions: a model goes through them in order, as through a stream.
 
-PRank and its like are sequential by nature: the model travels from part to part, 8 bytes a feature,
-and the rows stay. The members of OAPRank are independent: blocks of them follow each other
-through the parts, so that several workers are busy at a time.
+PRank and its like are sequential by nature: the model travels from partition to partition, 8 bytes
+a feature, and the rows stay. The members of OAPRank are independent: blocks of them follow each
+other through the partitions, so that several workers are busy at a time.
 """
 
 from copy import copy
@@ -10,74 +10,73 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise._core.arguments import warn_user
 from rankwise._core.labels import as_labels, sorted_labels
 from rankwise._core.ordinal import MOST_EPOCHS, Falling, OnlineMixin
-from rankwise.distributed._block import Block
-from rankwise.distributed._parts import Parts
-from rankwise.distributed._shared import in_part, set_features
+from rankwise.distributed._fit import set_features
+from rankwise.distributed._partition import Block, in_part
+from rankwise.distributed._partitions import Partitions
 from rankwise.ordinal import OAPRank
 
 
-def learn(estimator: OnlineMixin, parts: Parts) -> None:
-    """Learn from the rows in their order, as ``fit`` with ``shuffle=False`` does, bit for bit.
+def learn(estimator: OnlineMixin, parts: Partitions) -> None:
+    """Learn from the rows in their order, bit for bit as ``fit`` with ``shuffle=False``.
+
+    With ``shuffle=True``, the default, a warning says that the rows are not shuffled, and "auto"
+    epochs are one.
 
     Raises
     ------
     ValueError
-        If the rows are to be shuffled, have queries or weights, or the kernel is precomputed.
+        If the rows have queries or weights, or the kernel is precomputed.
     """
     estimator._validate_params()
-    name = type(estimator).__name__
-    if estimator.shuffle:
-        raise ValueError(
-            f"{name}(shuffle=True) takes the rows in a random order, which rows in parts can't be "
-            "taken in: set shuffle=False (with epochs=1 one pass over the stream), and shuffle the "
-            "rows when they are written if their order means something"
-        )
+    name, epochs = type(estimator).__name__, estimator.epochs
     if getattr(estimator, "kernel", None) == "precomputed":
         raise ValueError("kernel='precomputed' can't be fitted in parts: give the rows themselves")
-    if not (estimator.epochs == 1 or (parts.n_parts == 1 and parts.n_workers == 1)):
+    if estimator.shuffle:
+        epochs = 1 if epochs == "auto" else epochs
+        warn_user(
+            f"{name} takes rows in partitions in the order of the partitions, in "
+            f"{'one pass' if epochs == 1 else f'{epochs} passes'}, although shuffle=True: set "
+            f"shuffle=False and epochs={epochs} to say so, and write the rows in random order if "
+            "theirs means something"
+        )
+    if epochs != 1:
         parts.persist()
     labels = parts.map(_labels)
     for given in ("qid", "sample_weight"):
-        if given in parts.kinds:
+        if given in parts.types:
             raise ValueError(f"{name} has no use for {given}: leave it out")
-    found = np.concatenate([each for each in labels if each is not None])
-    classes, _ = clone(estimator)._check_labels(found, find=True)
-    blocks = _start(estimator, classes, parts)
-    falling = Falling()
-    loss = 0
-    for _ in range(MOST_EPOCHS if estimator.epochs == "auto" else int(estimator.epochs)):
-        blocks = parts.fold(_advance, blocks)
-        before, loss = loss, sum(block.rank_loss_ for block in blocks)
-        if estimator.epochs == "auto" and not falling.goes_on(loss - before):
+    classes, _ = clone(estimator)._check_labels(np.concatenate(labels), find=True)
+    models = _start(estimator, classes, parts)
+    falling, loss = Falling(), 0
+    for _ in range(MOST_EPOCHS if epochs == "auto" else int(epochs)):
+        models = parts.fold(_advance, models)
+        before, loss = loss, sum(model.rank_loss_ for model in models)
+        if epochs == "auto" and not falling.goes_on(loss - before):
             break
-    _finish(estimator, blocks, parts)
+    _finish(estimator, models, parts)
 
 
-def _labels(block: Block) -> Any:
-    """Return the labels of a part."""
-    if not block.X.shape[0]:
-        return None
-    with in_part(block):
-        if block.y is None:
-            raise ValueError("y is missing: give the labels, or the name of their column")
+def _labels(block: Block) -> NDArray[Any]:
+    """Return the labels of a partition."""
+    with in_part(block.part):
         return sorted_labels(as_labels(block.y))
 
 
 def _advance(block: Block, model: Any) -> Any:
-    """Return the model after the rows of a part."""
-    if not block.X.shape[0]:
-        return model
+    """Return the model after the rows of a partition."""
     after = copy(model)
-    with in_part(block):
+    with in_part(block.part):
         after.partial_fit(block.X, block.y)
     return after
 
 
-def _start(estimator: OnlineMixin, classes: Any, parts: Parts) -> list[Any]:
+def _start(estimator: OnlineMixin, classes: Any, parts: Partitions) -> list[Any]:
     """Return models before the first row; several if members can be cut into blocks."""
     model = clone(estimator)
     model.label_order = classes
@@ -85,7 +84,6 @@ def _start(estimator: OnlineMixin, classes: Any, parts: Parts) -> list[Any]:
     source = model._source()
     if not (isinstance(model, OAPRank) and source.width > 0):
         return [model]
-    model.n_jobs = estimator.n_jobs
     state = model._start(len(classes), source.width)
     n, groups = model.n_estimators, min(parts.n_workers, parts.n_parts)
     # members come by four, which share a hash
@@ -105,7 +103,7 @@ def _start(estimator: OnlineMixin, classes: Any, parts: Parts) -> list[Any]:
     return blocks
 
 
-def _finish(estimator: OnlineMixin, blocks: list[Any], parts: Parts) -> None:
+def _finish(estimator: OnlineMixin, blocks: list[Any], parts: Partitions) -> None:
     """Put what the blocks have learned together, and on the estimator."""
     model = blocks[0]
     source = model._check_state()
