@@ -182,7 +182,7 @@ class Archive:
         for name, spec in self.arrays.items():
             size = _member_size(name, spec)
             member = f"{name}.npy"
-            self._check_header(position, member, size, spec["crc32"])
+            self._check_start(position, member, size, spec["crc32"], _npy_header(spec))
             self._starts[name] = position + _LOCAL_SIZE + len(member)
             position = self._starts[name] + size
             directory += _ENTRY_SIZE + len(member)
@@ -207,9 +207,7 @@ class Archive:
         order: Any = "F" if spec["fortran"] else "C"
         array: NDArray[Any] = np.empty(tuple(spec["shape"]), spec["dtype"], order=order)
         data = _raw(array)
-        self._file.seek(self._starts[name])
-        if self._file.read(len(header)) != header:
-            raise ValueError(f"the header of the array {name!r} is not what was written")
+        self._file.seek(self._starts[name] + len(header))
         self._file.readinto(data)  # type: ignore[attr-defined]
         if _digest(header, data) != spec["digest"]:
             raise ValueError(f"the array {name!r} is not what was written: its digest differs")
@@ -231,16 +229,17 @@ class Archive:
         self._file.seek(max(0, self.size - 64))
         if self._file.read() != _sha256(text).hex().encode():
             raise ValueError(f"{MANIFEST} is not what was written: its digest differs")
-        self._check_header(0, MANIFEST, size, zlib.crc32(text))
+        self._check_start(0, MANIFEST, size, zlib.crc32(text), b"")
         _check_json(text)
         return text
 
-    def _check_header(self, position: int, name: str, size: int, crc: int) -> None:
-        """Raise unless zip's header of a member is the one that was written."""
+    def _check_start(self, position: int, name: str, size: int, crc: int, start: bytes) -> None:
+        """Raise unless zip's header of a member and its first bytes are those that were written."""
         sizes = (size, size, len(name), 0)
         header = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 0, 0, 0x21, crc, *sizes)
+        expected = header + name.encode() + start
         self._file.seek(position)
-        if self._file.read(_LOCAL_SIZE + len(name)) != header + name.encode():
+        if self._file.read(len(expected)) != expected:
             raise ValueError(f"the header of {name!r} was altered, or the member is not there")
 
 
