@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from rankwise._core.files import replacing
 from rankwise.cli._shared import as_json as json_option
-from rankwise.cli._shared import check_writable, examples, model_argument
+from rankwise.cli._shared import check_writable, examples, model_argument, write_text
 
 _WIDTH = 100
 FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear", "solr-trees"]
@@ -96,5 +95,4 @@ def export(model: Path, to: str, out: Path | None, name: str, shift: float | str
     if out is None:
         click.echo(text, nl=not text.endswith("\n"))
         return
-    with replacing(out) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(out, text)

@@ -1,11 +1,13 @@
 """Options, output and checks of paths that several commands share."""
 
+import csv
 import errno
+import io
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -14,7 +16,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from rankwise._core.files import is_stream
+from rankwise._core.files import is_stream, replacing
 from rankwise.reports import Table
 from rankwise.reports.terminal import grids
 
@@ -68,6 +70,19 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         console.print(title, style="italic")
     for grid in grids(Table(title, list(columns), [list(row) for row in rows]), console):
         console.print(grid)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows below their header as CSV."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is complete or, if anything goes wrong, as before."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def show_json(value: Any, *, err: bool = False) -> None:

@@ -44,6 +44,11 @@ class Kept(NamedTuple):
         """Whether it predicts grades."""
         return hasattr(self.last, "classes_")
 
+    @property
+    def labels(self) -> list[Any] | None:
+        """The grades, lowest first, None if nothing says them."""
+        return self.last.classes_.tolist() if self.graded else self.facts.get("labels")
+
 
 class Read(NamedTuple):
     """The rows of a table, a data frame, and the parts of columns that its format tells."""
