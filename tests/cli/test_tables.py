@@ -186,6 +186,14 @@ def test_parts_add_up_to_the_score(table, model, columns):
         assert all(value == rows.loc[row - 1, name] for name, value in values.items())
 
 
+def test_thresholds_over_a_chosen_score_are_explained(table):
+    """The default model of a table with grades."""
+    path = table.with_name("m.rankwise")
+    ok("fit", table, "--target", "grade", "--out", path)
+    explained = json.loads(ok("explain", path, table, "--row", 2, "--json"))
+    assert sum(part["adds"] for part in explained["parts"]) == pytest.approx(explained["score"])
+
+
 def test_a_category_is_one_part(table, graded):
     told = json.loads(ok("explain", graded, table, "--row", 2, "--json"))
     assert {part["column"] for part in told["parts"]} <= {"size", "age", "colour", "(start)"}
@@ -295,13 +303,20 @@ def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
     fit = ["fit", table, "--model", tmp_path / "x.rankwise"]
     assert "choose one of" in refused(*fit, "--target", "grade", "--method", "nonsense")
     assert "column 'nonsense' not found" in refused(*fit, "--target", "nonsense")
-    assert "--query: nonsense is no column" in refused("rank", ranker, lists, "--query", "nonsense")
+    assert "--query: column 'nonsense' not found; the columns are size, age" in refused(
+        "rank", ranker, lists, "--query", "nonsense"
+    )
+    near = "--query: column 'List' not found; did you mean 'list'?"
+    assert near in refused("rank", ranker, lists, "--query", "List")
     partly = tmp_path / "partly.csv"
     frame().astype({"list": object}).assign(list=["a", None, *"b" * 118]).to_csv(partly)
     assert "row 2 has no list" in refused("rank", ranker, partly)
     assert "--row 999" in refused("explain", graded, table, "--row", 999)
     assert "can't be read" in refused("predict", table, table)
-    assert "--target: grade is no column" in refused("evaluate", graded, lists)
+    assert "--target: column 'grade' not found" in refused("evaluate", graded, lists)
+    plain = tmp_path / "plain.rankwise"
+    save(PRank().fit(np.eye(3), [1, 2, 3]), plain)
+    assert "--target: name one of the columns size" in refused("evaluate", plain, lists)
     plain = tmp_path / "plain.rankwise"
     save(MPRank().fit(np.eye(3), [1, 2, 3]), plain)
     assert "without names" in refused("predict", plain, lists)

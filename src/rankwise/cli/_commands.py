@@ -1,6 +1,7 @@
 """All commands: a table of their modules, loaded when called, and errors in one line."""
 
 import warnings
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -105,7 +106,12 @@ class Commands(PlainErrors, click.Group):
 
             new = _ALIASES[args[0]]
             warn_deprecated(f"'rankwise {args[0]}'", f"'rankwise {new}'", since="0.2", gone="0.4")
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            error.message += f" Did you mean {near[0]!r}?" if near else ""
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands, a section for each task."""

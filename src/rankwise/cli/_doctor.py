@@ -97,7 +97,7 @@ def warmup(only: str) -> None:
         (kind, name, first)
         for kind in INPUTS
         for name, first in FIRST_CALLS.items()
-        if only in name and (kind == INPUTS[0] or first.reads_rows)
+        if only.lower() in name.lower() and (kind == INPUTS[0] or first.reads_rows)
     ]
     if not work:
         raise click.ClickException(f"--only {only}: no entry point has that in its name")

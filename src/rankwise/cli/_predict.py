@@ -401,7 +401,8 @@ def _adds(kept: "Kept", z: NDArray[np.float64]) -> tuple[NDArray[np.float64], fl
     from rankwise.boosting import RankBoost  # noqa: PLC0415
 
     last = kept.last
-    for inner in ("best_estimator_", "estimator_"):
+    # thresholds over scores, and the setting that cross-validation has chosen
+    for inner in ("estimator_", "best_estimator_"):
         last = getattr(last, inner, last)
     if isinstance(last, RankBoost):
         names = getattr(last, "feature_names_in_", None)

@@ -119,6 +119,16 @@ table_argument = click.argument(
 )
 
 
+def column_not_found(option: str, name: str, known: Iterable[Any]) -> click.ClickException:
+    """Return the error of an option that names a column which the table does not have."""
+    from rankwise._core.arguments import did_you_mean  # noqa: PLC0415
+
+    names = [str(one) for one in known]
+    listed = ", ".join(names[:12]) + ", ..." * (len(names) > 12)
+    near = did_you_mean(name, names) or f"; the columns are {listed}"
+    return click.ClickException(f"{option}: column {name!r} not found{near}")
+
+
 def split_names(
     _: click.Context, __: click.Parameter, value: str | tuple[str, ...] | None
 ) -> list[str]:

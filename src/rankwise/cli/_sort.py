@@ -101,10 +101,6 @@ class Answers(list[Any]):
         self._rows = [*map(_as_text, others), *map(self._text, self)]
         self.kept = len(self)
 
-    def check(self) -> None:
-        """Raise if answers can't be written, before any question is asked."""
-        check_writable(self.path, "--log")
-
     def append(self, entry: Any) -> None:
         """Keep an answer, and write all of them."""
         super().append(entry)
@@ -146,10 +142,6 @@ class Answers(list[Any]):
         self.kept = len(self)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _as_text(row: Any) -> str:
     return json.dumps(row, ensure_ascii=False)
 
@@ -157,11 +149,9 @@ def _as_text(row: Any) -> str:
 def _read(path: Path) -> list[Any]:
     check_regular(path, "--log")
     try:
-        if not path.exists():
-            return []
-        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+        rows = json.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else []
         good = isinstance(rows, list) and all(
-            a != b and 0 <= p <= 1 and len(source) <= 1 and all(map(_is_text, (a, b, *source)))
+            a != b and 0 <= p <= 1 and len(source) <= 1 and {*map(type, (a, b, *source))} == {str}
             for a, b, p, *source in rows
         )
     except (ValueError, TypeError, OSError, RecursionError) as error:
@@ -271,7 +261,7 @@ def sort(
         if comparator is None:
             ranking = _ask(lines, answers, max_questions, options)
         else:
-            answers.check()
+            check_writable(answers.path, "--log")
             ranking = sort_with(comparator, lines, jobs, max_calls=max_questions, **options)
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"\n{answers.told()}", err=True)
@@ -289,8 +279,31 @@ def _ask(
     """Let a person answer, take back and stop."""
     from rankwise.preference import expected_calls, quicksort  # noqa: PLC0415
 
-    n_known = len(answers)
-    asking = _Asking(answers, float(expected_calls(len(lines), options["k"])))
+    n_known, expected = len(answers), float(expected_calls(len(lines), options["k"]))
+
+    def expect(_calls: int, of: float) -> None:
+        nonlocal expected
+        expected = of
+
+    def prefer(u: str, v: str) -> float:
+        asked = len(answers) - n_known + 1
+        if asked == 1:
+            check_writable(answers.path, "--log")
+        click.echo(
+            f"\nQuestion {asked} of about {max(expected, asked):.0f}\n"
+            f"  1  {_as_shown(u)}\n  2  {_as_shown(v)}",
+            err=True,
+        )
+        answer = click.prompt(
+            "Which goes first? (1, 2, = no matter, b back, q enough)",
+            type=click.Choice([*_ANSWERS, "b", "q"]),
+            show_choices=False,
+            err=True,
+        )
+        if answer not in _ANSWERS:
+            raise _NoAnswerError(answer)
+        return _ANSWERS[answer]
+
     if isinstance(sys.stdin, io.TextIOWrapper):
         # Bytes that are no text are no answer. What was read already is past help.
         with suppress(io.UnsupportedOperation):
@@ -300,45 +313,12 @@ def _ask(
         if max_questions is not None:
             limit = max(0, max_questions - (len(answers) - n_known))
         try:
-            return quicksort(lines, asking.prefer, max_calls=limit, progress=asking.note, **options)
-        except _NoAnswerError as said:
-            if said.args == ("b",):
+            return quicksort(lines, prefer, max_calls=limit, progress=expect, **options)
+        except _NoAnswerError as answer:
+            if answer.args == ("b",):
                 answers.back()
             else:
                 max_questions = 0
-
-
-class _Asking:
-    """Questions to a person."""
-
-    def __init__(self, answers: Answers, expected: float) -> None:
-        self.answers, self.expected = answers, expected
-        self.n_known, self.checked = len(answers), False
-
-    def note(self, _calls: int, of: float) -> None:
-        """Take in how many questions are expected."""
-        self.expected = of
-
-    def prefer(self, u: str, v: str) -> float:
-        """Return the answer of a person."""
-        if not self.checked:
-            self.answers.check()
-            self.checked = True
-        asked = len(self.answers) - self.n_known + 1
-        about = max(self.expected, asked)
-        click.echo(
-            f"\nQuestion {asked} of about {about:.0f}\n  1  {_as_shown(u)}\n  2  {_as_shown(v)}",
-            err=True,
-        )
-        said = click.prompt(
-            "Which goes first? (1, 2, = no matter, b back, q enough)",
-            type=click.Choice(["1", "2", "=", "b", "q"]),
-            show_choices=False,
-            err=True,
-        )
-        if said in {"b", "q"}:
-            raise _NoAnswerError(said)
-        return {"1": 1.0, "2": 0.0, "=": 0.5}[said]
 
 
 def _show(file: Path, ranking: Any, top: int | None, as_json: bool) -> None:

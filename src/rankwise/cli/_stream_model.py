@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from rankwise._core.arguments import shortened
 from rankwise.cli._loops import scale_as_seen
-from rankwise.cli._shared import count
+from rankwise.cli._shared import column_not_found, count
 from rankwise.comparison import Columns, look_at_columns, make_transformer, prepare
 from rankwise.io.files import pandas
 from rankwise.ordinal import OAPRank, PRank
@@ -250,9 +250,7 @@ def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Colum
     names = [str(name) for name in first.columns]
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
         if name not in names:
-            raise ValueError(
-                f"{option} {name}: column not found; the columns are {', '.join(names)}"
-            )
+            raise column_not_found(option, name, names)
     if target in ignored:
         raise ValueError(f"--ignore {target}: it is the target; name other columns")
     features = [name for name in names if name != target and name not in ignored]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from rankwise._core.labels import to_ranks
-from rankwise.cli._shared import note
+from rankwise.cli._shared import column_not_found, note
 from rankwise.comparison import prepare_like, read_table
 from rankwise.comparison.trials import project
 from rankwise.io.files import pandas
@@ -112,13 +112,14 @@ def scores(kept: Kept, table: Read) -> NDArray[np.float64]:
 
 
 def column_of(kept: Kept, table: Read, part: str, given: str | None = None) -> str:
-    """Return the column of a part: the one that is told, else the model's, else the format's."""
-    found = next((c for c in (given, kept.facts.get(part), table.roles.get(part)) if c), None)
-    if found is None or found not in table.frame:
+    """Return the column of a part: the one that is given, else the model's, else the format's."""
+    name = given or kept.facts.get(part) or table.roles.get(part)
+    if not name:
         listed = ", ".join(map(str, table.frame.columns[:12]))
-        said = "which column is it?" if found is None else f"{found} is no column."
-        raise click.ClickException(f"--{part}: {said} There are {listed}")
-    return str(found)
+        raise click.ClickException(f"--{part}: name one of the columns {listed}")
+    if name not in table.frame:
+        raise column_not_found(f"--{part}", str(name), table.frame.columns)
+    return str(name)
 
 
 def list_column(kept: Kept, table: Read, given: str | None) -> str | None:

@@ -191,18 +191,18 @@ def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> read_notes(path)
     {'target': 'rating'}
     """
-    try:
-        notes = read_facts(path)[0].get("notes", {})
-    except ValueError as error:
-        raise ValueError(f"{path} can't be read: {error}") from error
+    notes = read_facts(path)[0].get("notes", {})
     return notes if isinstance(notes, dict) else {}
 
 
 def read_facts(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the JSON of a file, and what it says of its arrays, of which none is read."""
     with _opened(_checked(path)) as file:
-        archive = Archive(file, max_bytes=2**63)
-        _check_facts(archive.facts)
+        try:
+            archive = Archive(file, max_bytes=2**63)
+            _check_facts(archive.facts)
+        except ValueError as error:
+            raise ValueError(f"{path} can't be read: {error}") from error
         return archive.facts, archive.arrays
 
 
