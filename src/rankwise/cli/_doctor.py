@@ -58,9 +58,9 @@ _FAILURES = (
 
 
 @click.command(epilog=examples("rankwise doctor", "rankwise doctor --no-test"))
-@click.option("--no-test", is_flag=True, help="Leave out the self-test.")
+@click.option("--no-test", is_flag=True, help="Skip the self-test.")
 def doctor(no_test: bool) -> None:
-    """Say what is installed, where compiled loops are kept, and whether all works.
+    """Print what is installed and where compiled loops are kept, and test it.
 
     The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
     one of them fails.
@@ -85,9 +85,11 @@ def doctor(no_test: bool) -> None:
 
 
 @click.command(epilog=examples("rankwise warmup", "rankwise warmup --only PRank"))
-@click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
+@click.option(
+    "--only", default="", metavar="WORD", help="Only entry points whose name contains WORD."
+)
 def warmup(only: str) -> None:
-    """Compile all loops and keep them, so that no later call has to wait.
+    """Compile all loops and keep them, so that later calls start at once.
 
     They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
     whichever can be written to first. What older versions of rankwise have left there is removed.

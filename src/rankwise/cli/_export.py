@@ -19,7 +19,7 @@ FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear"
 @model_argument
 @json_option
 def show(model: Path, as_json: bool) -> None:
-    """Print what is in a model file, without loading it.
+    """Print the contents of a model file, without loading it.
 
     Class, versions, training, notes, parameters and the shapes of the arrays. Nothing in the file
     is run, and its text can't change the terminal.
@@ -76,9 +76,13 @@ class _Shift(click.ParamType):  # type: ignore[type-arg]
 )
 @click.argument("model", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The format.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File for the output.  [default: standard output]",
+)
 @click.option("--name", default="rankwise", show_default=True, help="Name in the engine.")
-@click.option("--shift", type=_Shift(), default=0.0, help="Added to every score.")
+@click.option("--shift", type=_Shift(), default=0.0, help="Number to add to every score.")
 def export(model: Path, to: str, out: Path | None, name: str, shift: float | str) -> None:
     """Write MODEL, saved by rankwise, in the format of a search engine or as a program.
 

@@ -20,6 +20,7 @@ from rankwise.cli._shared import (
     model_argument,
     note,
     reading_options,
+    seed_option,
     show_json,
     show_table,
     table_argument,
@@ -52,8 +53,8 @@ def predict(
 ) -> None:
     """Print a grade or a score for each row of TABLE, as CSV with a header.
 
-    Columns are found by their names; a target that the table has is not looked at. If the model
-    knows which column names the rows, and TABLE has it, the names are printed, too.
+    Columns are found by their names, and a column of targets is ignored. If the model knows a
+    column with the names of the rows, and TABLE has it, the names are printed, too.
     """
     from rankwise.cli._tables import load_model, predictions, read_frame  # noqa: PLC0415
 
@@ -84,8 +85,8 @@ def predict(
 @table_argument
 @columns("query")
 @click.option("--top", type=click.IntRange(1), help="Number of rows to show per query.")
-@click.option("--flip", is_flag=True, help="The worst first.")
-@click.option("--name", metavar="COL", help="The column that says what a row is.")
+@click.option("--flip", is_flag=True, help="Worst first.")
+@click.option("--name", metavar="COL", help="The column with the names of the rows.")
 @reading_options
 @json_option
 def rank(
@@ -100,9 +101,9 @@ def rank(
 ) -> None:
     """Put the rows of TABLE in order, best first.
 
-    Queries are those of the column that the model was fitted with, if the table has it. Each
-    ranking is cut at the largest gap of its scores: rows before it stand apart from the others. A
-    terminal shows a table of 10 rows per query, a pipe gets all rows as CSV.
+    The default query column is that of the fit, if TABLE has it. Each ranking is cut at the largest
+    gap of its scores: the rows above it stand apart from the others. A terminal shows a table of 10
+    rows per query, a pipe gets all rows as CSV.
     """
     from rankwise.cli._tables import load_model, read_frame  # noqa: PLC0415
 
@@ -202,9 +203,9 @@ def _print_csv(lists: list[Any]) -> None:
 @click.option(
     "--against",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Another model, to be compared on the same rows.",
+    help="Another model to compare on the same rows.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@seed_option
 @reading_options
 @json_option
 def evaluate(
@@ -219,8 +220,9 @@ def evaluate(
 ) -> None:
     """Measure MODEL on rows that it has not learned from.
 
-    TABLE has the target that the model was fitted to. The intervals have a level of 95 % and are
-    bootstrapped by rows, or by queries. The difference of two models is tested on the same samples.
+    TABLE has the column of targets that the model was fitted to. Intervals have a level of 95 % and
+    are bootstrapped by rows, or by queries. The difference of two models is tested on the same
+    samples.
     """
     paths = [model] if against is None else [model, against]
     facts, found = evaluate_models(paths, table, reading, target, query, seed)
@@ -337,7 +339,7 @@ def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
 )
 @model_argument
 @table_argument
-@click.option("--row", type=click.IntRange(1), required=True, help="Which row; the first is 1.")
+@click.option("--row", type=click.IntRange(1), required=True, help="The row, from 1.")
 @click.option("--top", type=click.IntRange(1), help="Number of columns to show.")
 @reading_options
 @json_option
@@ -346,8 +348,8 @@ def explain(
 ) -> None:
     """Split the score of a row by its columns.
 
-    The score of a linear model is a sum over columns, that of RankBoost one of Shapley values.
-    Other models raise an error: their scores have no such parts.
+    The parts of a linear model are weights times values, those of RankBoost are Shapley values.
+    Other models give an error: their scores are not sums over columns.
     """
     score, start, parts = parts_of(model, table, reading, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))

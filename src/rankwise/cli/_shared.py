@@ -24,7 +24,13 @@ from rankwise.reports.terminal import grids
 FORMS = {"table": "", "json": "json", "csv": "csv", "md": "md", "latex": "tex"}
 format_option = click.option(
     "--format", "form", type=click.Choice(list(FORMS)), default="table", show_default=True,
-    help="What is printed.",
+    help="Output format.",
+)  # fmt: skip
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
+    help="Seed of everything random.",
 )  # fmt: skip
 
 
@@ -32,7 +38,7 @@ def as_json(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--format table|json`` and ``--json`` to a command, which gets ``as_json``."""
 
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table",
-                  show_default=True, help="What is printed.")  # fmt: skip
+                  show_default=True, help="Output format.")  # fmt: skip
     @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
     @wraps(function)
     def command(*arguments: Any, form: str, as_json: bool, **options: Any) -> Any:
@@ -104,11 +110,11 @@ def _plain(value: Any) -> Any:
 
 
 _COLUMNS = {
-    "target": "The column to learn or compare with.",
-    "query": "The column of queries: rows are compared within one.",
-    "user": "Of ratings: who.",
-    "item": "Of ratings: what.",
-    "rating": "Of ratings: the number.",
+    "target": "The column of targets: grades or numbers.",
+    "query": "The column of queries: rows are compared within a query.",
+    "user": "For ratings: the column of users.",
+    "item": "For ratings: the column of items.",
+    "rating": "For ratings: the column of ratings.",
 }
 
 model_argument = click.argument(
@@ -150,14 +156,20 @@ def columns(*parts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 # Options that override what is guessed of a file, by the arguments of `rankwise.io.read_table`.
 _READING: dict[str, tuple[str, dict[str, Any]]] = {
-    "format": ("--input-format", {"metavar": "NAME", "help": "csv, json lines, parquet, ..."}),
-    "sep": ("--sep", {"metavar": "CHAR", "help": "What separates cells; tab for a tabulator."}),
-    "decimal": ("--decimal", {"type": click.Choice([".", ","]), "help": "The decimal mark."}),
-    "encoding": ("--encoding", {"metavar": "NAME", "help": "Of the text, such as cp1252."}),
-    "header": ("--header/--no-header", {"default": None, "help": "Whether line 1 has the names."}),
+    "format": (
+        "--input-format",
+        {"metavar": "NAME", "help": "Format: csv, json lines, parquet, ..."},
+    ),
+    "sep": ("--sep", {"metavar": "CHAR", "help": "Separator of cells, such as ; or tab."}),
+    "decimal": ("--decimal", {"type": click.Choice([".", ","]), "help": "Decimal mark."}),
+    "encoding": ("--encoding", {"metavar": "NAME", "help": "Encoding, such as cp1252."}),
+    "header": (
+        "--header/--no-header",
+        {"default": None, "help": "Whether line 1 has the column names."},
+    ),
     "columns": ("--columns", {"metavar": "A,B,...", "help": "Names of all columns."}),
-    "comment": ("--comment", {"metavar": "TEXT", "help": "What begins a line to skip."}),
-    "missing": ("--missing", {"metavar": "A,B,...", "help": "Cells without a value."}),
+    "comment": ("--comment", {"metavar": "TEXT", "help": "Skip lines that begin with this."}),
+    "missing": ("--missing", {"metavar": "A,B,...", "help": "Cells that mean a missing value."}),
 }
 
 

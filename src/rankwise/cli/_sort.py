@@ -16,7 +16,13 @@ import click
 
 from rankwise._core.files import replacing
 from rankwise.cli._shared import as_json as json_option
-from rankwise.cli._shared import check_regular, check_writable, examples, show_json
+from rankwise.cli._shared import (
+    check_regular,
+    check_writable,
+    examples,
+    seed_option,
+    show_json,
+)
 
 # Characters of a line that a question shows.
 _SHOWN = 1_000
@@ -118,7 +124,9 @@ class Answers(list[Any]):
         """Say what is kept where."""
         if not self.kept:
             return "There is no answer to keep."
-        return f"{self.kept} answers are kept in {self.path}; the same command goes on there."
+        return (
+            f"{self.kept} answers are kept in {self.path}; the same command continues from there."
+        )
 
     def _text(self, entry: Any) -> str:
         i, j, probability = entry
@@ -213,22 +221,28 @@ def _as_shown(line: str) -> str:
     "--with",
     "command",
     metavar="CMD",
-    help="A command that answers instead of you: it gets the two lines for {1} and {2}, and says "
-    "1, 2 or =.",
+    help="A command that answers instead of you: it gets two lines in place of {1} and {2}, and "
+    "prints 1, 2 or =.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Commands at a time."
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Commands to run at a time.",
 )
-@click.option("--both-ways", is_flag=True, help="Ask each pair in both orders, and go by the mean.")
-@click.option("--top", type=click.IntRange(1), help="Find the best so many only: fewer questions.")
-@click.option("--max-questions", type=click.IntRange(0), help="Stop after so many new questions.")
+@click.option("--both-ways", is_flag=True, help="Ask each pair in both orders, and use the mean.")
+@click.option(
+    "--top", type=click.IntRange(1), help="Find only this many of the best: fewer questions."
+)
+@click.option("--max-questions", type=click.IntRange(0), help="Stop after this many new questions.")
 @click.option(
     "--log",
     "log_path",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File that keeps the answers.  [default: FILE.answers.json]",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@seed_option
 @json_option
 def sort(
     file: Path,
@@ -243,13 +257,13 @@ def sort(
 ) -> None:
     """Put lines in order by saying which of two goes first.
 
-    FILE has a thing on each line. Questions go to the terminal, the order to the output. Every
-    answer is written at once, so nothing is lost by Ctrl-C: the same command goes on where it
-    was, also after lines were added.
+    FILE has an item on each line. Questions go to the terminal, the order to standard output. Every
+    answer is saved at once, so Ctrl-C loses nothing: the same command continues from there, also
+    after lines were added.
 
-    A command is run as it is, without a shell, once for each question. Its answers are not used
-    for another command. For a script of the shell give the lines as its arguments:
-    --with "sh -c '...' sh {1} {2}", where they are $1 and $2.
+    A command runs once for each question, without a shell, and its answers are used for this
+    command only. Give the lines to a shell script as arguments: in
+    --with "sh -c '...' sh {1} {2}" they are $1 and $2.
     """
     comparator = None if command is None else Comparator(command)
     if comparator is None and jobs > 1:
