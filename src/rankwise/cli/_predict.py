@@ -145,7 +145,7 @@ def _lists(kept: Any, read: Any, query: str | None, name: str | None, flip: bool
 
 
 def _keys(kept: Any, read: Any, query: str | None) -> Any:
-    """Return the name of each row's list, as a text; None if all rows are one list."""
+    """Return the list of each row as a string; None if all rows are one list."""
     from rankwise.cli._tables import list_column  # noqa: PLC0415
 
     column = list_column(kept, read, query)

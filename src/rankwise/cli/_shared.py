@@ -48,23 +48,23 @@ def as_json(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a help text: examples, each in a line of its own."""
+    """Return the end of a help text: examples, one per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def table_notes(task: Any, problem: Any) -> dict[str, Any]:
-    """Return what is kept beside a model about the table that it was fitted to."""
+    """Return notes for a model file about the table of the fit."""
     labels = getattr(problem, "labels", None)
     return {"table": {"kind": task.kind, **task.roles, "labels": labels}}
 
 
 def count(n: int, what: str) -> str:
-    """Return a number of things in words."""
+    """Return a count with its noun in singular or plural."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def note(text: str, *, end: str = "\n") -> None:
-    """Tell a person at the terminal something; a pipe or a file gets none of it."""
+    """Print a note to standard error if it is a terminal."""
     if sys.stderr.isatty():
         click.echo(text + end, nl=False, err=True)
 

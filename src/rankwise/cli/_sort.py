@@ -78,7 +78,7 @@ class Comparator:
 
 
 def sort_with(comparator: Comparator, items: list[str], jobs: int, **options: Any) -> Any:
-    """Sort by a comparator, so many questions at a time."""
+    """Sort by a comparator, with up to ``jobs`` questions at a time."""
     from rankwise.preference import aquicksort  # noqa: PLC0415
 
     return asyncio.run(aquicksort(items, comparator, max_concurrency=jobs, **options))
@@ -177,7 +177,7 @@ class _NoAnswerError(Exception):
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a text that are not blank, each of them once."""
+    """Return the lines of a file that are not blank; raise if one is duplicated."""
     try:
         text = path.read_bytes()
         if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text:

@@ -59,7 +59,7 @@ def is_portable(dtype: str) -> bool:
 
 
 def portable(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return an array as it is written: contiguous and little-endian.
+    """Return an array in the form of the file: contiguous and little-endian.
 
     Raises
     ------
@@ -159,7 +159,7 @@ class Archive:
     Raises
     ------
     ValueError
-        If the file is cut or altered, or needs more memory.
+        If the file was truncated or altered, or needs more memory.
     """
 
     def __init__(self, file: BinaryIO, *, max_bytes: int) -> None:
@@ -188,7 +188,7 @@ class Archive:
             directory += _ENTRY_SIZE + len(member)
         if (expected := position + directory + _END_SIZE + 64) != self.size:
             raise ValueError(
-                f"the file has {self.size:,} bytes instead of {expected:,}: it was cut or altered"
+                f"the file has {self.size:,} bytes instead of {expected:,}: it was truncated or altered"
             )
 
     def spend(self, n_bytes: int) -> None:
@@ -201,7 +201,7 @@ class Archive:
             )
 
     def array(self, name: str) -> NDArray[Any]:
-        """Read an array into memory of its own, and check it."""
+        """Read an array into new memory, and check it."""
         spec = self.arrays[name]
         header = _npy_header(spec)
         order: Any = "F" if spec["fortran"] else "C"
@@ -219,7 +219,9 @@ class Archive:
         self._file.seek(0)
         header = self._file.read(_LOCAL_SIZE)
         if header[:4] != b"PK\3\4":
-            raise ValueError("this is no model that rankwise has saved, or it was cut or altered")
+            raise ValueError(
+                "this is not a model saved by rankwise, or it was truncated or altered"
+            )
         size = int.from_bytes(header[22:26], "little")
         if size > min(MAX_JSON, self.size):
             raise ValueError(f"{MANIFEST} has {size} bytes, more than the file or than {MAX_JSON}")

@@ -1,4 +1,4 @@
-"""Models for search engines and other programs: each format is a text.
+"""Export of models to search engines and other programs, as text.
 
 A model becomes plain numbers first: a weighted sum of columns, or a sum of trees over columns. The
 steps before it in a pipeline, scaling and imputation, are folded into these numbers, so that they
@@ -13,6 +13,7 @@ import pprint
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,7 +35,7 @@ _LARGEST, _LARGEST_SINGLE = np.finfo(float).max, np.finfo(np.float32).max
 
 
 class Column(NamedTuple):
-    """What a model sees of a column: (x - mean) / scale, and of ``fill`` where x is missing.
+    """A column as a model uses it: (x - mean) / scale, with ``fill`` where x is missing.
 
     Attributes
     ----------
@@ -306,9 +307,9 @@ def export(model: Any, to: str, *, name: str = "rankwise", shift: float | str = 
     }
     """
     if to not in FORMATS:
-        raise ValueError(f"to={to!r} is not among {sorted(FORMATS)}")
+        raise ValueError(f"to={to!r} is invalid: expected one of {sorted(FORMATS)}")
     if not (isinstance(name, str) and name.strip()):
-        raise ValueError(f"name={name!r} must be a text that is not empty")
+        raise ValueError(f"name={name!r} is invalid: expected a string that is not empty")
     form = plain_form(model)
     takes, write = FORMATS[to]
     if not isinstance(form, takes):
@@ -334,18 +335,14 @@ def _shifted(form: Linear | Trees, shift: float | str) -> Linear | Trees:
         if isinstance(form, Linear):
             raise ValueError("shift='auto' needs a smallest score, which linear models don't have")
         lowest = sum(tree.fold(float, lambda _, *sides: min(sides)) for tree in form.trees)
-        shift = max(0.0, -lowest)
-    elif (
-        not isinstance(shift, int | float)
-        or isinstance(shift, bool)
-        or not np.isfinite(float(shift))
-    ):
+        by = max(0.0, -lowest)
+    elif isinstance(shift, str | bool) or not (isinstance(shift, int | float) and isfinite(shift)):
         raise ValueError(f"shift={shift!r} is invalid: expected a finite number or 'auto'")
-    if not shift:
-        return form
+    else:
+        by = float(shift)
     if isinstance(form, Trees):
-        return Trees(form.names, [*form.trees, Node(float(shift))])
-    return replace(form, constant=form.constant + shift)
+        return Trees(form.names, [*form.trees, Node(by)]) if by else form
+    return replace(form, constant=form.constant + by) if by else form
 
 
 def _single(value: float) -> float:

@@ -1,4 +1,4 @@
-"""Models on disk: what a file says of a model, and the two ways between them."""
+"""Save and load models, and read the notes of a model file."""
 
 import json
 import os
@@ -120,7 +120,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     Raises
     ------
     ValueError
-        If the file is no model, was cut or altered, was written by a newer rankwise whose files
+        If the file is not a model, was truncated or altered, was written by a newer rankwise whose files
         this one can't read, or would take more memory.
     OSError
         If it can't be opened.
@@ -230,10 +230,10 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _check_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what is no model, or a newer one; return what it was made with."""
+    """Raise unless this is a model that can be read; return the versions that made it."""
     schema, made_with = facts.get("schema"), facts.get("made_with")
     if facts.get("format") != FORMAT or type(schema) is not int or schema < 1:
-        raise ValueError("it is no model of rankwise")
+        raise ValueError("it is not a model of rankwise")
     if not isinstance(made_with, dict):
         raise ValueError("it does not say what it was made with")
     if schema > SCHEMA:
