@@ -188,7 +188,8 @@ class Archive:
             directory += _ENTRY_SIZE + len(member)
         if (expected := position + directory + _END_SIZE + 64) != self.size:
             raise ValueError(
-                f"the file has {self.size:,} bytes instead of {expected:,}: it was truncated or altered"
+                f"the file has {self.size:,} bytes instead of {expected:,}: it was truncated or "
+                "altered"
             )
 
     def spend(self, n_bytes: int) -> None:

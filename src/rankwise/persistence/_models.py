@@ -120,8 +120,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     Raises
     ------
     ValueError
-        If the file is not a model, was truncated or altered, was written by a newer rankwise whose files
-        this one can't read, or would take more memory.
+        If the file is not a model, was truncated or altered, was written by a newer rankwise whose
+        files this one can't read, or would take more memory.
     OSError
         If it can't be opened.
 
