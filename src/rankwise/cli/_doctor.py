@@ -116,11 +116,9 @@ def warmup(only: str) -> None:
         except ImportError as error:
             console.print(f"{name} is left out: {error}", soft_wrap=True)
     old = remove_old(folder)
-    files = _compiled_files()
-    size = sum(path.stat().st_size for path in files) / 1e6
     console.print(
-        f"{len(work)} calls took {monotonic() - start:.0f} s. {len(files)} compiled functions "
-        f"({size:.0f} MB) are kept in {folder}; {old} old folders were removed.",
+        f"{len(work)} calls took {monotonic() - start:.0f} s. {_compiled(folder)} are kept in "
+        f"{folder}; {old} old folders were removed.",
         soft_wrap=True,
     )
 
@@ -133,26 +131,20 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "processors", f"{os.cpu_count()}, numba uses {numba.config.NUMBA_NUM_THREADS}"
     for pool in threadpool_info():
         version = pool.get("version") or "of unknown version"
-        yield (
-            pool["user_api"],
-            f"{pool['internal_api']} {version}, {pool['num_threads']} threads",
-        )
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    yield "NUMBA_CACHE_DIR", named or "not set"
-    folder = cache_folder()
-    if folder is not None:
+        yield pool["user_api"], f"{pool['internal_api']} {version}, {pool['num_threads']} threads"
+    yield "NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR") or "not set"
+    if (folder := cache_folder()) is not None:
         yield "compiled loops", f"are written to {folder}"
+        yield "", _compiled(folder)
     else:
         yield "compiled loops", "can't be kept: set NUMBA_CACHE_DIR to a folder that can be written"
-    files = _compiled_files()
-    size = sum(path.stat().st_size for path in files) / 1e6
-    yield "", f"{len(files)} functions are compiled, {size:.0f} MB"
     for extra, modules in _EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         hint = f"lacks {', '.join(missing)}: pip install 'rankwise[{extra}]'"
         yield f"extra {extra}", hint if missing else "installed"
     yield "RANKWISE_DATA", os.environ.get("RANKWISE_DATA") or "not set"
-    yield "data sets", _data_sets()
+    found = [name for name in list_datasets() if local_copy(dataset_info(name))]
+    yield "data sets", ", ".join(found) or "none is downloaded; `rankwise data list` lists all"
 
 
 def _self_test() -> tuple[list[str], int]:
@@ -172,15 +164,8 @@ def _self_test() -> tuple[list[str], int]:
     return failures, done
 
 
-def _data_sets() -> str:
-    """Return which data sets are on this machine."""
-    found = [name for name in list_datasets() if local_copy(dataset_info(name))]
-    return ", ".join(found) or "none is downloaded; `rankwise data list` lists all"
-
-
-def _compiled_files() -> list[Path]:
-    """Return the files of compiled loops that today's sources can use."""
-    folder = cache_folder()
-    if folder is None:
-        return []
-    return [path for each in filter(is_current, folder.iterdir()) for path in each.rglob("*.nbc")]
+def _compiled(folder: Path) -> str:
+    """Return how many functions of the current sources are compiled, and their size."""
+    current = filter(is_current, folder.iterdir())
+    sizes = [path.stat().st_size for each in current for path in each.rglob("*.nbc")]
+    return f"{len(sizes)} compiled functions ({sum(sizes) / 1e6:.0f} MB)"
