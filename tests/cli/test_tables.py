@@ -218,12 +218,15 @@ def test_rows_are_counted_from_the_first_of_the_table(table):
     """Also where one row is explained, or rows without a target are left out."""
     rows = frame().drop(columns="colour").fillna(0)
     path = table.with_name("m.rankwise")
+    named = table.with_name("named.rankwise")
     save(PRank().fit(rows[["size", "age"]].to_numpy(), rows["grade"]), path)
+    save(MPRank().fit(rows[["size", "age"]], rows["grade"]), named)
     broken = rows[["size", "age", "grade"]].astype({"grade": "Int64"})
     broken.loc[4, "age"] = np.nan
     broken.loc[:1, "grade"] = pd.NA
     broken.to_csv(table, index=False)
-    missing = "row 5 has no number in the column age"
+    missing = "row 5 has no number in column 'age'"
+    assert missing in refused("predict", named, table)
     assert missing in refused("predict", path, _without(table, "grade"))
     assert missing in refused("explain", path, _without(table, "grade"), "--row", 5)
     broken.loc[3, "grade"] = 9
@@ -310,7 +313,7 @@ def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
     assert near in refused("rank", ranker, lists, "--query", "List")
     partly = tmp_path / "partly.csv"
     frame().astype({"list": object}).assign(list=["a", None, *"b" * 118]).to_csv(partly)
-    assert "row 2 has no list" in refused("rank", ranker, partly)
+    assert "row 2 has no value in column 'list'" in refused("rank", ranker, partly)
     assert "--row 999" in refused("explain", graded, table, "--row", 999)
     assert "can't be read" in refused("predict", table, table)
     assert "--target: column 'grade' not found" in refused("evaluate", graded, lists)

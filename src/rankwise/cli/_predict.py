@@ -154,7 +154,8 @@ def _keys(kept: Any, read: Any, query: str | None) -> Any:
     missing = read.frame[column].isna().to_numpy()
     if missing.any():
         raise click.ClickException(
-            f"row {missing.argmax() + 1} has no {column}: name its list, or leave the row out"
+            f"row {missing.argmax() + 1} has no value in column {column!r}: give its query, or "
+            "remove the row"
         )
     return read.frame[column].astype(str).to_numpy()
 

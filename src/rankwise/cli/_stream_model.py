@@ -280,10 +280,13 @@ def parse_labels(text: str) -> list[Any]:
                 f"--labels {text}: give 2 to {_MAX_LABELS} grades, from the lowest to the highest"
             )
         return list(range(low, high + 1))
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise click.ClickException(f"--labels {text}: name the grades, as in 1-5 or poor,fair,good")
-    return as_numbers(parts)
+    labels = as_numbers([part.strip() for part in text.split(",") if part.strip()])
+    if not labels or len(set(labels)) < len(labels):
+        problem = "a grade is duplicated" if labels else "no grade is named"
+        raise click.ClickException(
+            f"--labels {text}: {problem}; expected a list such as 1-5 or poor,fair,good"
+        )
+    return labels
 
 
 def as_numbers(labels: Sequence[Any]) -> list[Any]:

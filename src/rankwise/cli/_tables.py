@@ -7,6 +7,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from rankwise._core.labels import to_ranks
 from rankwise.cli._shared import column_not_found, note
@@ -80,16 +81,19 @@ def rows_for(kept: Kept, table: Read) -> Any:
     if "columns" in kept.facts:
         return _numbers(table.frame, kept.facts["columns"])
     if hasattr(kept.model, "feature_names_in_"):
-        return prepare_like(table.frame, kept.model)
+        rows = prepare_like(table.frame, kept.model)
+        if kept.before is None and not get_tags(kept.model).input_tags.allow_nan:
+            _check_finite(rows)
+        return rows
     known = {kept.facts.get("target"), kept.facts.get("query"), *table.roles.values()}
-    left = [name for name in table.frame.columns if name not in known]
-    wanted = getattr(kept.model, "n_features_in_", None)
-    if len(left) != wanted:
+    features = [name for name in table.frame.columns if name not in known]
+    expected = getattr(kept.model, "n_features_in_", None)
+    if len(features) != expected:
         raise click.ClickException(
-            f"{kept.path} was fitted to {wanted} columns without names, and the table has "
-            f"{len(left)}: give the columns of the model alone"
+            f"{kept.path} was fitted to {expected} columns without names, and the table has "
+            f"{len(features)}: keep only the columns of the model"
         )
-    return _numbers(table.frame, left)
+    return _numbers(table.frame, features)
 
 
 def predictions(kept: Kept, table: Read) -> NDArray[Any]:
@@ -137,11 +141,15 @@ def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
         raise click.ClickException(
             f"the model learned from {', '.join(absent)}, which this table does not have"
         )
-    found = frame[names].apply(pandas().to_numeric, errors="coerce").to_numpy(np.float64)
-    if not np.isfinite(found).all():
-        row, column = np.argwhere(~np.isfinite(found))[0]
+    return _check_finite(frame[names].apply(pandas().to_numeric, errors="coerce"))
+
+
+def _check_finite(rows: Any) -> NDArray[np.float64]:
+    """Return rows as an array; raise if a number is missing, and count its row from 1."""
+    numbers: NDArray[np.float64] = rows.to_numpy(np.float64)
+    for row, column in np.argwhere(~np.isfinite(numbers))[:1]:
         raise click.ClickException(
-            f"row {frame.index[row] + 1} has no number in the column {names[column]}, which the "
-            "model needs"
+            f"row {rows.index[row] + 1} has no number in column {str(rows.columns[column])!r}: "
+            "remove the row, or correct the number"
         )
-    return found
+    return numbers
