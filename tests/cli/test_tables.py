@@ -194,6 +194,22 @@ def test_thresholds_over_a_chosen_score_are_explained(table):
     assert sum(part["adds"] for part in explained["parts"]) == pytest.approx(explained["score"])
 
 
+@pytest.mark.parametrize("part", ["table", "stream"])
+@pytest.mark.parametrize("value", ["x", 3, ["x"], [["x"]], {"x": 1}, None, [None, {}]])
+def test_notes_of_a_stranger_end_no_command(table, part, value):
+    rows = frame().fillna(0)
+    path = table.with_name("m.rankwise")
+    names = ["kind", "target", "query", "user", "item", "rating", "labels", "columns", "name"]
+    model = PRank().fit(rows[["size", "age"]].to_numpy(), rows["grade"])
+    columns = {"columns": ["size", "age"]}
+    for notes in (value, dict.fromkeys(names, value), columns, columns | {"labels": value}):
+        save(model, path, notes={part: notes})
+        for command in ("predict", "rank", "evaluate"):
+            result = run(command, path, table)
+            assert result.exit_code in {0, 1}
+            assert isinstance(result.exception, SystemExit | None), (command, notes)
+
+
 def test_a_category_is_one_part(table, graded):
     told = json.loads(ok("explain", graded, table, "--row", 2, "--json"))
     assert {part["column"] for part in told["parts"]} <= {"size", "age", "colour", "(start)"}

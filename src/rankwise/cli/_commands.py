@@ -110,8 +110,8 @@ class Commands(PlainErrors, click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = get_close_matches(args[0], _COMMANDS, n=1)
-            error.message += f" Did you mean {near[0]!r}?" if near else ""
-            raise
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"{error.message}{hint}", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands, a section for each task."""

@@ -62,10 +62,9 @@ def predict(
         check_writable(out, "--out", model, table)
     kept, read = load_model(model), read_frame(table, reading)
     found = predictions(kept, read).tolist()
-    name = kept.facts.get("name")
-    columns = {name: read.frame[name].tolist()} if name in read.frame else {}
-    columns["prediction"] = found
-    text = csv_text([*columns], zip(*columns.values(), strict=True))
+    name: Any = kept.facts.get("name")
+    names = {name: read.frame[name].tolist()} if name in read.frame else {}
+    text = csv_text([*names, "prediction"], zip(*names.values(), found, strict=True))
     if out is not None:
         write_text(out, text)
         note(f"{len(found):,} predictions are in {out}")

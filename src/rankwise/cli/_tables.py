@@ -17,6 +17,8 @@ from rankwise.io.files import pandas
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
 
+_STRINGS = {"kind", "target", "query", "user", "item", "rating", "name"}
+
 
 class Kept(NamedTuple):
     """A model out of a file, and what is known of the table that it was fitted to.
@@ -61,9 +63,23 @@ class Read(NamedTuple):
 def load_model(path: Path) -> Kept:
     """Load a model and the facts beside it."""
     notes = read_notes(path)
-    stream = notes.get("stream")
-    facts = notes.get("table", {}) if stream is None else {"kind": "grades", **stream}
-    return Kept(path, load(path), facts if isinstance(facts, dict) else {})
+    table, stream = notes.get("table"), notes.get("stream")
+    facts = {"kind": "grades", **stream} if isinstance(stream, dict) else table
+    return Kept(path, load(path), _valid_facts(facts) if isinstance(facts, dict) else {})
+
+
+def _valid_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts that are used, as far as they have their types: a stranger wrote them."""
+    return {
+        part: value
+        for part, value in facts.items()
+        if (part in _STRINGS and isinstance(value, str))
+        or (
+            part in {"labels", "columns"}
+            and isinstance(value, list)
+            and all(isinstance(one, str | int | float) for one in value)
+        )
+    }
 
 
 def read_frame(path: Path, reading: dict[str, Any]) -> Read:
