@@ -387,13 +387,12 @@ def parts_of(
     score = float(scores(kept, one)[0])
     if not np.isclose(adds.sum() + start, score, rtol=1e-6, atol=1e-8 * (1 + np.abs(adds).sum())):
         raise _refusal(kept)
-    names = np.array(_sources(kept, rows, len(z)))
-    values = zip(_columns(kept, rows, len(z)), np.asarray(rows).ravel().tolist(), strict=True)
-    parts = [
-        {"column": name, "value": value, "adds": float(adds[names == name].sum())}
-        for name, value in values
-    ]
-    return score, start, [part for part in parts if part["adds"]]
+    total: dict[str, float] = {}
+    for name, part in zip(_sources(kept, rows, len(z)), adds.tolist(), strict=True):
+        total[name] = total.get(name, 0.0) + part
+    values = dict(zip(_columns(kept, rows, len(z)), np.asarray(rows).ravel().tolist(), strict=True))
+    parts = [{"column": n, "value": values[n], "adds": part} for n, part in total.items() if part]
+    return score, start, parts
 
 
 def _adds(kept: "Kept", z: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
