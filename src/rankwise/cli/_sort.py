@@ -65,16 +65,16 @@ class Comparator:
                 process.kill()
                 await process.wait()
             raise
-        said = out.decode("utf-8", "replace").strip()
+        answer = out.decode("utf-8", "replace").strip()
         if process.returncode:
             why = err.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it says nothing"]
             raise click.ClickException(f"--with ended with {process.returncode}: {why[0][:200]}")
-        if said not in _ANSWERS:
+        if answer not in _ANSWERS:
             raise click.ClickException(
-                f"--with answered {said[:80]!r}, expected 1, 2 or =: the first line goes "
+                f"--with answered {answer[:80]!r}, expected 1, 2 or =: the first line goes "
                 "before the second, after it, or no matter"
             )
-        return _ANSWERS[said]
+        return _ANSWERS[answer]
 
 
 def sort_with(comparator: Comparator, items: list[str], jobs: int, **options: Any) -> Any:
@@ -120,8 +120,8 @@ class Answers(list[Any]):
             self._rows.pop()
             self._write()
 
-    def told(self) -> str:
-        """Say what is kept where."""
+    def summary(self) -> str:
+        """Return what is kept where."""
         if not self.kept:
             return "There is no answer to keep."
         return (
@@ -145,7 +145,7 @@ class Answers(list[Any]):
         except OSError as error:
             raise click.ClickException(
                 f"--log {self.path}: the last change could not be written ({error.strerror}). "
-                + self.told()
+                + self.summary()
             ) from error
         self.kept = len(self)
 
@@ -173,7 +173,7 @@ def _read(path: Path) -> list[Any]:
 
 
 class _NoAnswerError(Exception):
-    """Something else was said: enough, or back."""
+    """The person stops, or takes the last answer back."""
 
 
 def _lines(path: Path) -> list[str]:
@@ -278,12 +278,12 @@ def sort(
             check_writable(answers.path, "--log")
             ranking = sort_with(comparator, lines, jobs, max_calls=max_questions, **options)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"\n{answers.told()}", err=True)
+        click.echo(f"\n{answers.summary()}", err=True)
         raise click.exceptions.Exit(130) from None
     except click.ClickException as error:
         if comparator is None or not answers.kept:
             raise
-        raise click.ClickException(f"{error.message}. {answers.told()}") from error
+        raise click.ClickException(f"{error.message}. {answers.summary()}") from error
     _show(file, ranking, top, as_json)
 
 
