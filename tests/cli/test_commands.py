@@ -34,3 +34,7 @@ def test_an_unknown_command_is_answered():
     result = CliRunner().invoke(rankwise, ["nonsense"])
     assert result.exit_code == 2
     assert "No such command" in result.output
+    assert (
+        "No such command 'fitt'. Did you mean 'fit'?"
+        in CliRunner().invoke(rankwise, ["fitt"]).output
+    )

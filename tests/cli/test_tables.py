@@ -186,6 +186,30 @@ def test_parts_add_up_to_the_score(table, model, columns):
         assert all(value == rows.loc[row - 1, name] for name, value in values.items())
 
 
+def test_thresholds_over_a_chosen_score_are_explained(table):
+    """The default model of a table with grades."""
+    path = table.with_name("m.rankwise")
+    ok("fit", table, "--target", "grade", "--out", path)
+    explained = json.loads(ok("explain", path, table, "--row", 2, "--json"))
+    assert sum(part["adds"] for part in explained["parts"]) == pytest.approx(explained["score"])
+
+
+@pytest.mark.parametrize("part", ["table", "stream"])
+@pytest.mark.parametrize("value", ["x", 3, ["x"], [["x"]], {"x": 1}, None, [None, {}]])
+def test_notes_of_a_stranger_end_no_command(table, part, value):
+    rows = frame().fillna(0)
+    path = table.with_name("m.rankwise")
+    names = ["kind", "target", "query", "user", "item", "rating", "labels", "columns", "name"]
+    model = PRank().fit(rows[["size", "age"]].to_numpy(), rows["grade"])
+    columns = {"columns": ["size", "age"]}
+    for notes in (value, dict.fromkeys(names, value), columns, columns | {"labels": value}):
+        save(model, path, notes={part: notes})
+        for command in ("predict", "rank", "evaluate"):
+            result = run(command, path, table)
+            assert result.exit_code in {0, 1}
+            assert isinstance(result.exception, SystemExit | None), (command, notes)
+
+
 def test_a_category_is_one_part(table, graded):
     told = json.loads(ok("explain", graded, table, "--row", 2, "--json"))
     assert {part["column"] for part in told["parts"]} <= {"size", "age", "colour", "(start)"}
@@ -210,12 +234,15 @@ def test_rows_are_counted_from_the_first_of_the_table(table):
     """Also where one row is explained, or rows without a target are left out."""
     rows = frame().drop(columns="colour").fillna(0)
     path = table.with_name("m.rankwise")
+    named = table.with_name("named.rankwise")
     save(PRank().fit(rows[["size", "age"]].to_numpy(), rows["grade"]), path)
+    save(MPRank().fit(rows[["size", "age"]], rows["grade"]), named)
     broken = rows[["size", "age", "grade"]].astype({"grade": "Int64"})
     broken.loc[4, "age"] = np.nan
     broken.loc[:1, "grade"] = pd.NA
     broken.to_csv(table, index=False)
-    missing = "row 5 has no number in the column age"
+    missing = "row 5 has no number in column 'age'"
+    assert missing in refused("predict", named, table)
     assert missing in refused("predict", path, _without(table, "grade"))
     assert missing in refused("explain", path, _without(table, "grade"), "--row", 5)
     broken.loc[3, "grade"] = 9
@@ -295,13 +322,20 @@ def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
     fit = ["fit", table, "--model", tmp_path / "x.rankwise"]
     assert "choose one of" in refused(*fit, "--target", "grade", "--method", "nonsense")
     assert "column 'nonsense' not found" in refused(*fit, "--target", "nonsense")
-    assert "--query: nonsense is no column" in refused("rank", ranker, lists, "--query", "nonsense")
+    assert "--query: column 'nonsense' not found; the columns are size, age" in refused(
+        "rank", ranker, lists, "--query", "nonsense"
+    )
+    near = "--query: column 'List' not found; did you mean 'list'?"
+    assert near in refused("rank", ranker, lists, "--query", "List")
     partly = tmp_path / "partly.csv"
     frame().astype({"list": object}).assign(list=["a", None, *"b" * 118]).to_csv(partly)
-    assert "row 2 has no list" in refused("rank", ranker, partly)
+    assert "row 2 has no value in column 'list'" in refused("rank", ranker, partly)
     assert "--row 999" in refused("explain", graded, table, "--row", 999)
     assert "can't be read" in refused("predict", table, table)
-    assert "--target: grade is no column" in refused("evaluate", graded, lists)
+    assert "--target: column 'grade' not found" in refused("evaluate", graded, lists)
+    plain = tmp_path / "plain.rankwise"
+    save(PRank().fit(np.eye(3), [1, 2, 3]), plain)
+    assert "--target: name one of the columns size" in refused("evaluate", plain, lists)
     plain = tmp_path / "plain.rankwise"
     save(MPRank().fit(np.eye(3), [1, 2, 3]), plain)
     assert "without names" in refused("predict", plain, lists)

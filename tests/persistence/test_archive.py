@@ -171,7 +171,7 @@ class TestAltered:
             opened.writestr(MANIFEST, "{}")
             opened.writestr("a.npy", bytes(10**6))
         refused(file.getvalue())
-        refused(b"", "no model")
+        refused(b"", "not a model")
         refused(b"\x93NUMPY")
 
     def test_a_member_added_removed_or_moved(self):
@@ -181,7 +181,7 @@ class TestAltered:
         refused(forged(good, [("b.npy", data), ("a.npy", data)]), "not there")
         refused(forged(good, [("a.npy", data)]), "not there")
         three = [("a.npy", data), ("b.npy", data), ("c.npy", data)]
-        refused(forged(good, three), "cut or altered")
+        refused(forged(good, three), "truncated or altered")
         with pytest.warns(UserWarning, match="Duplicate name"):
             twice = forged(good, [("a.npy", data), ("a.npy", data)])
         refused(twice, "not there")
@@ -300,15 +300,15 @@ class TestForged:
 
     def test_bytes_between_the_parts(self):
         assert read(forged(b'{"arrays": {}}')) == ({}, {})
-        refused(forged(b'{"arrays": {}}', gap=b"x"), "cut or altered")
-        refused(forged(b'{"arrays": {}}', more=b"x"), "cut or altered")
+        refused(forged(b'{"arrays": {}}', gap=b"x"), "truncated or altered")
+        refused(forged(b'{"arrays": {}}', more=b"x"), "truncated or altered")
 
     def test_many_members(self):
         """A directory of many entries takes no memory: it is not read."""
         content = written({}, {})
         start = content.index(b"PK\1\2")
         tracemalloc.start()
-        refused(content[:start] + bytes(65_535 * 46) + content[start:], "cut or altered")
+        refused(content[:start] + bytes(65_535 * 46) + content[start:], "truncated or altered")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 4 * 65_535 * 46

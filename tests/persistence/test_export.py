@@ -277,7 +277,7 @@ def test_shift():
 @pytest.mark.parametrize(
     ("model", "to", "message"),
     [
-        (RankSVM(), "xml", r"to='xml' is not among \['es-linear'"),
+        (RankSVM(), "xml", r"to='xml' is invalid: expected one of \['es-linear'"),
         (RankSVM(), "es-xgboost", r"does not fit a linear model: take one of \['es-linear'"),
         (RankBoost(2), "solr-linear", "does not fit a boosted model"),
         (RankSVM(kernel="rbf"), "json", r"RankSVM\(kernel='rbf'\) is neither"),

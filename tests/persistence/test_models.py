@@ -331,7 +331,7 @@ class TestRefused:
 
     def test_pickles(self, tmp_path):
         (tmp_path / "m").write_bytes(pickle.dumps(PRank()))
-        with pytest.raises(ValueError, match="m can't be loaded: this is no model"):
+        with pytest.raises(ValueError, match="m can't be loaded: this is not a model"):
             load(tmp_path / "m")
 
 

@@ -1,6 +1,7 @@
 """All commands: a table of their modules, loaded when called, and errors in one line."""
 
 import warnings
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -23,27 +24,27 @@ SECTIONS = {
         "rank": ("_predict", "Put the rows of TABLE in order, best first."),
         "evaluate": ("_predict", "Measure MODEL on rows that it has not learned from."),
         "explain": ("_predict", "Split the score of a row by its columns."),
-        "show": ("_export", "Print what is in a model file, without loading it."),
-        "export": ("_export", "Write a model for a search engine."),
+        "show": ("_export", "Print the contents of a model file, without loading it."),
+        "export": ("_export", "Write a model for a search engine or as a program."),
     },
-    "Learn while rows come in": {
+    "Learn from a stream": {
         "stream": ("_stream", "Learn grades online from FILE or standard input."),
     },
-    "Put things in order": {
+    "Sort, contests and votes": {
         "sort": ("_sort", "Put lines in order by saying which of two goes first."),
         "duel": ("_duel", "Say how strong each of many is, from contests."),
         "aggregate": ("_aggregate", "Make one ranking from many, by every method."),
     },
-    "Let people rate and see their ranking": {
+    "Web service": {
         "serve": ("_serve", "Serve the page where people rate and rank."),
     },
     "Data": {
         "data": ("_data", "List, get and check the data sets that rankwise knows."),
     },
-    "This installation": {
-        "warmup": ("_doctor", "Compile all loops, so that no call has to wait."),
-        "doctor": ("_doctor", "Say what is installed, and whether it works."),
-        "completion": ("_commands", "Print what a shell needs for the tab key."),
+    "Installation": {
+        "warmup": ("_doctor", "Compile all loops, so that later calls start at once."),
+        "doctor": ("_doctor", "Print what is installed, and test it."),
+        "completion": ("_commands", "Print the completion script of a shell."),
     },
 }
 _COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
@@ -105,7 +106,12 @@ class Commands(PlainErrors, click.Group):
 
             new = _ALIASES[args[0]]
             warn_deprecated(f"'rankwise {args[0]}'", f"'rankwise {new}'", since="0.2", gone="0.4")
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"{error.message}{hint}", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands, a section for each task."""
@@ -125,7 +131,7 @@ class Commands(PlainErrors, click.Group):
         ] + click.Command.shell_complete(self, ctx, incomplete)
 
 
-@click.group(cls=Commands, epilog="rankwise COMMAND --help tells more, with examples.")
+@click.group(cls=Commands, epilog="See rankwise COMMAND --help for its options and examples.")
 @click.version_option(__version__, prog_name="rankwise")
 def rankwise() -> None:
     """Learn to put things in order, and say how far to trust the order."""
@@ -140,7 +146,7 @@ def rankwise() -> None:
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what a shell needs for the tab key."""
+    """Print the completion script of a shell."""
     found = get_completion_class(shell)
     if found is None:
         raise click.ClickException(f"{shell} is not known to this version of click")

@@ -31,7 +31,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Print all that is known of one: terms, citation, checksum."""
+    """Print the terms, citation and checksum of a data set."""
     from rankwise.datasets import dataset_info  # noqa: PLC0415
     from rankwise.datasets.listing import print_entry  # noqa: PLC0415
 
@@ -70,7 +70,7 @@ def get(name: str, folder: Path | None, as_json: bool) -> None:
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @json_option
 def check(path: Path, as_json: bool) -> None:
-    """Tell the format of a file or of those in a folder, and read them.
+    """Recognise the format of a file, or of the files in a folder, and read them.
 
     The exit status is 1 if none can be read, or one has a mistake.
     """

@@ -58,9 +58,9 @@ _FAILURES = (
 
 
 @click.command(epilog=examples("rankwise doctor", "rankwise doctor --no-test"))
-@click.option("--no-test", is_flag=True, help="Leave out the self-test.")
+@click.option("--no-test", is_flag=True, help="Skip the self-test.")
 def doctor(no_test: bool) -> None:
-    """Say what is installed, where compiled loops are kept, and whether all works.
+    """Print what is installed and where compiled loops are kept, and test it.
 
     The self-test calls one entry point after the other for ten seconds. The exit status is 1 if
     one of them fails.
@@ -85,9 +85,11 @@ def doctor(no_test: bool) -> None:
 
 
 @click.command(epilog=examples("rankwise warmup", "rankwise warmup --only PRank"))
-@click.option("--only", default="", metavar="WORD", help="Only entry points whose name holds it.")
+@click.option(
+    "--only", default="", metavar="WORD", help="Only entry points whose name contains WORD."
+)
 def warmup(only: str) -> None:
-    """Compile all loops and keep them, so that no later call has to wait.
+    """Compile all loops and keep them, so that later calls start at once.
 
     They are kept in the folder that NUMBA_CACHE_DIR names, in that of rankwise, or in your home,
     whichever can be written to first. What older versions of rankwise have left there is removed.
@@ -97,7 +99,7 @@ def warmup(only: str) -> None:
         (kind, name, first)
         for kind in INPUTS
         for name, first in FIRST_CALLS.items()
-        if only in name and (kind == INPUTS[0] or first.reads_rows)
+        if only.lower() in name.lower() and (kind == INPUTS[0] or first.reads_rows)
     ]
     if not work:
         raise click.ClickException(f"--only {only}: no entry point has that in its name")
@@ -114,11 +116,9 @@ def warmup(only: str) -> None:
         except ImportError as error:
             console.print(f"{name} is left out: {error}", soft_wrap=True)
     old = remove_old(folder)
-    files = _compiled_files()
-    size = sum(path.stat().st_size for path in files) / 1e6
     console.print(
-        f"{len(work)} calls took {monotonic() - start:.0f} s. {len(files)} compiled functions "
-        f"({size:.0f} MB) are kept in {folder}; {old} old folders were removed.",
+        f"{len(work)} calls took {monotonic() - start:.0f} s. {_compiled(folder)} are kept in "
+        f"{folder}; {old} old folders were removed.",
         soft_wrap=True,
     )
 
@@ -131,26 +131,20 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "processors", f"{os.cpu_count()}, numba uses {numba.config.NUMBA_NUM_THREADS}"
     for pool in threadpool_info():
         version = pool.get("version") or "of unknown version"
-        yield (
-            pool["user_api"],
-            f"{pool['internal_api']} {version}, {pool['num_threads']} threads",
-        )
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    yield "NUMBA_CACHE_DIR", named or "not set"
-    folder = cache_folder()
-    if folder is not None:
+        yield pool["user_api"], f"{pool['internal_api']} {version}, {pool['num_threads']} threads"
+    yield "NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR") or "not set"
+    if (folder := cache_folder()) is not None:
         yield "compiled loops", f"are written to {folder}"
+        yield "", _compiled(folder)
     else:
         yield "compiled loops", "can't be kept: set NUMBA_CACHE_DIR to a folder that can be written"
-    files = _compiled_files()
-    size = sum(path.stat().st_size for path in files) / 1e6
-    yield "", f"{len(files)} functions are compiled, {size:.0f} MB"
     for extra, modules in _EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         hint = f"lacks {', '.join(missing)}: pip install 'rankwise[{extra}]'"
         yield f"extra {extra}", hint if missing else "installed"
     yield "RANKWISE_DATA", os.environ.get("RANKWISE_DATA") or "not set"
-    yield "data sets", _data_sets()
+    found = [name for name in list_datasets() if local_copy(dataset_info(name))]
+    yield "data sets", ", ".join(found) or "none is downloaded; `rankwise data list` lists all"
 
 
 def _self_test() -> tuple[list[str], int]:
@@ -170,15 +164,8 @@ def _self_test() -> tuple[list[str], int]:
     return failures, done
 
 
-def _data_sets() -> str:
-    """Return which data sets are on this machine."""
-    found = [name for name in list_datasets() if local_copy(dataset_info(name))]
-    return ", ".join(found) or "none is downloaded; `rankwise data list` lists all"
-
-
-def _compiled_files() -> list[Path]:
-    """Return the files of compiled loops that today's sources can use."""
-    folder = cache_folder()
-    if folder is None:
-        return []
-    return [path for each in filter(is_current, folder.iterdir()) for path in each.rglob("*.nbc")]
+def _compiled(folder: Path) -> str:
+    """Return how many functions of the current sources are compiled, and their size."""
+    current = filter(is_current, folder.iterdir())
+    sizes = [path.stat().st_size for each in current for path in each.rglob("*.nbc")]
+    return f"{len(sizes)} compiled functions ({sum(sizes) / 1e6:.0f} MB)"

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from rankwise._core.files import replacing
 from rankwise.cli._shared import as_json as json_option
-from rankwise.cli._shared import check_writable, examples, model_argument
+from rankwise.cli._shared import check_writable, examples, model_argument, write_text
 
 _WIDTH = 100
 FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear", "solr-trees"]
@@ -20,7 +19,7 @@ FORMATS = ["es-linear", "es-xgboost", "json", "python", "ranklib", "solr-linear"
 @model_argument
 @json_option
 def show(model: Path, as_json: bool) -> None:
-    """Print what is in a model file, without loading it.
+    """Print the contents of a model file, without loading it.
 
     Class, versions, training, notes, parameters and the shapes of the arrays. Nothing in the file
     is run, and its text can't change the terminal.
@@ -77,9 +76,13 @@ class _Shift(click.ParamType):  # type: ignore[type-arg]
 )
 @click.argument("model", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The format.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File for the output.  [default: standard output]",
+)
 @click.option("--name", default="rankwise", show_default=True, help="Name in the engine.")
-@click.option("--shift", type=_Shift(), default=0.0, help="Added to every score.")
+@click.option("--shift", type=_Shift(), default=0.0, help="Number to add to every score.")
 def export(model: Path, to: str, out: Path | None, name: str, shift: float | str) -> None:
     """Write MODEL, saved by rankwise, in the format of a search engine or as a program.
 
@@ -96,5 +99,4 @@ def export(model: Path, to: str, out: Path | None, name: str, shift: float | str
     if out is None:
         click.echo(text, nl=not text.endswith("\n"))
         return
-    with replacing(out) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(out, text)

@@ -4,8 +4,9 @@ The first call of each compiles what it needs. `rankwise warmup` makes them all,
 checks their results, and ``python -m benchmarks cold_start`` times them one by one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -64,63 +65,99 @@ class FirstCall:
             import_module(f"rankwise.{package}")
 
 
-def _fit(package: str, name: str, **options: Any) -> FirstCall:
-    def call(data: Data) -> Any:
-        model = getattr(getattr(rankwise, package), name)(**options)
-        model.fit(data.X, data.y)
-        return model.rank(data.X) if package == "preference" else model.predict(data.X)
-
-    return FirstCall((package,), call, reads_rows=True)
-
-
-def _fit_queries(package: str, name: str) -> FirstCall:
-    def call(data: Data) -> Any:
-        model = getattr(getattr(rankwise, package), name)().fit(data.X, data.y, qid=data.qid)
-        return model.score(data.X, data.y, qid=data.qid)
-
-    return FirstCall((package,), call, reads_rows=True)
-
-
-def _fit_ratings(package: str, name: str) -> FirstCall:
-    """Fit so many different ratings that pairs are swept and not listed."""
-
-    def call(_: Data) -> Any:
-        X = np.random.default_rng(0).normal(size=(1200, 4))
-        return getattr(getattr(rankwise, package), name)().fit(X, X @ [1.0, 2.0, -1.0, 0.0]).coef_
-
-    return FirstCall((package,), call)
-
-
-def _score(name: str, **options: str) -> FirstCall:
-    def call(data: Data) -> Any:
-        score = getattr(rankwise.metrics, name)
-        return score(data.y, data.s, **{key: getattr(data, of) for key, of in options.items()})
-
-    return FirstCall(("metrics",), call)
-
-
-def _two_classes(name: str) -> FirstCall:
-    return FirstCall(("metrics",), lambda data: getattr(rankwise.metrics, name)(data.y > 1, data.s))
-
-
-def _aggregate(name: str) -> FirstCall:
-    def call(data: Data) -> Any:
-        seed = {"random_state": 0} if name == "kwiksort" else {}
-        return getattr(rankwise.aggregation, name)(data.votes, **seed).positions
-
-    return FirstCall(("aggregation",), call)
+# Estimators by package, and the parameters of each that compile other loops.
+_MODELS: dict[tuple[str, str], list[dict[str, Any]]] = {
+    ("ordinal", "PRank"): [
+        {},
+        {"vote": None},
+        {"vote": "voted"},
+        {"update": "pa"},
+        {"kernel": "rbf"},
+        {"kernel": "rbf", "budget": 20},
+        {"kernel": "poly"},
+    ],
+    ("ordinal", "OAPRank"): [{}, {"kernel": "rbf"}, {"update": "pa"}],
+    ("ordinal", "WidrowHoff"): [{}],
+    ("ordinal", "MulticlassPerceptron"): [{}],
+    ("ordinal", "ThresholdRanker"): [{}],
+    ("magnitude", "MPRank"): [{}, {"kernel": "rbf"}],
+    ("magnitude", "MPRankCV"): [{}],
+    ("magnitude", "SVRank"): [{}],
+    ("pairwise", "RankSVM"): [{}, {"power": 1}, {"kernel": "rbf"}],
+    ("boosting", "RankBoost"): [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}],
+    ("pairwise", "TopPush"): [{}],
+    ("pairwise", "AccuracyAtTop"): [{}],
+    ("preference", "PreferenceRanker"): [{}],
+}
+_WITH_QID = [("magnitude", "MPRank"), ("pairwise", "RankSVM"), ("boosting", "RankBoost")]
+_LOSSES = [
+    "pairwise_misranking_loss",
+    "magnitude_loss",
+    "hinge_rank_loss",
+    "hinge_magnitude_loss",
+    "epsilon_insensitive_loss",
+    "exponential_pair_loss",
+    "ndcg_score",
+]
+_AGGREGATIONS: dict[str, dict[str, Any]] = {
+    "kemeny": {},
+    "kwiksort": {"random_state": 0},
+    "borda": {},
+}
 
 
-def _contests(ties: str) -> FirstCall:
-    def call(_: Data) -> Any:
-        first, second = np.repeat(np.arange(4), 6), np.tile([1, 2, 3, 2, 3, 0], 4)
-        apart, outcome = first != second, np.tile([1.0, 0.5, 0.0], 8)
-        columns = first[apart], second[apart], outcome[apart]
-        model = rankwise.contests.BradleyTerry(ties=ties)
-        model.fit(*columns, sample_weight=np.ones(len(columns[0])))
-        return model.fit(*columns).rank_interval()
+def _named(options: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in options.items())
 
-    return FirstCall(("contests",), call)
+
+def _fit(package: str, name: str, options: dict[str, Any], data: Data) -> Any:
+    model = getattr(getattr(rankwise, package), name)(**options).fit(data.X, data.y)
+    return model.rank(data.X) if package == "preference" else model.predict(data.X)
+
+
+def _fit_queries(package: str, name: str, data: Data) -> Any:
+    model = getattr(getattr(rankwise, package), name)().fit(data.X, data.y, qid=data.qid)
+    return model.score(data.X, data.y, qid=data.qid)
+
+
+def _fit_ratings(package: str, name: str, _: Data) -> Any:
+    """Fit as many different ratings as need implicit pairs."""
+    X = np.random.default_rng(0).normal(size=(1200, 4))
+    return getattr(getattr(rankwise, package), name)().fit(X, X @ [1.0, 2.0, -1.0, 0.0]).coef_
+
+
+def _score(name: str, with_qid: bool, data: Data) -> Any:
+    queries = {"qid": data.qid} if with_qid else {}
+    return getattr(rankwise.metrics, name)(data.y, data.s, **queries)
+
+
+def _two_classes(name: str, data: Data) -> Any:
+    return getattr(rankwise.metrics, name)(data.y > 1, data.s)
+
+
+def _aggregate(name: str, options: dict[str, Any], data: Data) -> Any:
+    return getattr(rankwise.aggregation, name)(data.votes, **options).positions
+
+
+def _leave_pair_out(data: Data) -> Any:
+    model = rankwise.magnitude.MPRank()
+    return rankwise.model_selection.leave_pair_out(model, data.X, data.y).msd
+
+
+def _quicksort(data: Data) -> Any:
+    def prefer(u: int, v: int) -> float:
+        return float(data.s[u] > data.s[v])
+
+    return rankwise.preference.quicksort(range(60), prefer, random_state=0).positions
+
+
+def _contests(ties: str, _: Data) -> Any:
+    first, second = np.repeat(np.arange(4), 6), np.tile([1, 2, 3, 2, 3, 0], 4)
+    apart, outcome = first != second, np.tile([1.0, 0.5, 0.0], 8)
+    columns = first[apart], second[apart], outcome[apart]
+    model = rankwise.contests.BradleyTerry(ties=ties)
+    model.fit(*columns, sample_weight=np.ones(len(columns[0])))
+    return model.fit(*columns).rank_interval()
 
 
 def _scale(_: Data) -> Any:
@@ -128,109 +165,56 @@ def _scale(_: Data) -> Any:
     return scaling.scale_as_seen(np.eye(2), *np.zeros((3, 2)))
 
 
-def _entries() -> Iterator[tuple[str, FirstCall]]:
-    models: list[tuple[str, str, list[dict[str, Any]]]] = [
-        (
-            "ordinal",
-            "PRank",
-            [
-                {},
-                {"vote": None},
-                {"vote": "voted"},
-                {"update": "pa"},
-                {"kernel": "rbf"},
-                {"kernel": "rbf", "budget": 20},
-                {"kernel": "poly"},
-            ],
-        ),
-        ("ordinal", "OAPRank", [{}, {"kernel": "rbf"}, {"update": "pa"}]),
-        ("ordinal", "WidrowHoff", [{}]),
-        ("ordinal", "MulticlassPerceptron", [{}]),
-        ("ordinal", "ThresholdRanker", [{}]),
-        ("magnitude", "MPRank", [{}, {"kernel": "rbf"}]),
-        ("magnitude", "MPRankCV", [{}]),
-        ("magnitude", "SVRank", [{}]),
-        ("pairwise", "RankSVM", [{}, {"power": 1}, {"kernel": "rbf"}]),
-        ("boosting", "RankBoost", [{}, {"criterion": "edge"}, {"max_leaf_nodes": 31}]),
-        ("pairwise", "TopPush", [{}]),
-        ("pairwise", "AccuracyAtTop", [{}]),
-        ("preference", "PreferenceRanker", [{}]),
-    ]
-    for package, name, variants in models:
-        for options in variants:
-            shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
-            yield f"{name}({shown})", _fit(package, name, **options)
-    for package, name in (
-        ("magnitude", "MPRank"),
-        ("pairwise", "RankSVM"),
-        ("boosting", "RankBoost"),
-    ):
-        yield f"{name}() with qid", _fit_queries(package, name)
-    yield "RankSVM() on many ratings", _fit_ratings("pairwise", "RankSVM")
-    yield "SVRank() on many ratings", _fit_ratings("magnitude", "SVRank")
-    for name in (
-        "pairwise_misranking_loss",
-        "magnitude_loss",
-        "hinge_rank_loss",
-        "hinge_magnitude_loss",
-        "epsilon_insensitive_loss",
-        "exponential_pair_loss",
-        "ndcg_score",
-    ):
-        yield name, _score(name)
-        yield f"{name} with qid", _score(name, qid="qid")
-    yield (
-        "mean_rank_loss",
-        FirstCall(("metrics",), lambda data: rankwise.metrics.mean_rank_loss(data.y, data.y[::-1])),
-    )
-    yield "auc_score", _two_classes("auc_score")
-    yield "auc_interval", _two_classes("auc_interval")
-    yield (
-        "leave_pair_out",
-        FirstCall(
-            ("magnitude", "model_selection"),
-            lambda data: (
-                rankwise.model_selection.leave_pair_out(
-                    rankwise.magnitude.MPRank(), data.X, data.y
-                ).msd
-            ),
-            reads_rows=True,
-        ),
-    )
-    yield (
-        "quicksort",
-        FirstCall(
-            ("preference",),
-            lambda data: (
-                rankwise.preference.quicksort(
-                    range(60), lambda u, v: float(data.s[u] > data.s[v]), random_state=0
-                ).positions
-            ),
-        ),
-    )
-    for ties in ("davidson", "half"):
-        yield f"BradleyTerry(ties={ties!r})", _contests(ties)
-    yield (
-        "PlackettLuce()",
-        FirstCall(
-            ("contests",),
-            lambda data: rankwise.contests.PlackettLuce().fit(data.votes).rank_interval(),
-        ),
-    )
-    yield (
-        "EloRating()",
-        FirstCall(
-            ("contests",),
-            lambda data: rankwise.contests.EloRating().fit(data.y, data.y + 4, data.y > 1).ratings_,
-        ),
-    )
-    for name in ("kemeny", "kwiksort", "borda"):
-        yield name, _aggregate(name)
-    yield (
-        "concordance",
-        FirstCall(("aggregation",), lambda data: rankwise.aggregation.concordance(data.votes).tau),
-    )
-    yield "rows of a stream", FirstCall(("cli._loops",), _scale)
-
-
-FIRST_CALLS: dict[str, FirstCall] = dict(_entries())
+_CONTESTS, _METRICS, _VOTES = ("contests",), ("metrics",), ("aggregation",)
+FIRST_CALLS: dict[str, FirstCall] = {
+    **{
+        f"{name}({_named(options)})": FirstCall(
+            (package,), partial(_fit, package, name, options), reads_rows=True
+        )
+        for (package, name), variants in _MODELS.items()
+        for options in variants
+    },
+    **{
+        f"{name}() with qid": FirstCall(
+            (package,), partial(_fit_queries, package, name), reads_rows=True
+        )
+        for package, name in _WITH_QID
+    },
+    "RankSVM() on many ratings": FirstCall(
+        ("pairwise",), partial(_fit_ratings, "pairwise", "RankSVM")
+    ),
+    "SVRank() on many ratings": FirstCall(
+        ("magnitude",), partial(_fit_ratings, "magnitude", "SVRank")
+    ),
+    **{
+        f"{name} with qid" if with_qid else name: FirstCall(
+            _METRICS, partial(_score, name, with_qid)
+        )
+        for name in _LOSSES
+        for with_qid in (False, True)
+    },
+    "mean_rank_loss": FirstCall(
+        _METRICS, lambda data: rankwise.metrics.mean_rank_loss(data.y, data.y[::-1])
+    ),
+    "auc_score": FirstCall(_METRICS, partial(_two_classes, "auc_score")),
+    "auc_interval": FirstCall(_METRICS, partial(_two_classes, "auc_interval")),
+    "leave_pair_out": FirstCall(("magnitude", "model_selection"), _leave_pair_out, reads_rows=True),
+    "quicksort": FirstCall(("preference",), _quicksort),
+    **{
+        f"BradleyTerry(ties={ties!r})": FirstCall(_CONTESTS, partial(_contests, ties))
+        for ties in ("davidson", "half")
+    },
+    "PlackettLuce()": FirstCall(
+        _CONTESTS, lambda data: rankwise.contests.PlackettLuce().fit(data.votes).rank_interval()
+    ),
+    "EloRating()": FirstCall(
+        _CONTESTS,
+        lambda data: rankwise.contests.EloRating().fit(data.y, data.y + 4, data.y > 1).ratings_,
+    ),
+    **{
+        name: FirstCall(_VOTES, partial(_aggregate, name, options))
+        for name, options in _AGGREGATIONS.items()
+    },
+    "concordance": FirstCall(_VOTES, lambda data: rankwise.aggregation.concordance(data.votes).tau),
+    "rows of a stream": FirstCall(("cli._loops",), _scale),
+}

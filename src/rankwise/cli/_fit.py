@@ -13,6 +13,7 @@ from rankwise.cli._shared import (
     examples,
     note,
     reading_options,
+    seed_option,
     show_json,
     split_names,
     table_argument,
@@ -37,8 +38,8 @@ _DEFAULT = "MPRank"
     "--method",
     default=None,
     metavar="NAME",
-    help="As rankwise compare calls it; an unknown name prints the list.  [default: MPRank, "
-    "or TasteModel for ratings]",
+    help="The method, by its name in rankwise compare; an unknown name prints the list.  "
+    "[default: MPRank, or TasteModel for ratings]",
 )
 @click.option(
     "--out",
@@ -62,7 +63,7 @@ _DEFAULT = "MPRank"
     show_default=True,
     help="How to treat free text: hash its words, or leave it out.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@seed_option
 @reading_options
 @json_option
 def fit(
@@ -80,14 +81,14 @@ def fit(
     """Fit a model to TABLE and save it.
 
     TABLE may be CSV, TSV, Parquet, Arrow, JSON lines, Excel, LETOR, svmlight or a file of ratings,
-    also within gzip; - is the standard input. Columns that are not named are found by their names.
-    Categories, dates and missing values are taken care of inside the model, and settings such as C
-    are chosen on rows that are left out.
+    also compressed by gzip; - is the standard input. Columns that no option names are recognised by
+    their names. The model handles categories, dates and missing values, and settings such as C are
+    chosen by cross-validation.
     """
     check_writable(path, "--out", table)
     options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}
     frame, task = read_task(table, reading, {k: v for k, v in parts.items() if v}, options)
-    note(f"taken for {task.kind}: {task.why}")
+    note(f"task: {task.kind}, because {task.why}")
     start = perf_counter()
     facts = fit_table(frame, task, method, path, seed)
     facts["seconds"] = round(perf_counter() - start, 3)

@@ -1,7 +1,5 @@
 """``rankwise predict``, ``rank``, ``evaluate`` and ``explain``: a model on the rows of a table."""
 
-import csv
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,20 +10,27 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._core.files import replacing
 from rankwise.cli._shared import as_json as json_option
 from rankwise.cli._shared import (
     check_writable,
     columns,
     count,
+    csv_text,
     examples,
     model_argument,
     note,
     reading_options,
+    seed_option,
     show_json,
     show_table,
     table_argument,
+    write_text,
 )
+
+if TYPE_CHECKING:
+    from rankwise.cli._tables import Kept, Read
+    from rankwise.comparison.held_out import HeldOut
+    from rankwise.comparison.measures import Answers
 
 
 @click.command(
@@ -48,8 +53,8 @@ def predict(
 ) -> None:
     """Print a grade or a score for each row of TABLE, as CSV with a header.
 
-    Columns are found by their names; a target that the table has is not looked at. If the model
-    knows which column names the rows, and TABLE has it, the names are printed, too.
+    Columns are found by their names, and a column of targets is ignored. If the model knows a
+    column with the names of the rows, and TABLE has it, the names are printed, too.
     """
     from rankwise.cli._tables import load_model, predictions, read_frame  # noqa: PLC0415
 
@@ -57,23 +62,16 @@ def predict(
         check_writable(out, "--out", model, table)
     kept, read = load_model(model), read_frame(table, reading)
     found = predictions(kept, read).tolist()
-    name = kept.facts.get("name")
-    columns = {name: read.frame[name].tolist()} if name in read.frame else {}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, "prediction"])
-    writer.writerows(zip(*columns.values(), found, strict=True))
+    name: Any = kept.facts.get("name")
+    names = {name: read.frame[name].tolist()} if name in read.frame else {}
+    text = csv_text([*names, "prediction"], zip(*names.values(), found, strict=True))
     if out is not None:
-        with replacing(out) as temporary:
-            temporary.write_text(text.getvalue(), encoding="utf-8")
+        write_text(out, text)
         note(f"{len(found):,} predictions are in {out}")
     if as_json:
         show_json({"rows": len(found), **({"predictions": found} if out is None else {})})
     elif out is None:
-        click.echo(text.getvalue(), nl=False)
-
-
-_FIELDS = ("list", "place", "row", "name", "score", "above gap")
+        click.echo(text, nl=False)
 
 
 @click.command(
@@ -86,8 +84,8 @@ _FIELDS = ("list", "place", "row", "name", "score", "above gap")
 @table_argument
 @columns("query")
 @click.option("--top", type=click.IntRange(1), help="Number of rows to show per query.")
-@click.option("--flip", is_flag=True, help="The worst first.")
-@click.option("--name", metavar="COL", help="The column that says what a row is.")
+@click.option("--flip", is_flag=True, help="Worst first.")
+@click.option("--name", metavar="COL", help="The column with the names of the rows.")
 @reading_options
 @json_option
 def rank(
@@ -102,18 +100,17 @@ def rank(
 ) -> None:
     """Put the rows of TABLE in order, best first.
 
-    Queries are those of the column that the model was fitted with, if the table has it. Each
-    ranking is cut at the largest gap of its scores: rows before it stand apart from the others. A
-    terminal shows a table of 10 rows per query, a pipe gets all rows as CSV.
+    The default query column is that of the fit, if TABLE has it. Each ranking is cut at the largest
+    gap of its scores: the rows above it stand apart from the others. A terminal shows a table of 10
+    rows per query, a pipe gets all rows as CSV.
     """
     from rankwise.cli._tables import load_model, read_frame  # noqa: PLC0415
 
     kept, read = load_model(model), read_frame(table, reading)
     lists = _lists(kept, read, query, name, flip)
     shown = sys.stdout.isatty() and not as_json
-    if top is not None or shown:
-        for one in lists:
-            one["rows"] = one["rows"][: top or 10]
+    for one in lists:
+        one["rows"] = one["rows"][: top or (10 if shown else None)]
     if as_json:
         show_json(lists)
     elif shown:
@@ -147,7 +144,7 @@ def _lists(kept: Any, read: Any, query: str | None, name: str | None, flip: bool
 
 
 def _keys(kept: Any, read: Any, query: str | None) -> Any:
-    """Return the name of each row's list, as a text; None if all rows are one list."""
+    """Return the list of each row as a string; None if all rows are one list."""
     from rankwise.cli._tables import list_column  # noqa: PLC0415
 
     column = list_column(kept, read, query)
@@ -156,67 +153,42 @@ def _keys(kept: Any, read: Any, query: str | None) -> Any:
     missing = read.frame[column].isna().to_numpy()
     if missing.any():
         raise click.ClickException(
-            f"row {missing.argmax() + 1} has no {column}: name its list, or leave the row out"
+            f"row {missing.argmax() + 1} has no value in column {column!r}: give its query, or "
+            "remove the row"
         )
     return read.frame[column].astype(str).to_numpy()
 
 
 def _ordered(scores: Any, keys: Any) -> list[Any]:
     """Return the rows of each list, highest score first; the list that is seen first goes first."""
-    import numpy as np  # noqa: PLC0415
+    from rankwise.io.files import pandas  # noqa: PLC0415
 
-    order = np.argsort(-scores, kind="stable")
-    if keys is None:
-        return [order]
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    first_row = first[place]
-    by_list = order[np.argsort(first_row[order], kind="stable")]
-    return np.split(by_list, np.flatnonzero(np.diff(first_row[by_list])) + 1)
+    codes = np.zeros(len(scores)) if keys is None else pandas().factorize(keys)[0]
+    order = np.lexsort((-scores, codes))
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
 
 
 def _show(one: dict[str, Any]) -> None:
     title = f"{one['size']} rows" if one["list"] is None else f"{one['list']}: {one['size']} rows"
     rows, keep = one["rows"], one["above_gap"]
-    named = rows and "name" in rows[0]
-    table = [
-        [
-            str(row["place"]),
-            str(row["row"]),
-            *([row["name"]] if named else []),
-            f"{row['score']:.4g}",
-        ]
-        for row in rows
-    ]
+    table = [[*map(str, (row | {"score": f"{row['score']:.4g}"}).values())] for row in rows]
     if 0 < keep < len(table):
         table.insert(keep, ["gap", *[""] * (len(table[0]) - 1)])
     elif keep < one["size"]:
         title += f"; the largest gap is after place {keep}"
-    show_table(title, ["place", "row", *(["name"] if named else []), "score"], table)
+    show_table(title, [*rows[0]], table)
 
 
 def _print_csv(lists: list[Any]) -> None:
     """Print all rows as CSV, with the columns that there are."""
-    used = [
-        field
-        for field in _FIELDS
-        if field in {"place", "row", "score", "above gap"}
-        or (field == "list" and lists[0]["list"] is not None)
-        or (field == "name" and "name" in lists[0]["rows"][0])
+    rows = [
+        ({} if one["list"] is None else {"list": one["list"]})
+        | row
+        | {"above gap": int(row["place"] <= one["above_gap"])}
+        for one in lists
+        for row in one["rows"]
     ]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, used, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for one in lists:
-        for row in one["rows"]:
-            above = int(row["place"] <= one["above_gap"])
-            writer.writerow({**row, "list": one["list"], "above gap": above})
-    click.echo(out.getvalue(), nl=False)
-
-
-if TYPE_CHECKING:
-    from rankwise.cli._tables import Kept, Read
-    from rankwise.comparison.held_out import HeldOut
-    from rankwise.comparison.measures import Answers
+    click.echo(csv_text([*rows[0]], [row.values() for row in rows]), nl=False)
 
 
 @click.command(
@@ -231,9 +203,9 @@ if TYPE_CHECKING:
 @click.option(
     "--against",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Another model, to be compared on the same rows.",
+    help="Another model to compare on the same rows.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@seed_option
 @reading_options
 @json_option
 def evaluate(
@@ -248,8 +220,9 @@ def evaluate(
 ) -> None:
     """Measure MODEL on rows that it has not learned from.
 
-    TABLE has the target that the model was fitted to. The intervals have a level of 95 % and are
-    bootstrapped by rows, or by queries. The difference of two models is tested on the same samples.
+    TABLE has the column of targets that the model was fitted to. Intervals have a level of 95 % and
+    are bootstrapped by rows, or by queries. The difference of two models is tested on the same
+    samples.
     """
     paths = [model] if against is None else [model, against]
     facts, found = evaluate_models(paths, table, reading, target, query, seed)
@@ -301,7 +274,10 @@ def evaluate_models(
         raise click.ClickException(f"{table}: no row has a {goal}")
     held = read._replace(frame=read.frame[known])
     kind = "relevance" if ratings else first.facts.get("kind") or _kind(first, held, goal)
-    labels = _labels(models, held, goal) if kind == "grades" else None
+    labels = None
+    if kind == "grades":
+        known_labels = [kept.labels for kept in models if kept.labels]
+        labels = [*known_labels, sorted(held.frame[goal].unique().tolist())][0]
     y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
     qid = None if lists is None else pandas().factorize(held.frame[lists])[0].astype(np.int64)
     answers = [_answers(kept, held, labels) for kept in models]
@@ -313,30 +289,15 @@ def evaluate_models(
         raise click.ClickException(
             f"{table}: no two rows can be compared: is {goal} the same in all?"
         )
-    facts = {
-        "rows": len(y),
-        "lists": 0 if qid is None else len(np.unique(qid)),
-    }
-    return facts, found
+    return {"rows": len(y), "lists": 0 if qid is None else len(np.unique(qid))}, found
 
 
 def _kind(kept: "Kept", held: "Read", goal: str) -> str:
     """Return the task of the target, if the file of the model does not say."""
     from rankwise.comparison import recognise  # noqa: PLC0415
 
-    known = kept.last.classes_.tolist() if kept.graded else [0]
-    order = known if isinstance(known[0], str) else None
+    order = kept.labels if kept.labels and isinstance(kept.labels[0], str) else None
     return recognise(held.frame, target=goal, order=order).kind
-
-
-def _labels(models: "Sequence[Kept]", held: "Read", goal: str) -> list[Any]:
-    """Return the grades, lowest first."""
-    for kept in models:
-        if kept.graded:
-            return list(kept.last.classes_.tolist())
-        if kept.facts.get("labels"):
-            return list(kept.facts["labels"])
-    return sorted(held.frame[goal].unique().tolist())
 
 
 def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
@@ -361,19 +322,13 @@ def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
     from rankwise.magnitude import MPRank, MPRankCV, SVRank  # noqa: PLC0415
 
     found = scores(kept, held)
-    if labels is None:
-        return Answers(found, None)
-    if kept.graded:
-        said = pandas().Series(predictions(kept, held), index=held.frame.index)
-        return Answers(found, _ranks(said, labels, f"the prediction of {kept.path}"))
+    if labels is not None and kept.graded:
+        grades = pandas().Series(predictions(kept, held), index=held.frame.index)
+        return Answers(found, _ranks(grades, labels, f"the prediction of {kept.path}"))
     # Their scores are on the scale of the target, and can be rounded to a grade.
-    if isinstance(kept.last, (MPRank, MPRankCV, SVRank)):
+    if labels is not None and isinstance(kept.last, (MPRank, MPRankCV, SVRank)):
         return Answers(found, np.clip(np.rint(found), 1, len(labels)))
     return Answers(found, None)
-
-
-if TYPE_CHECKING:
-    from rankwise.cli._tables import Kept
 
 
 @click.command(
@@ -384,7 +339,7 @@ if TYPE_CHECKING:
 )
 @model_argument
 @table_argument
-@click.option("--row", type=click.IntRange(1), required=True, help="Which row; the first is 1.")
+@click.option("--row", type=click.IntRange(1), required=True, help="The row, from 1.")
 @click.option("--top", type=click.IntRange(1), help="Number of columns to show.")
 @reading_options
 @json_option
@@ -393,8 +348,8 @@ def explain(
 ) -> None:
     """Split the score of a row by its columns.
 
-    The score of a linear model is a sum over columns, that of RankBoost one of Shapley values.
-    Other models raise an error: their scores have no such parts.
+    The parts of a linear model are weights times values, those of RankBoost are Shapley values.
+    Other models give an error: their scores are not sums over columns.
     """
     score, start, parts = parts_of(model, table, reading, row - 1)
     parts.sort(key=lambda part: -abs(part["adds"]))
@@ -432,16 +387,11 @@ def parts_of(
     score = float(scores(kept, one)[0])
     if not np.isclose(adds.sum() + start, score, rtol=1e-6, atol=1e-8 * (1 + np.abs(adds).sum())):
         raise _refusal(kept)
-    names = _sources(kept, rows, len(z))
-    values = dict(zip(_columns(kept, rows, len(z)), np.asarray(rows).ravel().tolist(), strict=True))
     total: dict[str, float] = {}
-    for name, part in zip(names, adds.tolist(), strict=True):
+    for name, part in zip(_sources(kept, rows, len(z)), adds.tolist(), strict=True):
         total[name] = total.get(name, 0.0) + part
-    parts = [
-        {"column": name, "value": values[name], "adds": part}
-        for name, part in total.items()
-        if part
-    ]
+    values = dict(zip(_columns(kept, rows, len(z)), np.asarray(rows).ravel().tolist(), strict=True))
+    parts = [{"column": n, "value": values[n], "adds": part} for n, part in total.items() if part]
     return score, start, parts
 
 
@@ -452,7 +402,8 @@ def _adds(kept: "Kept", z: NDArray[np.float64]) -> tuple[NDArray[np.float64], fl
     from rankwise.boosting import RankBoost  # noqa: PLC0415
 
     last = kept.last
-    for inner in ("best_estimator_", "estimator_"):
+    # thresholds over scores, and the setting that cross-validation has chosen
+    for inner in ("estimator_", "best_estimator_"):
         last = getattr(last, inner, last)
     if isinstance(last, RankBoost):
         names = getattr(last, "feature_names_in_", None)

@@ -39,34 +39,36 @@ _EXTRA = {
     envvar="RANKWISE_DATABASE",
     help="An SQLite file, or postgresql://...  [default: a file in your data folder]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(1, 65_535), default=8000, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), default=8000, show_default=True, help="The port."
+)
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes."
 )
 @click.option(
-    "--root-path", default="", metavar="PATH", help="The path that a proxy serves it under."
+    "--root-path", default="", metavar="PATH", help="The path under which a proxy serves it."
 )
 @click.option(
     "--proxies",
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESSES",
-    help="Proxies whose word about addresses and https is believed.",
+    help="Proxies whose headers about addresses and https are trusted.",
 )
 @click.option(
     "--rate-visitor",
     type=click.FloatRange(0),
     default=20.0,
     show_default=True,
-    help="Requests a second of one visitor, for each worker; 0 for any number.",
+    help="Requests per second of one visitor, for each worker; 0 for no limit.",
 )
 @click.option(
     "--rate-address",
     type=click.FloatRange(0),
     default=200.0,
     show_default=True,
-    help="Requests a second of one address, for each worker; 0 for any number.",
+    help="Requests per second of one address, for each worker; 0 for no limit.",
 )
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 def serve(
@@ -86,7 +88,7 @@ def serve(
 ) -> None:
     """Serve a page where people rate, learn, and see everything ranked for them.
 
-    What they say is kept in a database. Ctrl+C, or the signal TERM, ends it gracefully.
+    Ratings are kept in a database. Ctrl-C, or the signal TERM, ends it gracefully.
     """
     try:
         from rankwise.web import Settings  # noqa: PLC0415

@@ -1,11 +1,13 @@
 """Options, output and checks of paths that several commands share."""
 
+import csv
 import errno
+import io
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -14,7 +16,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from rankwise._core.files import is_stream
+from rankwise._core.files import is_stream, replacing
 from rankwise.reports import Table
 from rankwise.reports.terminal import grids
 
@@ -22,7 +24,13 @@ from rankwise.reports.terminal import grids
 FORMS = {"table": "", "json": "json", "csv": "csv", "md": "md", "latex": "tex"}
 format_option = click.option(
     "--format", "form", type=click.Choice(list(FORMS)), default="table", show_default=True,
-    help="What is printed.",
+    help="Output format.",
+)  # fmt: skip
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
+    help="Seed of everything random.",
 )  # fmt: skip
 
 
@@ -30,7 +38,7 @@ def as_json(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--format table|json`` and ``--json`` to a command, which gets ``as_json``."""
 
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table",
-                  show_default=True, help="What is printed.")  # fmt: skip
+                  show_default=True, help="Output format.")  # fmt: skip
     @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
     @wraps(function)
     def command(*arguments: Any, form: str, as_json: bool, **options: Any) -> Any:
@@ -40,23 +48,23 @@ def as_json(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a help text: examples, each in a line of its own."""
+    """Return the end of a help text: examples, one per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def table_notes(task: Any, problem: Any) -> dict[str, Any]:
-    """Return what is kept beside a model about the table that it was fitted to."""
+    """Return notes for a model file about the table of the fit."""
     labels = getattr(problem, "labels", None)
     return {"table": {"kind": task.kind, **task.roles, "labels": labels}}
 
 
 def count(n: int, what: str) -> str:
-    """Return a number of things in words."""
+    """Return a count with its noun in singular or plural."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def note(text: str, *, end: str = "\n") -> None:
-    """Tell a person at the terminal something; a pipe or a file gets none of it."""
+    """Print a note to standard error if it is a terminal."""
     if sys.stderr.isatty():
         click.echo(text + end, nl=False, err=True)
 
@@ -68,6 +76,19 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         console.print(title, style="italic")
     for grid in grids(Table(title, list(columns), [list(row) for row in rows]), console):
         console.print(grid)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows below their header as CSV."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is complete or, if anything goes wrong, as before."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def show_json(value: Any, *, err: bool = False) -> None:
@@ -89,11 +110,11 @@ def _plain(value: Any) -> Any:
 
 
 _COLUMNS = {
-    "target": "The column to learn or compare with.",
-    "query": "The column of queries: rows are compared within one.",
-    "user": "Of ratings: who.",
-    "item": "Of ratings: what.",
-    "rating": "Of ratings: the number.",
+    "target": "The column of targets: grades or numbers.",
+    "query": "The column of queries: rows are compared within a query.",
+    "user": "For ratings: the column of users.",
+    "item": "For ratings: the column of items.",
+    "rating": "For ratings: the column of ratings.",
 }
 
 model_argument = click.argument(
@@ -102,6 +123,16 @@ model_argument = click.argument(
 table_argument = click.argument(
     "table", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
+
+
+def column_not_found(option: str, name: str, known: Iterable[Any]) -> click.ClickException:
+    """Return the error of an option that names a column which the table does not have."""
+    from rankwise._core.arguments import did_you_mean  # noqa: PLC0415
+
+    names = [str(one) for one in known]
+    listed = ", ".join(names[:12]) + ", ..." * (len(names) > 12)
+    near = did_you_mean(name, names) or f"; the columns are {listed}"
+    return click.ClickException(f"{option}: column {name!r} not found{near}")
 
 
 def split_names(
@@ -125,14 +156,20 @@ def columns(*parts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 # Options that override what is guessed of a file, by the arguments of `rankwise.io.read_table`.
 _READING: dict[str, tuple[str, dict[str, Any]]] = {
-    "format": ("--input-format", {"metavar": "NAME", "help": "csv, json lines, parquet, ..."}),
-    "sep": ("--sep", {"metavar": "CHAR", "help": "What separates cells; tab for a tabulator."}),
-    "decimal": ("--decimal", {"type": click.Choice([".", ","]), "help": "The decimal mark."}),
-    "encoding": ("--encoding", {"metavar": "NAME", "help": "Of the text, such as cp1252."}),
-    "header": ("--header/--no-header", {"default": None, "help": "Whether line 1 has the names."}),
+    "format": (
+        "--input-format",
+        {"metavar": "NAME", "help": "Format: csv, json lines, parquet, ..."},
+    ),
+    "sep": ("--sep", {"metavar": "CHAR", "help": "Separator of cells, such as ; or tab."}),
+    "decimal": ("--decimal", {"type": click.Choice([".", ","]), "help": "Decimal mark."}),
+    "encoding": ("--encoding", {"metavar": "NAME", "help": "Encoding, such as cp1252."}),
+    "header": (
+        "--header/--no-header",
+        {"default": None, "help": "Whether line 1 has the column names."},
+    ),
     "columns": ("--columns", {"metavar": "A,B,...", "help": "Names of all columns."}),
-    "comment": ("--comment", {"metavar": "TEXT", "help": "What begins a line to skip."}),
-    "missing": ("--missing", {"metavar": "A,B,...", "help": "Cells without a value."}),
+    "comment": ("--comment", {"metavar": "TEXT", "help": "Skip lines that begin with this."}),
+    "missing": ("--missing", {"metavar": "A,B,...", "help": "Cells that mean a missing value."}),
 }
 
 

@@ -16,7 +16,13 @@ import click
 
 from rankwise._core.files import replacing
 from rankwise.cli._shared import as_json as json_option
-from rankwise.cli._shared import check_regular, check_writable, examples, show_json
+from rankwise.cli._shared import (
+    check_regular,
+    check_writable,
+    examples,
+    seed_option,
+    show_json,
+)
 
 # Characters of a line that a question shows.
 _SHOWN = 1_000
@@ -59,20 +65,20 @@ class Comparator:
                 process.kill()
                 await process.wait()
             raise
-        said = out.decode("utf-8", "replace").strip()
+        answer = out.decode("utf-8", "replace").strip()
         if process.returncode:
             why = err.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it says nothing"]
             raise click.ClickException(f"--with ended with {process.returncode}: {why[0][:200]}")
-        if said not in _ANSWERS:
+        if answer not in _ANSWERS:
             raise click.ClickException(
-                f"--with answered {said[:80]!r}, expected 1, 2 or =: the first line goes "
+                f"--with answered {answer[:80]!r}, expected 1, 2 or =: the first line goes "
                 "before the second, after it, or no matter"
             )
-        return _ANSWERS[said]
+        return _ANSWERS[answer]
 
 
 def sort_with(comparator: Comparator, items: list[str], jobs: int, **options: Any) -> Any:
-    """Sort by a comparator, so many questions at a time."""
+    """Sort by a comparator, with up to ``jobs`` questions at a time."""
     from rankwise.preference import aquicksort  # noqa: PLC0415
 
     return asyncio.run(aquicksort(items, comparator, max_concurrency=jobs, **options))
@@ -101,10 +107,6 @@ class Answers(list[Any]):
         self._rows = [*map(_as_text, others), *map(self._text, self)]
         self.kept = len(self)
 
-    def check(self) -> None:
-        """Raise if answers can't be written, before any question is asked."""
-        check_writable(self.path, "--log")
-
     def append(self, entry: Any) -> None:
         """Keep an answer, and write all of them."""
         super().append(entry)
@@ -118,11 +120,13 @@ class Answers(list[Any]):
             self._rows.pop()
             self._write()
 
-    def told(self) -> str:
-        """Say what is kept where."""
+    def summary(self) -> str:
+        """Return what is kept where."""
         if not self.kept:
             return "There is no answer to keep."
-        return f"{self.kept} answers are kept in {self.path}; the same command goes on there."
+        return (
+            f"{self.kept} answers are kept in {self.path}; the same command continues from there."
+        )
 
     def _text(self, entry: Any) -> str:
         i, j, probability = entry
@@ -141,13 +145,9 @@ class Answers(list[Any]):
         except OSError as error:
             raise click.ClickException(
                 f"--log {self.path}: the last change could not be written ({error.strerror}). "
-                + self.told()
+                + self.summary()
             ) from error
         self.kept = len(self)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _as_text(row: Any) -> str:
@@ -157,11 +157,9 @@ def _as_text(row: Any) -> str:
 def _read(path: Path) -> list[Any]:
     check_regular(path, "--log")
     try:
-        if not path.exists():
-            return []
-        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+        rows = json.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else []
         good = isinstance(rows, list) and all(
-            a != b and 0 <= p <= 1 and len(source) <= 1 and all(map(_is_text, (a, b, *source)))
+            a != b and 0 <= p <= 1 and len(source) <= 1 and {*map(type, (a, b, *source))} == {str}
             for a, b, p, *source in rows
         )
     except (ValueError, TypeError, OSError, RecursionError) as error:
@@ -175,11 +173,11 @@ def _read(path: Path) -> list[Any]:
 
 
 class _NoAnswerError(Exception):
-    """Something else was said: enough, or back."""
+    """The person stops, or takes the last answer back."""
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a text that are not blank, each of them once."""
+    """Return the lines of a file that are not blank; raise if one is duplicated."""
     try:
         text = path.read_bytes()
         if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text:
@@ -223,22 +221,28 @@ def _as_shown(line: str) -> str:
     "--with",
     "command",
     metavar="CMD",
-    help="A command that answers instead of you: it gets the two lines for {1} and {2}, and says "
-    "1, 2 or =.",
+    help="A command that answers instead of you: it gets two lines in place of {1} and {2}, and "
+    "prints 1, 2 or =.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Commands at a time."
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Commands to run at a time.",
 )
-@click.option("--both-ways", is_flag=True, help="Ask each pair in both orders, and go by the mean.")
-@click.option("--top", type=click.IntRange(1), help="Find the best so many only: fewer questions.")
-@click.option("--max-questions", type=click.IntRange(0), help="Stop after so many new questions.")
+@click.option("--both-ways", is_flag=True, help="Ask each pair in both orders, and use the mean.")
+@click.option(
+    "--top", type=click.IntRange(1), help="Find only this many of the best: fewer questions."
+)
+@click.option("--max-questions", type=click.IntRange(0), help="Stop after this many new questions.")
 @click.option(
     "--log",
     "log_path",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File that keeps the answers.  [default: FILE.answers.json]",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
+@seed_option
 @json_option
 def sort(
     file: Path,
@@ -253,13 +257,13 @@ def sort(
 ) -> None:
     """Put lines in order by saying which of two goes first.
 
-    FILE has a thing on each line. Questions go to the terminal, the order to the output. Every
-    answer is written at once, so nothing is lost by Ctrl-C: the same command goes on where it
-    was, also after lines were added.
+    FILE has an item on each line. Questions go to the terminal, the order to standard output. Every
+    answer is saved at once, so Ctrl-C loses nothing: the same command continues from there, also
+    after lines were added.
 
-    A command is run as it is, without a shell, once for each question. Its answers are not used
-    for another command. For a script of the shell give the lines as its arguments:
-    --with "sh -c '...' sh {1} {2}", where they are $1 and $2.
+    A command runs once for each question, without a shell, and its answers are used for this
+    command only. Give the lines to a shell script as arguments: in
+    --with "sh -c '...' sh {1} {2}" they are $1 and $2.
     """
     comparator = None if command is None else Comparator(command)
     if comparator is None and jobs > 1:
@@ -271,15 +275,15 @@ def sort(
         if comparator is None:
             ranking = _ask(lines, answers, max_questions, options)
         else:
-            answers.check()
+            check_writable(answers.path, "--log")
             ranking = sort_with(comparator, lines, jobs, max_calls=max_questions, **options)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"\n{answers.told()}", err=True)
+        click.echo(f"\n{answers.summary()}", err=True)
         raise click.exceptions.Exit(130) from None
     except click.ClickException as error:
         if comparator is None or not answers.kept:
             raise
-        raise click.ClickException(f"{error.message}. {answers.told()}") from error
+        raise click.ClickException(f"{error.message}. {answers.summary()}") from error
     _show(file, ranking, top, as_json)
 
 
@@ -289,8 +293,31 @@ def _ask(
     """Let a person answer, take back and stop."""
     from rankwise.preference import expected_calls, quicksort  # noqa: PLC0415
 
-    n_known = len(answers)
-    asking = _Asking(answers, float(expected_calls(len(lines), options["k"])))
+    n_known, expected = len(answers), float(expected_calls(len(lines), options["k"]))
+
+    def expect(_calls: int, of: float) -> None:
+        nonlocal expected
+        expected = of
+
+    def prefer(u: str, v: str) -> float:
+        asked = len(answers) - n_known + 1
+        if asked == 1:
+            check_writable(answers.path, "--log")
+        click.echo(
+            f"\nQuestion {asked} of about {max(expected, asked):.0f}\n"
+            f"  1  {_as_shown(u)}\n  2  {_as_shown(v)}",
+            err=True,
+        )
+        answer = click.prompt(
+            "Which goes first? (1, 2, = no matter, b back, q enough)",
+            type=click.Choice([*_ANSWERS, "b", "q"]),
+            show_choices=False,
+            err=True,
+        )
+        if answer not in _ANSWERS:
+            raise _NoAnswerError(answer)
+        return _ANSWERS[answer]
+
     if isinstance(sys.stdin, io.TextIOWrapper):
         # Bytes that are no text are no answer. What was read already is past help.
         with suppress(io.UnsupportedOperation):
@@ -300,45 +327,12 @@ def _ask(
         if max_questions is not None:
             limit = max(0, max_questions - (len(answers) - n_known))
         try:
-            return quicksort(lines, asking.prefer, max_calls=limit, progress=asking.note, **options)
-        except _NoAnswerError as said:
-            if said.args == ("b",):
+            return quicksort(lines, prefer, max_calls=limit, progress=expect, **options)
+        except _NoAnswerError as answer:
+            if answer.args == ("b",):
                 answers.back()
             else:
                 max_questions = 0
-
-
-class _Asking:
-    """Questions to a person."""
-
-    def __init__(self, answers: Answers, expected: float) -> None:
-        self.answers, self.expected = answers, expected
-        self.n_known, self.checked = len(answers), False
-
-    def note(self, _calls: int, of: float) -> None:
-        """Take in how many questions are expected."""
-        self.expected = of
-
-    def prefer(self, u: str, v: str) -> float:
-        """Return the answer of a person."""
-        if not self.checked:
-            self.answers.check()
-            self.checked = True
-        asked = len(self.answers) - self.n_known + 1
-        about = max(self.expected, asked)
-        click.echo(
-            f"\nQuestion {asked} of about {about:.0f}\n  1  {_as_shown(u)}\n  2  {_as_shown(v)}",
-            err=True,
-        )
-        said = click.prompt(
-            "Which goes first? (1, 2, = no matter, b back, q enough)",
-            type=click.Choice(["1", "2", "=", "b", "q"]),
-            show_choices=False,
-            err=True,
-        )
-        if said in {"b", "q"}:
-            raise _NoAnswerError(said)
-        return {"1": 1.0, "2": 0.0, "=": 0.5}[said]
 
 
 def _show(file: Path, ranking: Any, top: int | None, as_json: bool) -> None:

@@ -36,11 +36,9 @@ _METHODS = ("averaged", "prank", "pa", "oap")
     "path",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file of the model: created, or continued.",
+    help="The model file: created, or continued.",
 )
-@click.option(
-    "--labels", metavar="LIST", help="All grades from the lowest up: 1-5, or poor,fair,good."
-)
+@click.option("--labels", metavar="LIST", help="All grades, lowest first: 1-5, or poor,fair,good.")
 @click.option("--ignore", callback=split_names, metavar="COL,...", help="Columns to leave out.")
 @click.option(
     "--method",
@@ -68,7 +66,7 @@ _METHODS = ("averaged", "prank", "pa", "oap")
     help="Save after this many seconds, if there are new rows.",
 )
 @click.option("--follow", is_flag=True, help="Wait for more at the end of FILE.")
-@click.option("--more", is_flag=True, help="FILE is new: learn on from its start.")
+@click.option("--more", is_flag=True, help="FILE is another input: learn it from its start.")
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print the loss at the end as JSON.")
 def stream(
@@ -88,15 +86,14 @@ def stream(
 ) -> None:
     """Learn grades online from FILE or standard input.
 
-    Each row is predicted by the model that has learned all rows before it, and then learned. One
-    prediction a line goes to the output at once. The rows may have any format of rankwise compare,
-    also compressed. Columns are treated as there: numbers are scaled, and missing ones imputed, by
-    what was seen so far; the first 100 categories of a column have a coefficient each.
+    Each row is predicted by the model of all earlier rows, and then learned. The output has one
+    prediction per line, written at once. Rows may have any format of rankwise compare, also
+    compressed, and columns are treated as there. Numbers are scaled, and missing ones imputed, by
+    the rows so far; the first 100 categories of a column have a coefficient each.
 
     The model file holds the position in the input. After an interrupt, even kill -9, the same
-    command continues there and comes to the same model, bit for bit. Standard input has to be sent
-    again from its start: rows that were learned are skipped. An --out file is cut back to that
-    position.
+    command continues from there and gives the same model, bit for bit. Standard input must be sent
+    again from its start: learned rows are skipped. An --out file is cut back to that position.
     """
     from rankwise.cli._stream_run import Run, Stopped  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from rankwise._core.arguments import shortened
 from rankwise.cli._loops import scale_as_seen
-from rankwise.cli._shared import count
+from rankwise.cli._shared import column_not_found, count
 from rankwise.comparison import Columns, look_at_columns, make_transformer, prepare
 from rankwise.io.files import pandas
 from rankwise.ordinal import OAPRank, PRank
@@ -250,9 +250,7 @@ def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Colum
     names = [str(name) for name in first.columns]
     for option, name in [("--target", target), *(("--ignore", name) for name in ignored)]:
         if name not in names:
-            raise ValueError(
-                f"{option} {name}: column not found; the columns are {', '.join(names)}"
-            )
+            raise column_not_found(option, name, names)
     if target in ignored:
         raise ValueError(f"--ignore {target}: it is the target; name other columns")
     features = [name for name in names if name != target and name not in ignored]
@@ -282,10 +280,13 @@ def parse_labels(text: str) -> list[Any]:
                 f"--labels {text}: give 2 to {_MAX_LABELS} grades, from the lowest to the highest"
             )
         return list(range(low, high + 1))
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise click.ClickException(f"--labels {text}: name the grades, as in 1-5 or poor,fair,good")
-    return as_numbers(parts)
+    labels = as_numbers([part.strip() for part in text.split(",") if part.strip()])
+    if not labels or len(set(labels)) < len(labels):
+        problem = "a grade is duplicated" if labels else "no grade is named"
+        raise click.ClickException(
+            f"--labels {text}: {problem}; expected a list such as 1-5 or poor,fair,good"
+        )
+    return labels
 
 
 def as_numbers(labels: Sequence[Any]) -> list[Any]:

@@ -7,14 +7,17 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from rankwise._core.labels import to_ranks
-from rankwise.cli._shared import note
+from rankwise.cli._shared import column_not_found, note
 from rankwise.comparison import prepare_like, read_table
 from rankwise.comparison.trials import project
 from rankwise.io.files import pandas
 from rankwise.persistence import load, read_notes
 from rankwise.recommend import TasteModel
+
+_STRINGS = {"kind", "target", "query", "user", "item", "rating", "name"}
 
 
 class Kept(NamedTuple):
@@ -44,6 +47,11 @@ class Kept(NamedTuple):
         """Whether it predicts grades."""
         return hasattr(self.last, "classes_")
 
+    @property
+    def labels(self) -> list[Any] | None:
+        """The grades, lowest first, None if nothing says them."""
+        return self.last.classes_.tolist() if self.graded else self.facts.get("labels")
+
 
 class Read(NamedTuple):
     """The rows of a table, a data frame, and the parts of columns that its format tells."""
@@ -55,9 +63,23 @@ class Read(NamedTuple):
 def load_model(path: Path) -> Kept:
     """Load a model and the facts beside it."""
     notes = read_notes(path)
-    stream = notes.get("stream")
-    facts = notes.get("table", {}) if stream is None else {"kind": "grades", **stream}
-    return Kept(path, load(path), facts if isinstance(facts, dict) else {})
+    table, stream = notes.get("table"), notes.get("stream")
+    facts = {"kind": "grades", **stream} if isinstance(stream, dict) else table
+    return Kept(path, load(path), _valid_facts(facts) if isinstance(facts, dict) else {})
+
+
+def _valid_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts that are used, as far as they have their types: a stranger wrote them."""
+    return {
+        part: value
+        for part, value in facts.items()
+        if (part in _STRINGS and isinstance(value, str))
+        or (
+            part in {"labels", "columns"}
+            and isinstance(value, list)
+            and all(isinstance(one, str | int | float) for one in value)
+        )
+    }
 
 
 def read_frame(path: Path, reading: dict[str, Any]) -> Read:
@@ -75,16 +97,19 @@ def rows_for(kept: Kept, table: Read) -> Any:
     if "columns" in kept.facts:
         return _numbers(table.frame, kept.facts["columns"])
     if hasattr(kept.model, "feature_names_in_"):
-        return prepare_like(table.frame, kept.model)
+        rows = prepare_like(table.frame, kept.model)
+        if kept.before is None and not get_tags(kept.model).input_tags.allow_nan:
+            _check_finite(rows)
+        return rows
     known = {kept.facts.get("target"), kept.facts.get("query"), *table.roles.values()}
-    left = [name for name in table.frame.columns if name not in known]
-    wanted = getattr(kept.model, "n_features_in_", None)
-    if len(left) != wanted:
+    features = [name for name in table.frame.columns if name not in known]
+    expected = getattr(kept.model, "n_features_in_", None)
+    if len(features) != expected:
         raise click.ClickException(
-            f"{kept.path} was fitted to {wanted} columns without names, and the table has "
-            f"{len(left)}: give the columns of the model alone"
+            f"{kept.path} was fitted to {expected} columns without names, and the table has "
+            f"{len(features)}: keep only the columns of the model"
         )
-    return _numbers(table.frame, left)
+    return _numbers(table.frame, features)
 
 
 def predictions(kept: Kept, table: Read) -> NDArray[Any]:
@@ -107,13 +132,14 @@ def scores(kept: Kept, table: Read) -> NDArray[np.float64]:
 
 
 def column_of(kept: Kept, table: Read, part: str, given: str | None = None) -> str:
-    """Return the column of a part: the one that is told, else the model's, else the format's."""
-    found = next((c for c in (given, kept.facts.get(part), table.roles.get(part)) if c), None)
-    if found is None or found not in table.frame:
+    """Return the column of a part: the one that is given, else the model's, else the format's."""
+    name = given or kept.facts.get(part) or table.roles.get(part)
+    if not name:
         listed = ", ".join(map(str, table.frame.columns[:12]))
-        said = "which column is it?" if found is None else f"{found} is no column."
-        raise click.ClickException(f"--{part}: {said} There are {listed}")
-    return str(found)
+        raise click.ClickException(f"--{part}: name one of the columns {listed}")
+    if name not in table.frame:
+        raise column_not_found(f"--{part}", str(name), table.frame.columns)
+    return str(name)
 
 
 def list_column(kept: Kept, table: Read, given: str | None) -> str | None:
@@ -131,11 +157,15 @@ def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
         raise click.ClickException(
             f"the model learned from {', '.join(absent)}, which this table does not have"
         )
-    found = frame[names].apply(pandas().to_numeric, errors="coerce").to_numpy(np.float64)
-    if not np.isfinite(found).all():
-        row, column = np.argwhere(~np.isfinite(found))[0]
+    return _check_finite(frame[names].apply(pandas().to_numeric, errors="coerce"))
+
+
+def _check_finite(rows: Any) -> NDArray[np.float64]:
+    """Return rows as an array; raise if a number is missing, and count its row from 1."""
+    numbers: NDArray[np.float64] = rows.to_numpy(np.float64)
+    for row, column in np.argwhere(~np.isfinite(numbers))[:1]:
         raise click.ClickException(
-            f"row {frame.index[row] + 1} has no number in the column {names[column]}, which the "
-            "model needs"
+            f"row {rows.index[row] + 1} has no number in column {str(rows.columns[column])!r}: "
+            "remove the row, or correct the number"
         )
-    return found
+    return numbers

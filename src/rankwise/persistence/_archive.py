@@ -59,7 +59,7 @@ def is_portable(dtype: str) -> bool:
 
 
 def portable(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return an array as it is written: contiguous and little-endian.
+    """Return an array in the form of the file: contiguous and little-endian.
 
     Raises
     ------
@@ -159,7 +159,7 @@ class Archive:
     Raises
     ------
     ValueError
-        If the file is cut or altered, or needs more memory.
+        If the file was truncated or altered, or needs more memory.
     """
 
     def __init__(self, file: BinaryIO, *, max_bytes: int) -> None:
@@ -182,13 +182,14 @@ class Archive:
         for name, spec in self.arrays.items():
             size = _member_size(name, spec)
             member = f"{name}.npy"
-            self._check_header(position, member, size, spec["crc32"])
+            self._check_start(position, member, size, spec["crc32"], _npy_header(spec))
             self._starts[name] = position + _LOCAL_SIZE + len(member)
             position = self._starts[name] + size
             directory += _ENTRY_SIZE + len(member)
         if (expected := position + directory + _END_SIZE + 64) != self.size:
             raise ValueError(
-                f"the file has {self.size:,} bytes instead of {expected:,}: it was cut or altered"
+                f"the file has {self.size:,} bytes instead of {expected:,}: it was truncated or "
+                "altered"
             )
 
     def spend(self, n_bytes: int) -> None:
@@ -201,15 +202,13 @@ class Archive:
             )
 
     def array(self, name: str) -> NDArray[Any]:
-        """Read an array into memory of its own, and check it."""
+        """Read an array into new memory, and check it."""
         spec = self.arrays[name]
         header = _npy_header(spec)
         order: Any = "F" if spec["fortran"] else "C"
         array: NDArray[Any] = np.empty(tuple(spec["shape"]), spec["dtype"], order=order)
         data = _raw(array)
-        self._file.seek(self._starts[name])
-        if self._file.read(len(header)) != header:
-            raise ValueError(f"the header of the array {name!r} is not what was written")
+        self._file.seek(self._starts[name] + len(header))
         self._file.readinto(data)  # type: ignore[attr-defined]
         if _digest(header, data) != spec["digest"]:
             raise ValueError(f"the array {name!r} is not what was written: its digest differs")
@@ -221,7 +220,9 @@ class Archive:
         self._file.seek(0)
         header = self._file.read(_LOCAL_SIZE)
         if header[:4] != b"PK\3\4":
-            raise ValueError("this is no model that rankwise has saved, or it was cut or altered")
+            raise ValueError(
+                "this is not a model saved by rankwise, or it was truncated or altered"
+            )
         size = int.from_bytes(header[22:26], "little")
         if size > min(MAX_JSON, self.size):
             raise ValueError(f"{MANIFEST} has {size} bytes, more than the file or than {MAX_JSON}")
@@ -231,16 +232,17 @@ class Archive:
         self._file.seek(max(0, self.size - 64))
         if self._file.read() != _sha256(text).hex().encode():
             raise ValueError(f"{MANIFEST} is not what was written: its digest differs")
-        self._check_header(0, MANIFEST, size, zlib.crc32(text))
+        self._check_start(0, MANIFEST, size, zlib.crc32(text), b"")
         _check_json(text)
         return text
 
-    def _check_header(self, position: int, name: str, size: int, crc: int) -> None:
-        """Raise unless zip's header of a member is the one that was written."""
+    def _check_start(self, position: int, name: str, size: int, crc: int, start: bytes) -> None:
+        """Raise unless zip's header of a member and its first bytes are those that were written."""
         sizes = (size, size, len(name), 0)
         header = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 0, 0, 0x21, crc, *sizes)
+        expected = header + name.encode() + start
         self._file.seek(position)
-        if self._file.read(_LOCAL_SIZE + len(name)) != header + name.encode():
+        if self._file.read(len(expected)) != expected:
             raise ValueError(f"the header of {name!r} was altered, or the member is not there")
 
 

@@ -1,4 +1,4 @@
-"""Models on disk: what a file says of a model, and the two ways between them."""
+"""Save and load models, and read the notes of a model file."""
 
 import json
 import os
@@ -120,8 +120,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     Raises
     ------
     ValueError
-        If the file is no model, was cut or altered, was written by a newer rankwise whose files
-        this one can't read, or would take more memory.
+        If the file is not a model, was truncated or altered, was written by a newer rankwise whose
+        files this one can't read, or would take more memory.
     OSError
         If it can't be opened.
 
@@ -191,18 +191,18 @@ def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> read_notes(path)
     {'target': 'rating'}
     """
-    try:
-        notes = read_facts(path)[0].get("notes", {})
-    except ValueError as error:
-        raise ValueError(f"{path} can't be read: {error}") from error
+    notes = read_facts(path)[0].get("notes", {})
     return notes if isinstance(notes, dict) else {}
 
 
 def read_facts(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the JSON of a file, and what it says of its arrays, of which none is read."""
     with _opened(_checked(path)) as file:
-        archive = Archive(file, max_bytes=2**63)
-        _check_facts(archive.facts)
+        try:
+            archive = Archive(file, max_bytes=2**63)
+            _check_facts(archive.facts)
+        except ValueError as error:
+            raise ValueError(f"{path} can't be read: {error}") from error
         return archive.facts, archive.arrays
 
 
@@ -230,10 +230,10 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _check_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what is no model, or a newer one; return what it was made with."""
+    """Raise unless this is a model that can be read; return the versions that made it."""
     schema, made_with = facts.get("schema"), facts.get("made_with")
     if facts.get("format") != FORMAT or type(schema) is not int or schema < 1:
-        raise ValueError("it is no model of rankwise")
+        raise ValueError("it is not a model of rankwise")
     if not isinstance(made_with, dict):
         raise ValueError("it does not say what it was made with")
     if schema > SCHEMA:

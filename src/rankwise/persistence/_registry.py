@@ -131,7 +131,7 @@ def class_of(name: str) -> type:
     found = _find(_RENAMED.get(name, name)) if isinstance(name, str) else None
     if found is None:
         raise ValueError(
-            f"{str(name)[:120]!r} is no class that rankwise loads from a file, or this version "
+            f"{str(name)[:120]!r} is not a class that rankwise loads from a file, or this version "
             "does not have it: update rankwise, if you trust who made the file"
         )
     return found
