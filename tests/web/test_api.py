@@ -293,5 +293,8 @@ def test_the_documentation_needs_no_other_host(client):
     assert page.status_code == 200
     assert "<script" not in page.text
     assert "http" not in page.text.replace("/healthz", "")
-    for path in client.get("/openapi.json").json()["paths"]:
+    schema = client.get("/openapi.json").json()
+    for path in schema["paths"]:
         assert path in page.text
+    rating = schema["components"]["schemas"]["NewRating"]["properties"]["rating"]
+    assert rating["enum"] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]
