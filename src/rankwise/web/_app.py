@@ -86,7 +86,7 @@ async def _answer(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         status, detail, headers = error.status_code, error.detail, dict(error.headers or {})
         if status == 405:
-            headers["allow"] = ", ".join(_methods(request))
+            headers = {"allow": ", ".join(_methods(request))}  # Starlette names those of one route
     elif isinstance(error, _AWAY):
         status, detail = 503, "the database can't be reached: try again soon"
         headers["retry-after"] = "2"
