@@ -297,4 +297,4 @@ def test_the_documentation_needs_no_other_host(client):
     for path in schema["paths"]:
         assert path in page.text
     rating = schema["components"]["schemas"]["NewRating"]["properties"]["rating"]
-    assert rating["enum"] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]
+    assert rating["examples"] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]

@@ -50,7 +50,7 @@ def build_app(settings: Settings, service: Service | None = None) -> FastAPI:
         opened = Service.open(settings) if service is None else service
         app.state.service = opened
         rating = app.openapi()["components"]["schemas"]["NewRating"]["properties"]["rating"]
-        rating["enum"] = [opened.items.scale.snap(level) for level in opened.items.scale.levels]
+        rating["examples"] = [opened.items.scale.snap(level) for level in opened.items.scale.levels]
         try:
             # requests run on threads; more of them inside each product would only get in the way
             with threadpool_limits(1, "blas"):
