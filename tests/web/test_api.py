@@ -29,7 +29,7 @@ def test_items_are_searched_and_paged(client):
     assert (first["page"], first["pages"], first["total"]) == (1, 5, 120)
     assert len(first["items"]) == 24
     assert first["genres"] == ["Comedy", "Drama", "Science fiction", "Thriller"]
-    shown = {"id", "title", "year", "genres", "rating", "image", "url", "description"}
+    shown = {"id", "title", "year", "genres", "rating", "image", "url", "description", "author"}
     assert shown == set(first["items"][0])
     assert get(client, "items", page=5)["items"] != get(client, "items", page=4)["items"]
     assert get(client, "items", page=6)["items"] == []
@@ -268,13 +268,23 @@ def test_two_processes_answer_alike_and_read_all_writes(start):
     assert get(one, "ranking", set="rated") == get(two, "ranking", set="rated")
 
 
+def count_of(text, name):
+    (line,) = [line for line in text.splitlines() if line.startswith(name)]
+    return float(line.rsplit(" ", 1)[1])
+
+
 def test_pages_that_watch(client):
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
+    name = 'rankwise_requests_total{method="GET",route="/api/me",status="200"}'
+    get(client, "me")  # the numbers are those of the process: other apps counted, too
+    before = count_of(client.get("/metrics").text, name)
     get(client, "me")
     rate(client, {"1": 3})
+    rate(client, {"2": 3})
     text = client.get("/metrics").text
-    assert 'rankwise_requests_total{method="GET",route="/api/me",status="200"} 1.0' in text
+    assert count_of(text, name) == before + 1
+    assert count_of(text, 'rankwise_people_total{found="database"}') >= 1
     assert cookie_of(client)[1].split(".")[0] not in text
 
 
@@ -283,5 +293,8 @@ def test_the_documentation_needs_no_other_host(client):
     assert page.status_code == 200
     assert "<script" not in page.text
     assert "http" not in page.text.replace("/healthz", "")
-    for path in client.get("/openapi.json").json()["paths"]:
+    schema = client.get("/openapi.json").json()
+    for path in schema["paths"]:
         assert path in page.text
+    rating = schema["components"]["schemas"]["NewRating"]["properties"]["rating"]
+    assert rating["examples"] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]

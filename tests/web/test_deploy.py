@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,17 @@ def test_the_dockerfile():
     for name, text in found:
         if name == "RUN":
             shlex.split(text)
+
+
+def test_the_image_has_what_builds_the_package_and_nothing_else():
+    lines = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    assert "*" in lines
+    kept = {line[1:] for line in lines if line.startswith("!")}
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project = metadata["project"]
+    assert kept == {"src", "pyproject.toml", project["readme"], *project["license-files"]}
+    assert all((ROOT / name).exists() for name in kept)
+    assert metadata["tool"]["hatch"]["version"]["path"].startswith("src/")
 
 
 def test_the_compose_file():

@@ -87,12 +87,12 @@ def test_scales(ratings, step, n):
     assert scale.snap(scale.low + 0.4 * scale.step) is None
 
 
-BOOKS = """reader,ISBN,rating,Name,genre,description,image,link
-ann,0141,5,Emma,Novel|Romance,By Austen,https://img.example/1.png,https://x.example/1
-ann,0142,2,Dracula,Horror,,http://img.example:8080/2.png,javascript:alert(1)
-bob,0141,4,Emma,Novel|Romance,By Austen,https://img.example/1.png,https://x.example/1
-bob,0143,3,"Time Machine, The",Science fiction,,data:text/html;x,//x.example/3
-cat,0143,1,"Time Machine, The",Science fiction,,https://a b/c.png,ftp://x.example
+BOOKS = """reader,ISBN,rating,Name,Author,genre,description,image,link
+ann,0141,5,Emma,Jane Austen,Novel|Romance,By Austen,https://img.example/1.png,https://x.example/1
+ann,0142,2,Dracula,Bram Stoker,Horror,,http://img.example:8080/2.png,javascript:alert(1)
+bob,0141,4,Emma,Jane Austen,Novel|Romance,By Austen,https://img.example/1.png,https://x.example/1
+bob,0143,3,"Time Machine, The",,Science fiction,,data:text/html;x,//x.example/3
+cat,0143,1,"Time Machine, The",,Science fiction,,https://a b/c.png,ftp://x.example
 """
 
 
@@ -110,6 +110,8 @@ def test_a_catalogue_of_books(tmp_path):
     assert (emma.image, emma.url) == ("https://img.example/1.png", "https://x.example/1")
     assert (dracula.image, dracula.url) == ("http://img.example:8080/2.png", None)
     assert (machine.title, machine.image, machine.url) == ("The Time Machine", None, None)
+    assert [item.author for item in items.all] == ["Jane Austen", "Bram Stoker", None]
+    assert [items.all[place].title for place in items.search("austen", "")] == ["Emma"]
     assert items.genres == ["Horror", "Novel", "Romance", "Science fiction"]
     assert items.image_hosts == ["http://img.example:8080", "https://img.example"]
 

@@ -29,7 +29,7 @@ _EXTRA = {
 @click.option(
     "--items",
     metavar="FILE",
-    help="A file with a row for each item: title, year, genre, description, image, url.",
+    help="A file with a row for each item: title, author, year, genre, description, image, url.",
 )
 @click.option("--title", metavar="TEXT", help="The heading of the page.")
 @click.option("--noun", metavar="ONE,SEVERAL", help="What items are called, such as book,books.")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC
+from statistics import fmean
 from time import perf_counter
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 
 from rankwise.web import _schemas as shapes
 from rankwise.web._items import PAGE
-from rankwise.web._methods import METHODS, CannotLearnError
+from rankwise.web._methods import METHODS
 from rankwise.web._people import Person
 from rankwise.web._service import Service
 
@@ -77,15 +78,8 @@ def _writer(service: Service, request: Request, response: Response) -> tuple[str
     if visitor is not None:
         return visitor, False
     visitor, value = service.visitors.new()
-    response.set_cookie(
-        service.visitors.cookie,
-        value,
-        max_age=_MAX_AGE,
-        path=request.scope.get("root_path") or "/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+    header = service.visitors.cookie_header(request.scope, value, _MAX_AGE)
+    response.headers["set-cookie"] = header
     return visitor, True
 
 
@@ -161,12 +155,9 @@ def learn(service: Here, person: Visitor, body: shapes.Learn | None = None) -> s
 
     From then on every rating is learned from at once.
     """
-    start, now = perf_counter(), person.submitted
-    if not now.ratings and not now.comparisons:
-        raise CannotLearnError("rate something first")
-    method = body.method if body else "taste"
-    service.people.make(replace(now, visitor=replace(now.visitor, method=method))).line()
-    version = service.store.learn(now.visitor.id, method)
+    start, method = perf_counter(), body.method if body else "taste"
+    person.learn(method)
+    version = service.store.learn(person.submitted.visitor.id, method)
     seconds = perf_counter() - start
     return shapes.Learned(method=method, learned=True, version=version, seconds=seconds)
 
@@ -203,16 +194,15 @@ def suggest(
 @router.get("/progress")
 def progress(service: Here, person: Visitor) -> shapes.Progress:
     """Whether each of your ratings was predicted before you gave it."""
-    rounds, loss, total, count = [], [], 0.0, 0
+    place_of = service.items.place_of
+    rounds, loss, errors = [], [], []
     for key, (rating, predicted) in person.submitted.ratings.items():
-        if key not in service.items.place_of:
-            continue
-        error = None if predicted is None else abs(rating - predicted)
-        if error is not None:
-            total, count = total + error, count + 1
-        item = person.shown(service.items.place_of[key])
-        rounds.append(shapes.Round(item=item, rating=rating, predicted=predicted, error=error))
-        loss.append(total / count if count else None)
+        if key in place_of:
+            error = None if predicted is None else abs(rating - predicted)
+            errors += [] if error is None else [error]
+            item = person.shown(place_of[key])
+            rounds.append(shapes.Round(item=item, rating=rating, predicted=predicted, error=error))
+            loss.append(fmean(errors) if errors else None)
     return shapes.Progress(rounds=rounds, loss=loss)
 
 
@@ -264,10 +254,5 @@ def forget(service: Here, request: Request, response: Response) -> shapes.Forgot
     if visitor is not None:
         erased = service.store.forget(visitor)
         service.people.forget()
-    response.delete_cookie(
-        service.visitors.cookie,
-        path=request.scope.get("root_path") or "/",
-        httponly=True,
-        samesite="lax",
-    )
+    response.headers["set-cookie"] = service.visitors.cookie_header(request.scope)
     return shapes.Forgotten(forgotten=visitor is not None, erased=erased)

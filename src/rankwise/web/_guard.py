@@ -5,17 +5,17 @@ import hashlib
 import hmac
 import os
 import secrets
-import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache, partial
 from ipaddress import IPv6Address
 from itertools import chain
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from time import monotonic, perf_counter
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import Counter, Histogram
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -24,7 +24,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rankwise.web._settings import Settings
 
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; "
@@ -51,6 +50,14 @@ _OLD_NAME = "rankwise"
 _KEY_VARIABLE = "RANKWISE_SECRET"
 
 
+REQUESTS = Counter(
+    "rankwise_requests_total", "Requests by route, method and status", ["route", "method", "status"]
+)
+SECONDS = Histogram(
+    "rankwise_request_seconds", "Seconds until a request was answered", ["route"], buckets=_BUCKETS
+)
+
+
 class Guard:
     """ASGI middleware. ``scope["visitor"]`` is the name in the visitor's cookie, or None.
 
@@ -60,12 +67,10 @@ class Guard:
         The app behind it.
     settings : Settings
         The limits.
-    metrics : Metrics
-        The counts of requests.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: "Metrics") -> None:
-        self._app, self._most, self._metrics = app, settings.max_body, metrics
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._most = app, settings.max_body
         self._visitors = Limiter(settings.rate_visitor)
         self._addresses = Limiter(settings.rate_address)
 
@@ -74,7 +79,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request, start, status = Request(scope), perf_counter(), 500
+        start, status = perf_counter(), 500
         size, more, end = 0, True, asyncio.get_running_loop().time() + _BODY_SECONDS
 
         async def next_part() -> Message:
@@ -96,23 +101,19 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status, headers = message["status"], MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                cache = "no-store" if "/api/" in scope["path"] else "no-cache"
+                for name, value in {**_HEADERS, "cache-control": cache}.items():
                     headers.setdefault(name, value)
-                headers.setdefault(
-                    "cache-control", "no-store" if "/api/" in scope["path"] else "no-cache"
-                )
                 if scope["scheme"] == "https":
                     headers["strict-transport-security"] = "max-age=31536000"
                 if status == 401:
-                    name = scope["app"].state.service.visitors.cookie
-                    path = scope.get("root_path") or "/"
                     headers.append(
-                        "set-cookie", f"{name}=; Max-Age=0; Path={path}; HttpOnly; SameSite=Lax"
+                        "set-cookie", scope["app"].state.service.visitors.cookie_header(scope)
                     )
             await send(message)
 
         try:
-            self._check(request)
+            self._check(scope, Request(scope))
             await self._app(scope, next_part, answer)
         except HTTPException as error:  # of the check: those of the app are answered by it
             problem = JSONResponse({"detail": error.detail}, error.status_code, error.headers)
@@ -120,22 +121,23 @@ class Guard:
         finally:
             route = getattr(scope.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.requests.labels(route, method, str(status)).inc()
-            self._metrics.seconds.labels(route).observe(perf_counter() - start)
+            REQUESTS.labels(route, method, str(status)).inc()
+            SECONDS.labels(route).observe(perf_counter() - start)
 
-    def _check(self, request: Request) -> None:
+    def _check(self, scope: Scope, request: Request) -> None:
         """Raise if a request may not come in, before its body is read."""
-        scope, headers, method = request.scope, request.headers, request.method
-        if not self._addresses.allows(network_of(request.client.host if request.client else "")):
-            raise _too_many()
-        sizes = map(len, chain.from_iterable(scope["headers"]))
+        headers, method, visitor = request.headers, request.method, None
+        network = network_of(request.client.host if request.client else "")
+        allowed = self._addresses.allows(network)
+        sizes = map(len, chain.from_iterable(headers.raw))
         if sum(sizes) + len(str(request.url)) > self._most:
             raise HTTPException(431, f"address and headers have at most {self._most:,} bytes")
-        visitors = scope["app"].state.service.visitors
-        visitor = visitors.find(request.cookies) if "/api/" in scope["path"] else None
+        if allowed and "/api/" in scope["path"]:
+            visitor = scope["app"].state.service.visitors.find(request.cookies)
+            allowed = visitor is None or self._visitors.allows(visitor)
+        if not allowed:
+            raise HTTPException(429, "too many requests: wait a second", {"retry-after": "1"})
         scope["visitor"] = visitor
-        if visitor is not None and not self._visitors.allows(visitor):
-            raise _too_many()
         if method not in _SAFE:
             site, host = headers.get("sec-fetch-site", "same-origin"), headers.get("host", "")
             origin = headers.get("origin", f"//{host}").partition("//")[2]
@@ -154,10 +156,6 @@ class Guard:
 
 def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"a request has at most {most:,} bytes", {"connection": "close"})
-
-
-def _too_many() -> HTTPException:
-    return HTTPException(429, "too many requests: wait a second", {"retry-after": "1"})
 
 
 class Limiter:
@@ -200,44 +198,6 @@ def network_of(address: str) -> str:
     return str(found.ipv4_mapped or f"{int(found) >> 64:x}")
 
 
-class Metrics:
-    """Numbers for Prometheus; no label holds anything about a visitor.
-
-    With several workers they are added up over files that all write to.
-    """
-
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self.requests = Counter(
-            "rankwise_requests_total",
-            "Requests by route, method and status",
-            ["route", "method", "status"],
-            registry=self._registry,
-        )
-        self.seconds = Histogram(
-            "rankwise_request_seconds",
-            "Seconds until a request was answered",
-            ["route"],
-            buckets=_BUCKETS,
-            registry=self._registry,
-        )
-        self.people = Gauge(
-            "rankwise_people_total",
-            "How often a visitor was found in memory, or read from the database",
-            ["found"],
-            multiprocess_mode="sum",
-            registry=self._registry,
-        )
-
-    def text(self) -> bytes:
-        """Return all numbers in the format of Prometheus."""
-        registry = self._registry
-        if os.environ.get(METRICS_FOLDER):
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return bytes(generate_latest(registry))
-
-
 class Visitors:
     """Cookies that one key signs. Services with other keys on the same host don't disturb them.
 
@@ -261,6 +221,14 @@ class Visitors:
         visitor = secrets.token_hex(16)
         signature = self._signature(f"rankwise visitor {visitor}".encode())
         return visitor, f"{visitor}.{signature.hexdigest()}"
+
+    def cookie_header(self, scope: Scope, value: str = "", seconds: int = 0) -> str:
+        """Return the header that sets the cookie, or removes it."""
+        secure = "; Secure" if scope["scheme"] == "https" else ""
+        return (
+            f"{self.cookie}={value}; HttpOnly; Max-Age={seconds}; "
+            f"Path={scope.get('root_path') or '/'}; SameSite=lax{secure}"
+        )
 
     def find(self, cookies: Mapping[str, str]) -> str | None:
         """Return the visitor of a request, None if there is no cookie of this service.
@@ -298,7 +266,14 @@ def load_key(path: Path) -> bytes:
             )
         return given.encode()
     if not path.exists():
-        _write(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # it has mode 600; a link fails if another process was quicker, and its key counts
+        with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+            os.fsync(file.fileno())
+            with suppress(FileExistsError):
+                os.link(file.name, path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise ValueError(f"{path} can be read by others: chmod 600 it, or remove it for a new key")
     try:
@@ -310,19 +285,3 @@ def load_key(path: Path) -> bytes:
             f"{path} holds no hexadecimal key of 32 digits or more: remove it for a new key"
         )
     return key
-
-
-def _write(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # mkstemp gives mode 600; a link fails if another process was quicker, and its key counts
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(secrets.token_hex(32))
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(name, path)
-    except FileExistsError:
-        return
-    finally:
-        Path(name).unlink()

@@ -28,6 +28,7 @@ _NAMES = {
     "item": {"item", "itemid", "item_id", "movieid", "movie_id", "isbn", "book_id"},
     "rating": {"rating", "score", "stars"},
     "title": {"title", "name"},
+    "author": {"author", "authors", "director", "artist"},
     "year": {"year"},
     "genres": {"genres", "genre"},
     "description": {"description", "summary"},
@@ -85,6 +86,7 @@ class Item(BaseModel):
 
     id: str
     title: str
+    author: str | None
     year: int | None
     genres: list[str]
     description: str | None
@@ -114,15 +116,13 @@ class Items:
         self.genres = sorted({genre for item in shown for genre in item.genres})
         self.image_hosts = sorted({f"{url.scheme}://{url.netloc}" for url in images})
         self._by_count = np.argsort(-counts, kind="stable").tolist()
-        self._texts = [_plain(f"{item.title} {item.year or ''}") for item in shown]
+        self._texts = [
+            _plain(f"{item.title} {item.author or ''} {item.year or ''}") for item in shown
+        ]
         self._words = Words(self._texts)
 
     def __len__(self) -> int:
         return len(self.all)
-
-    def shown(self, place: int, rating: float | None) -> Item:
-        """Return an item with the visitor's rating."""
-        return self.all[place].model_copy(update={"rating": rating})
 
     def search(self, text: str, genre: str) -> list[int]:
         """Return the places of items that hold all words and have a genre, most rated first.
@@ -196,6 +196,7 @@ def load_items(data: str, items: str | None = None) -> Items:
         Item(
             id=key,
             title=_readable(column["title"][i] or ids[i]),
+            author=column["author"][i] or None,
             year=int(column["year"][i]) if re.fullmatch("[0-9]+", column["year"][i]) else None,
             genres=_genres(column["genres"][i]),
             description=column["description"][i] or None,

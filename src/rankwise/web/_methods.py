@@ -53,7 +53,7 @@ METHODS = {
             "Taste kernel",
             "Two {nouns} are alike if the same people like both. Each of your ratings counts for "
             "all that is like it.",
-            "in none of the papers",
+            "rankwise's own method",
         ),
         Method(
             "prank",

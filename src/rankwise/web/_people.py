@@ -1,10 +1,12 @@
 """Visitors by name, as of now: what they submitted, and what follows from it."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from prometheus_client import Counter
 
 from rankwise.magnitude import cut_at_gap
 from rankwise.recommend import TasteRanker
@@ -26,6 +28,11 @@ Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 _REASONS = 5
+PEOPLE = Counter(
+    "rankwise_people_total",
+    "How often a visitor was found in memory, or read from the database",
+    ["found"],
+)
 # A list is cut at its largest gap behind the third entry at the earliest.
 _BEFORE_CUT = 3
 
@@ -69,7 +76,15 @@ class Person:
 
     def shown(self, place: int) -> Item:
         """Return an item with the visitor's rating."""
-        return self.items.shown(place, self.rating_of.get(place))
+        return self.items.all[place].model_copy(update={"rating": self.rating_of.get(place)})
+
+    def learn(self, method: MethodName) -> None:
+        """Raise if nothing can be learned by a method."""
+        if not self.rating_of and not len(self.evidence.pairs):
+            raise CannotLearnError("rate something first")
+        chosen = replace(self.submitted.visitor, method=method)
+        submitted = replace(self.submitted, visitor=chosen)
+        Person(submitted, self.items, self._catalogue).line()
 
     def line(self) -> Line:
         """Return all items on one line; it is learned at the first call.
@@ -210,10 +225,9 @@ class People:
 
     def __init__(self, store: Store, items: Items, catalogue: Catalogue, size: int) -> None:
         self._store, self._items, self._catalogue = store, items, catalogue
-        self._nobody = self.make(Submitted(Visitor(""), {}, []))
+        self._nobody = Person(Submitted(Visitor(""), {}, []), items, catalogue)
         # a list for each visitor, with the person at the version that was last asked for
         self._kept = lru_cache(size)(lambda _: [self._nobody])
-        self.hits = self.misses = 0
 
     def get(self, visitor: str | None) -> Person:
         """Return a visitor as of now; None is somebody who has submitted nothing.
@@ -226,22 +240,19 @@ class People:
         if visitor is None:
             return self._nobody
         try:
-            row = self._store.visitor(visitor)
             kept = self._kept(visitor)
-            if kept[0].submitted.visitor == row:
-                self.hits += 1
-                return kept[0]
-            self.misses += 1
-            person = kept[0] = self.make(self._store.submitted(visitor))
+            person = kept[0]
+            submitted = self._store.submitted(visitor, person.submitted)
         except ForgottenError:  # by another worker
             self.forget()
             raise
+        found = "memory"
+        if submitted is not person.submitted:
+            person = kept[0] = Person(submitted, self._items, self._catalogue)
+            found = "database"
+        PEOPLE.labels(found).inc()
         return person
 
     def forget(self) -> None:
         """Remove all people from memory."""
         self._kept.cache_clear()
-
-    def make(self, submitted: Submitted) -> Person:
-        """Return a person who is not kept."""
-        return Person(submitted, self._items, self._catalogue)

@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import shutil
-import tempfile
 from dataclasses import dataclass, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
 import numpy as np
@@ -91,29 +90,25 @@ def _digest(table: RatingTable) -> str:
 
 
 def _write(taste: Taste, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
     kernel = taste.kernel
     arrays = {"means": taste.means, "places": taste.places}
     if isinstance(kernel, DenseKernel):
         arrays["matrix"] = kernel.matrix
     elif isinstance(kernel, FactorKernel):
         arrays |= {"factors": kernel.factors, "extra": kernel.extra}
-    else:
-        raise TypeError(f"a kernel of the kind {type(kernel).__name__} can't be kept")
-    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
-    try:
-        for name, array in arrays.items():
-            np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-        names = {field.name for field in fields(Taste)} - _ARRAYS
-        numbers = {name: getattr(taste, name) for name in sorted(names)}
-        (temporary / "taste.json").write_text(json.dumps(numbers), "utf-8")
+    names = {field.name for field in fields(Taste)} - _ARRAYS
+    numbers = {name: getattr(taste, name) for name in sorted(names)}
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.parent, prefix=".new-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        for key, array in arrays.items():
+            np.save(folder / f"{key}.npy", array, allow_pickle=False)
+        (folder / "taste.json").write_text(json.dumps(numbers), "utf-8")
         try:
-            temporary.rename(place)
+            folder.rename(place)
         except OSError:
             if not (place / "taste.json").is_file():  # if it is, another process was quicker
                 raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _read(place: Path) -> Taste:

@@ -54,7 +54,8 @@ class Settings:
         People whose scores are kept in memory, by each worker.
     items : str, default=None
         A file with a row for each item: its id and what is shown of it, such as ``title``,
-        ``image``, ``url``, ``description``, ``year`` and ``genre``. None: the columns of ``data``.
+        ``author``, ``image``, ``url``, ``description``, ``year`` and ``genre``. None: the columns
+        of ``data``.
     title : str, default=None
         The heading of the page. None: a question that has the noun.
     noun : str, default=None

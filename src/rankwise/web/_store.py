@@ -1,8 +1,8 @@
 """What visitors submit, in SQLite or PostgreSQL: tables, connections, migrations, changes.
 
 Each change is one transaction that is committed before it is answered. SQLite has one writer, so
-its writers queue here. One that waits too long raises before it has written anything: a change that
-is refused never happens later.
+its writers queue for a pool of one connection. One that waits too long raises before it has written
+anything: a change that is refused never happens later.
 """
 
 import logging
@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Semaphore, Timer
+from threading import Timer
 from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
@@ -21,11 +21,10 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, bindparam
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError, ProgrammingError
 from starlette.exceptions import HTTPException
 
 from rankwise.web._settings import Settings
@@ -79,10 +78,9 @@ comparisons = sa.Table(
 )
 
 # Statements are built once: building one takes longer than SQLite needs to run it.
-_ME, _MY = (
-    visitors.c.id == bindparam("who"),
-    {table: table.c.visitor == bindparam("who") for table in (ratings, comparisons)},
-)
+_ME = visitors.c.id == bindparam("who")
+_MY = {table: table.c.visitor == bindparam("who") for table in (ratings, comparisons)}
+_COUNT = {table: sa.select(sa.func.count()).select_from(table).where(_MY[table]) for table in _MY}
 _VISITOR = sa.select(visitors).where(_ME)
 _RATINGS = (
     sa.select(ratings.c.item, ratings.c.rating, ratings.c.predicted)
@@ -100,19 +98,13 @@ _NEXT = (
     .values(version=visitors.c.version + 1)
     .returning(visitors.c.version)
 )
-_LEARN = _NEXT.values(method=bindparam("chosen"), learned=True)
-_COUNT = {
-    table: sa.select(sa.func.count(sa.literal(1))).select_from(table).where(mine)
-    for table, mine in _MY.items()
-}
-
-
-def _rate(insert_into: Any) -> Any:
-    """Return the statement that keeps a rating, in the dialect whose insert is given."""
-    new = insert_into(ratings)
-    return new.on_conflict_do_update(
-        index_elements=[ratings.c.visitor, ratings.c.item], set_={"rating": new.excluded.rating}
-    ).returning(ratings.c.predicted, ratings.c.round)
+_MY_ITEM = _MY[ratings] & (ratings.c.item == bindparam("what"))
+_AGAIN = (
+    sa.update(ratings)
+    .where(_MY_ITEM)
+    .values(rating=bindparam("new"))
+    .returning(ratings.c.predicted)
+)
 
 
 class ForgottenError(HTTPException):
@@ -165,81 +157,101 @@ class Store:
         self.settings = settings
         self.url = database_url(settings.database, settings.home)
         self.path = file_of(self.url)
-        self.engine = make_engine(self.url)
-        snapshot = {} if self.path else {"isolation_level": "REPEATABLE READ"}
-        self._reads = self.engine.execution_options(**snapshot)
-        self._writes = self.engine.execution_options(writes=True)
-        self._turns = Semaphore(1 if self.path else _CONNECTIONS)
-        self._rate = _rate(sqlite.insert if self.path else postgresql.insert)
-        self._unerased = False
+        self.writes: Engine
+        self.reads: Engine
+        if self.path is None:
+            self.writes = _postgresql(self.url)
+            self.reads = self.writes.execution_options(isolation_level="REPEATABLE READ")
+        else:
+            self.reads = _sqlite(self.path, "BEGIN", _CONNECTIONS)
+            self.writes = _sqlite(self.path, "BEGIN IMMEDIATE", 1)
+        self._eraser: Timer | None = None
 
     def migrate(self) -> None:
-        """Bring the tables to the newest version."""
-        migrate(self.engine, self.path)
+        """Bring the tables to the newest version; make the file if there is none.
+
+        It is one transaction: a process that is killed leaves the database as it was. Others wait.
+
+        Raises
+        ------
+        ValueError
+            If the database is of a newer version, or has our tables and no version.
+        """
+        if self.path is not None and not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        config = Config()
+        config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+        config.set_main_option("path_separator", "os")
+        with self.writes.begin() as connection:
+            if self.path is None:
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+            config.attributes["connection"] = connection
+            try:
+                command.upgrade(config, "head")
+            except CommandError as error:
+                raise ValueError(
+                    f"{error}: the database is of another version of rankwise, install a newer one"
+                ) from error
+            except (OperationalError, ProgrammingError) as error:
+                raise ValueError(
+                    "the tables can't be made: the database belongs to another program, or is "
+                    f"broken; restore a backup, or name another database ({error.orig})"
+                ) from error
 
     def close(self) -> None:
         """Close all connections."""
-        self.engine.dispose()
-        if self._unerased and not self.erase():
-            _log.warning("deleted rows are still in the write-ahead log: another program reads it")
+        self.reads.dispose()
+        self.writes.dispose()
+        if self._eraser is not None:
+            self._eraser.cancel()
+            if self.path and not _empty_log(self.path):
+                _log.warning("deleted rows stay in the write-ahead log: another program reads it")
 
     def ping(self) -> None:
         """Read something; raise if the database is away."""
-        with self._reads.connect() as connection:
+        with self.reads.connect() as connection:
             connection.execute(sa.select(visitors.c.version).limit(1)).first()
 
-    # Reading: all statements of a transaction see the same state
+    def submitted(self, visitor: str, known: Submitted | None = None) -> Submitted:
+        """Return all that a visitor has submitted; what is known if nothing was changed since.
 
-    def visitor(self, visitor: str) -> Visitor:
-        """Return the row of a visitor."""
-        with self._reads.connect() as connection:
+        All statements of the transaction see the same state.
+        """
+        with self.reads.connect() as connection:
             found = connection.execute(_VISITOR, {"who": visitor}).first()
-        if found is None:
-            raise ForgottenError
-        return Visitor(*found)
-
-    def submitted(self, visitor: str) -> Submitted:
-        """Return all that a visitor has submitted."""
-        with self._reads.connect() as connection:
-            row = connection.execute(_VISITOR, {"who": visitor}).first()
+            if found is None:
+                raise ForgottenError
+            row = Visitor(*found)
+            if known is not None and row == known.visitor:
+                return known
             rated = connection.execute(_RATINGS, {"who": visitor}).all()
             compared = connection.execute(_COMPARISONS, {"who": visitor}).all()
-        if row is None:
-            raise ForgottenError
-        found = {item: (rating, predicted) for item, rating, predicted in rated}
-        return Submitted(Visitor(*row), found, [(better, worse) for better, worse in compared])
-
-    # Writing
+        mine = {item: (rating, predicted) for item, rating, predicted in rated}
+        return Submitted(row, mine, [(better, worse) for better, worse in compared])
 
     @contextmanager
     def change(
-        self, visitor: str, *, new: bool = False, statement: Any = _NEXT, **values: Any
+        self, visitor: str, *, new: bool = False, **values: Any
     ) -> Iterator[tuple[Connection, int]]:
         """Begin a transaction and yield it with the visitor's new version; commit at the end.
 
         The first statement takes the visitor's row, so that writers of one visitor queue.
         """
-        if not self._turns.acquire(timeout=SECONDS):
-            raise DisconnectionError("other writers take too long")
-        try:
-            file = self.path and identity(self.path)
-            with self._writes.begin() as connection:
-                if new:
-                    row = {"id": visitor, "created": datetime.now(UTC), "method": "taste"}
-                    connection.execute(sa.insert(visitors), {**row, "learned": False, "version": 0})
-                version = connection.execute(statement, {"who": visitor, **values}).scalar()
-                if version is None:
-                    raise ForgottenError
-                yield connection, version
-            if self.path and identity(self.path) != file:
-                raise DisconnectionError("the file of the database went away while it was written")
-        finally:
-            self._turns.release()
+        with self.writes.begin() as connection:
+            if new:
+                row = {"id": visitor, "created": datetime.now(UTC), "method": "taste"}
+                connection.execute(sa.insert(visitors), {**row, "learned": False, "version": 0})
+            statement = _NEXT.values(values) if values else _NEXT
+            version = connection.execute(statement, {"who": visitor}).scalar()
+            if version is None:
+                raise ForgottenError
+            yield connection, version
 
     def tidy(self) -> None:
         """Remove visitors of earlier versions who came a month ago and have submitted nothing."""
         old = (visitors.c.version == 0) & (visitors.c.created < datetime.now(UTC) - _MONTH)
-        with self._writes.begin() as connection:
+        with self.writes.begin() as connection:
             connection.execute(sa.delete(visitors).where(old))
         self.erase()
 
@@ -257,21 +269,21 @@ class Store:
         A new rating of a rated item takes its place; the prediction stays that of before.
         """
         with self.change(visitor, new=new) as (connection, version):
+            again = {"who": visitor, "what": item, "new": rating}
+            kept = connection.execute(_AGAIN, again).first()
+            if kept is not None:
+                return version, kept.predicted
             row = {"visitor": visitor, "item": item, "rating": rating}
             row |= {"predicted": predicted, "round": version}
-            kept = connection.execute(self._rate, row).one()
-            most, count = self.settings.max_ratings, _COUNT[ratings]
-            is_new = kept.round == version
-            if is_new and connection.execute(count, {"who": visitor}).scalar_one() > most:
-                raise HTTPException(409, f"one visitor may keep at most {most:,} ratings")
-        return version, kept.predicted
+            connection.execute(sa.insert(ratings), row)
+            self._check_count(connection, visitor, ratings, self.settings.max_ratings)
+        return version, predicted
 
     def unrate(self, visitor: str, item: str) -> int:
         """Take a rating back. Return the new version."""
         with self.change(visitor) as (connection, version):
-            mine = _MY[ratings] & (ratings.c.item == bindparam("what"))
             row = {"who": visitor, "what": item}
-            if not connection.execute(sa.delete(ratings).where(mine), row).rowcount:
+            if not connection.execute(sa.delete(ratings).where(_MY_ITEM), row).rowcount:
                 raise HTTPException(404, "you have not rated this")
         return version
 
@@ -283,53 +295,46 @@ class Store:
             connection.execute(sa.delete(comparisons).where(same), {"who": visitor})
             row = {"visitor": visitor, "better": better, "worse": worse, "round": version}
             connection.execute(sa.insert(comparisons), row)
-            most, count = self.settings.max_comparisons, _COUNT[comparisons]
-            if connection.execute(count, {"who": visitor}).scalar_one() > most:
-                raise HTTPException(409, f"one visitor may keep at most {most:,} comparisons")
+            self._check_count(connection, visitor, comparisons, self.settings.max_comparisons)
         return version
+
+    def _check_count(
+        self, connection: Connection, visitor: str, table: sa.Table, most: int
+    ) -> None:
+        if connection.execute(_COUNT[table], {"who": visitor}).scalar_one() > most:
+            raise HTTPException(409, f"one visitor may keep at most {most:,} {table.name}")
 
     def learn(self, visitor: str, method: str) -> int:
         """Keep the method that a visitor has learned by. Return the new version."""
-        with self.change(visitor, statement=_LEARN, chosen=method) as (_, version):
+        with self.change(visitor, method=method, learned=True) as (_, version):
             return version
 
     def forget(self, visitor: str) -> bool:
         """Remove all that is stored of a visitor; return whether it is gone from the files, too.
 
         SQLite overwrites deleted bytes in its file, but its log has them until it is emptied, which
-        another program that reads the database can prevent. It is tried again until it succeeds.
-        PostgreSQL overwrites them when it vacuums.
+        another program that reads the database can prevent. PostgreSQL overwrites them when it
+        vacuums.
         """
         with self.change(visitor) as (connection, _):
-            for table, mine in _MY.items():
-                connection.execute(sa.delete(table).where(mine), {"who": visitor})
             connection.execute(sa.delete(visitors).where(_ME), {"who": visitor})
-        erased = self.erase()
-        if self._unerased:
-            self._erase_later()
-        return erased
+        return self.erase()
 
     def erase(self) -> bool:
-        """Empty the write-ahead log of SQLite, and return whether that was done."""
+        """Empty the write-ahead log of SQLite, now or as soon as nobody reads; return whether now.
+
+        It is tried again each second, and at the end.
+        """
         if self.path is None:
             return False
-        try:
-            with closing(_connect(self.path)) as connection:
-                connection.execute("PRAGMA busy_timeout=1000")
-                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        except sqlite3.Error:
-            busy = True
-        self._unerased = bool(busy)
-        return not busy
-
-    def _erase_later(self) -> None:
-        timer = Timer(1.0, self._erase_again)
-        timer.daemon = True
-        timer.start()
-
-    def _erase_again(self) -> None:
-        if self._unerased and not self.erase():
-            self._erase_later()
+        if self._eraser is not None:
+            self._eraser.cancel()
+        self._eraser = None
+        if not _empty_log(self.path):
+            self._eraser = Timer(1.0, self.erase)
+            self._eraser.daemon = True
+            self._eraser.start()
+        return self._eraser is None
 
 
 # Connections
@@ -366,52 +371,41 @@ def file_of(url: URL) -> Path | None:
     return Path(str(url.database)).absolute() if url.get_backend_name() == "sqlite" else None
 
 
-def make_engine(url: URL) -> Engine:
-    """Return an engine. What it sends is never shown in an error.
-
-    SQLite has a write-ahead log and syncs at each commit. A file that is gone or was replaced is
-    noticed at the next request, and never made again: what is written to a file without a name
-    would be lost.
-    """
-    path = file_of(url)
-    shared: dict[str, Any] = {
-        "hide_parameters": True,
-        "pool_size": _CONNECTIONS,
-        "max_overflow": 0,
-        "pool_timeout": SECONDS,
-    }
-    if path is None:
-        options = f"-c statement_timeout={2000 * SECONDS} -c lock_timeout={1000 * SECONDS}"
-        given = {"connect_timeout": SECONDS, "options": options}
-        return sa.create_engine(url, pool_pre_ping=True, connect_args=given, **shared)
-    engine = sa.create_engine(
-        "sqlite://", creator=lambda: _connect(path), poolclass=sa.QueuePool, **shared
+def _engine(url: URL | str, size: int, **options: Any) -> Engine:
+    """Return an engine. What it sends is never shown in an error."""
+    return sa.create_engine(
+        url, hide_parameters=True, pool_size=size, max_overflow=0, pool_timeout=SECONDS, **options
     )
+
+
+def _postgresql(url: URL) -> Engine:
+    limits = f"-c statement_timeout={2000 * SECONDS} -c lock_timeout={1000 * SECONDS}"
+    arguments = {"connect_timeout": SECONDS, "options": limits}
+    return _engine(url, _CONNECTIONS, pool_pre_ping=True, connect_args=arguments)
+
+
+def _sqlite(path: Path, begin: str, size: int) -> Engine:
+    """Return an engine whose transactions begin with a statement.
+
+    A file that is gone or was replaced is noticed at the next request, and never made again: what
+    is written to a file without a name would be lost.
+    """
+    engine = _engine("sqlite://", size, creator=lambda: _connect(path), poolclass=sa.QueuePool)
 
     @sa.event.listens_for(engine, "connect")
     def remember(_: Any, record: Any) -> None:
-        record.info["file"] = identity(path)
+        record.info["file"] = path.stat()
 
     @sa.event.listens_for(engine, "checkout")
-    def compare(_: Any, record: Any, __: Any) -> None:
-        if record.info["file"] is None or identity(path) != record.info["file"]:
+    def check(_: Any, record: Any, __: Any) -> None:
+        if not path.exists() or not os.path.samestat(path.stat(), record.info["file"]):
             raise DisconnectionError("the file of the database is gone")
 
     @sa.event.listens_for(engine, "begin")
-    def begin(connection: Any) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    def start(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
 
     return engine
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one of the same name, None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -432,6 +426,15 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _empty_log(path: Path) -> bool:
+    try:
+        with closing(_connect(path)) as connection:
+            connection.execute("PRAGMA busy_timeout=1000")
+            return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    except sqlite3.Error:
+        return False
+
+
 def _keep_log(connection: sqlite3.Connection) -> None:
     """Turn on the write-ahead log; SQLite does not wait for a lock there, so this does."""
     end = monotonic() + SECONDS
@@ -443,46 +446,3 @@ def _keep_log(connection: sqlite3.Connection) -> None:
             if monotonic() > end:
                 raise
             sleep(0.01)
-
-
-def migrate(engine: Engine, path: Path | None) -> None:
-    """Bring the tables to the newest version, in one transaction; make the file if there is none.
-
-    A process that is killed in between leaves the database as it was. Others wait.
-
-    Raises
-    ------
-    ValueError
-        If the database is of a newer version, or has our tables and no version.
-    """
-    if path is not None and not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    with engine.execution_options(writes=True).begin() as connection:
-        if path is None:
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        _check(connection, config)
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-
-
-def _check(connection: Any, config: Config) -> None:
-    """Raise if the migrations can't have left a database so."""
-    tables = set(sa.inspect(connection).get_table_names())
-    ours = sorted(tables & set(metadata.tables))
-    if ours and "alembic_version" not in tables:
-        raise ValueError(
-            f"the database has a table {ours[0]} and no version: it belongs to another "
-            "program, or is broken; restore a backup, or name another database"
-        )
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if "alembic_version" in tables:
-        for (revision,) in connection.execute(sa.text("SELECT version_num FROM alembic_version")):
-            if revision not in known:
-                raise ValueError(
-                    f"the database has version {revision!r}, which this version of rankwise does "
-                    "not know: install a newer one"
-                )

@@ -13,8 +13,7 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from rankwise.web._app import build_app
-from rankwise.web._guard import METRICS_FOLDER
+from rankwise.web._app import METRICS_FOLDER, build_app
 from rankwise.web._service import Service
 from rankwise.web._settings import Settings, hand_over
 

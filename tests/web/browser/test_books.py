@@ -23,10 +23,10 @@ def books(films, folder, tmp_path):
     with films.open(encoding="utf-8") as source, path.open("w", newline="") as file:
         rows = list(csv.reader(source))
         writer = csv.writer(file)
-        writer.writerow([*rows[0], "image", "url", "description"])
+        writer.writerow([*rows[0], "image", "url", "description", "author"])
         for row in rows[1:]:
             pages = f"https://books.example/{row[1]}"
-            writer.writerow([*row, f"{pages}.png", pages, f"About {row[1]}"])
+            writer.writerow([*row, f"{pages}.png", pages, f"About {row[1]}", "Jane Austen"])
     settings = service_settings(path, folder, tmp_path)
     running = Server(replace(settings, noun="book,books"))
     running.start()
@@ -50,13 +50,17 @@ def test_the_walk_with_books(visit, books, watch, width):
     assert card.locator("img.cover").evaluate("one => one.naturalWidth") > 0
     expect(card.get_by_role("link")).to_have_attribute("rel", "noopener noreferrer")
     expect(card.locator(".description")).to_contain_text("About")
+    expect(card.locator(".genres")).to_contain_text("Jane Austen · ")
+    right = card.locator("img.cover").bounding_box()
+    for part in ("h3", ".genres", ".description"):  # nothing flows below the picture
+        assert card.locator(part).bounding_box()["x"] >= right["x"] + right["width"]
     for title, part in zip(titles(page)[:3], (0.95, 0.3, 0.7), strict=True):
         click_star(page.locator("#cards").get_by_label(f"Your rating of {title}", exact=True), part)
     expect(page.locator("#count")).to_have_text("3 books rated")
     page.get_by_role("button", name="Learn", exact=True).click()
     expect(page.locator("#unseen-list li")).to_have_count(10)
     expect(page.get_by_role("heading", name="Books for you", exact=True)).to_be_visible()
-    guess = page.locator("#unseen-list .guess").first.text_content().split()[0]
+    guess = page.locator("#unseen-list .guess").first.text_content().split()[2]
     page.locator("#unseen-list button.quiet").first.click()
     expect(page.locator("dialog caption")).to_contain_text(f"We expect {guess} from you")
     page.keyboard.press("Escape")

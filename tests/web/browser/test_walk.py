@@ -76,7 +76,7 @@ def test_search_as_you_type_and_genres(page):
     expect(page.locator(".card")).to_have_count(6)  # 11 and 111, 113 ... 119
     expect(page.locator("#found")).to_have_text("6 films")
     page.get_by_role("searchbox").fill("nothing has this title")
-    expect(page.locator("#found")).to_have_text("No film has this in its title.")
+    expect(page.locator("#found")).to_have_text("No film found: try fewer or other words.")
     page.get_by_role("searchbox").fill("")
     expect(page.locator("#found")).to_have_text("121 films")
     page.get_by_label("Genre").select_option("Science fiction")

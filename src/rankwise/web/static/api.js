@@ -1,7 +1,7 @@
 /**
  * The server, by relative addresses, so that the page works below any root path.
  *
- * @typedef {{id: string, title: string, year: number|null, genres: string[], rating: number|null,
+ * @typedef {{id: string, title: string, author: string|null, year: number|null, genres: string[], rating: number|null,
  *   description: string|null, image: string|null, url: string|null}} Item
  * @typedef {{position: number, item: Item, score: number, rank: number, expected: number, sd: number|null}} Entry
  * @typedef {{low: number, high: number, step: number}} Scale

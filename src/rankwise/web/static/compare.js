@@ -42,7 +42,7 @@ function draw() {
     byId("compare-text"),
     items.length < 2
       ? `Rate two ${nouns}, and you can say which of them is better.`
-      : "An answer sharpens the order where your ratings are equal.",
+      : "You may rate two alike and still like one of them more: say which.",
   );
   const key = [pair?.a.item.id, pair?.b.item.id, ...items.map(({ id }) => id)].join(" ");
   if (items.length < 2 || key === drawn || box.contains(document.activeElement)) return;

@@ -12,7 +12,8 @@ const TYPING = 150; // milliseconds without a key until a search is asked
 export const named = (item) => (item.year === null ? item.title : `${item.title} (${item.year})`);
 
 /** @param {Item} item */
-export const genresOf = (item) => item.genres.join(", ");
+export const aboutOf = (item) =>
+  [item.author, item.genres.join(", ")].filter(Boolean).join(" · ");
 
 /**
  * The picture of an item, if it has one; one that cannot be loaded goes away.
@@ -56,7 +57,7 @@ function card(item) {
       { class: "about" },
       ...cover(item),
       h("h3", {}, titled(item, item.title), h("span", { class: "year" }, year)),
-      h("p", { class: "genres" }, genresOf(item)),
+      h("p", { class: "genres" }, aboutOf(item)),
       ...(item.description ? [h("p", { class: "description" }, item.description)] : []),
     ),
     control.node,
@@ -109,7 +110,7 @@ function onSkip(id) {
 
 /** @param {{total: number, page: number, pages: number}} items */
 function inWords({ total }) {
-  if (total === 0) return `No ${noun} has this in its title.`;
+  if (total === 0) return `No ${noun} found: try fewer or other words.`;
   return counted(total);
 }
 

@@ -1,7 +1,7 @@
 /** Learn, flip, the choice of method, and the two ranked lists. */
 
 import { Nouns, byId, counted, h, keyed, nouns, set, write } from "./dom.js";
-import { cover, genresOf, named, ratingOfItem, titled } from "./items.js";
+import { aboutOf, cover, named, ratingOfItem, titled } from "./items.js";
 import { chooseMethod, flip, learn, learnAsInThePaper, showMore, state } from "./store.js";
 import { explain } from "./why.js";
 
@@ -28,7 +28,7 @@ function row(entry) {
         { class: "item" },
         ...cover(item),
         h("p", { class: "name" }, titled(item, named(item))),
-        h("p", { class: "genres" }, genresOf(item)),
+        h("p", { class: "genres" }, aboutOf(item)),
       ),
       h("div", { class: "verdict" }, control.node, guess),
       h(
@@ -60,8 +60,8 @@ function row(entry) {
 /** @param {Entry} entry the rating to expect, and how sure it is; Why? has the same number */
 function inWords({ expected, sd }) {
   if (expected === null || expected === undefined) return "";
-  const most = `${expected.toFixed(1)} expected`;
-  return sd === null || sd === undefined ? most : `${most}, ± ${sd.toFixed(1)}`;
+  const most = `we expect ${expected.toFixed(1)}`;
+  return sd === null || sd === undefined ? most : `${most} ± ${sd.toFixed(1)}`;
 }
 
 /**
@@ -134,8 +134,8 @@ function hint() {
   if (!state.isReady) return "";
   if (state.isLearned)
     return state.isAway
-      ? "The order is that of the last answer of the server."
-      : "The lists follow each of your ratings.";
+      ? "The server does not answer: this is the order from before."
+      : "Each new rating changes the lists at once.";
   if (!count) return `Rate some ${nouns}, and they appear here.`;
   return count < 5
     ? `${counted(count)} rated. Five are a good start; then press Learn.`

@@ -194,7 +194,7 @@ export async function forget() {
   state.skipped.clear();
   state.message = "";
   state.said = "All your ratings are deleted.";
-  if (!state.erased) tell("You are forgotten. Old bytes may stay in the files of the database for some time.");
+  if (!state.erased) tell("You are forgotten. Traces may stay in the files of the database until they are overwritten.");
   await reload();
 }
 
@@ -416,7 +416,7 @@ export async function reload() {
 export async function start() {
   queue.listenToTabs(changed, () => void reload());
   renewed.addEventListener("renewed", () => {
-    tell("The server no longer knows your earlier ratings. You begin anew.");
+    tell("The server no longer knows your earlier ratings. You start from the beginning.");
     void reload();
   });
   addEventListener("online", () => void retry());

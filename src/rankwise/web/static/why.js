@@ -35,7 +35,7 @@ function bars({ score, expected, mean, parts, rest }) {
     name: `${named(item)}, rated ${number(rating)}`,
     by: contribution,
   }));
-  if (Math.abs(other) >= 0.005) rows.push({ name: "All else", by: other });
+  if (Math.abs(other) >= 0.005) rows.push({ name: "Everything else", by: other });
   const most = Math.max(...rows.map(({ by }) => Math.abs(by)), 1e-9);
   const list = rows.map(({ name, by }) => {
     const bar = h("span", { class: by < 0 ? "bar-part minus" : "bar-part", "aria-hidden": "true" });
