@@ -61,4 +61,16 @@ def tests(session: nox.Session) -> None:
     """All but the slow tests, on each Python."""
     session.install("--upgrade", "pip>=25.1")
     session.install("--editable", ".[all]", "--group", "dev")
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "-m", "not slow", *session.posargs)
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "--dist",
+        "worksteal",
+        "-m",
+        "not slow",
+        *session.posargs,
+    )

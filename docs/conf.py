@@ -15,7 +15,6 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 from sphinx.addnodes import tabular_col_spec
-from sphinx.util import logging
 
 import rankwise
 
@@ -165,16 +164,6 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
-def check_reference(app):
-    """Warn, which fails the build, when a public name is missing from the API reference."""
-    text = (Path(app.srcdir) / "reference.md").read_text(encoding="utf-8")
-    for package, module in PACKAGES.items():
-        for name in module.__all__:
-            if not re.search(rf"\b{name}\b", text):
-                missing = f"rankwise.{package}.{name}"
-                logging.getLogger(__name__).warning("reference.md lacks %s", missing)
-
-
 def close_blocks(_app, _docname, source):
     """Drop the blank line that ends a doctest before the fence of its block."""
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
@@ -198,7 +187,6 @@ def copy_mathjax(app, exception):
 def setup(app):
     """Connect the hooks above."""
     app.connect("build-finished", copy_mathjax)
-    app.connect("builder-inited", check_reference)
     if "sphinx_gallery.gen_gallery" in app.config.extensions:
         app.connect("builder-inited", cut_thumbnails, priority=900)  # once pictures are there
     app.connect("doctree-read", keep_places)

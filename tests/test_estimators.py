@@ -11,52 +11,33 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
 from rankwise.testing._invariance import INVARIANCES, invariance_checks
 from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._tiny import check_tiny_problems, run_tiny_problem
 from rankwise.testing._weights import check_zero_weight_is_absence, weight_checks
 
+# Each reads rows or labels, or learns, in another way: all checks.
 VARIANTS = {
     "PRank": [
         {},
-        {"vote": None},
-        {"vote": "voted"},
         {"vote": "voted", "max_voters": 5},
-        {"update": "pa", "vote": None},
-        {"update": "romma"},
-        {"epochs": 3, "shuffle": True, "random_state": 0},
         {"kernel": "poly"},
         {"kernel": "rbf", "vote": "voted"},
         {"kernel": "rbf", "budget": 9},
     ],
     "OAPRank": [
-        {"n_estimators": 7, "combine": combine, "random_state": 0}
-        for combine in ("bpm", "bagging", "voted")
-    ]
-    + [
-        {"n_estimators": 7, "kernel": "rbf", "random_state": 0},
-        {"n_estimators": 7, "update": "romma", "random_state": 0},
-        {"n_estimators": 7, "update": "pa", "sampling": "poisson", "tau": 1.0, "random_state": 0},
+        {"n_estimators": 7, "random_state": 0},
+        {"n_estimators": 7, "combine": "voted", "random_state": 0},
         {"n_estimators": 7, "sampling": "poisson", "kernel": "rbf", "budget": 9, "random_state": 0},
     ],
-    "WidrowHoff": [
-        {},
-        {"eta": 0.01, "epochs": 2, "step": "plain", "fit_intercept": False},
-        {"kernel": "rbf"},
-    ],
-    "MulticlassPerceptron": [{"update": u} for u in ("uniform", "max", "proportional")]
-    + [{"kernel": "rbf"}, {"vote": None, "fit_intercept": False}],
-    "ThresholdRanker": [
-        {},
-        {"estimator": Ridge(), "costs": "observed"},
-        {"estimator": Ridge(), "loss": "squared", "cv": None},
-    ],
+    "WidrowHoff": [{}, {"kernel": "rbf"}],
+    "MulticlassPerceptron": [{}, {"kernel": "rbf"}],
+    "ThresholdRanker": [{}, {"estimator": Ridge(), "costs": "observed"}],
     "MPRank": [
         {},
-        {"C": 10.0, "solver": "dual"},
         {"C": 10.0, "kernel": "rbf"},
-        {"C": 10.0, "kernel": "poly", "degree": 2},
         {"solver": "online", "tol": 1e-12},
         {"kernel": "rbf", "solver": "online", "tol": 1e-12},
     ],
@@ -66,33 +47,65 @@ VARIANTS = {
     ],
     "MPRankCV": [{}, {"kernel": "rbf", "gammas": (0.1, 1.0), "scoring": "misranking"}],
     "RankBoost": [
-        {},
-        {"criterion": "edge", "max_bins": None},
-        {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
+        {"n_estimators": 20},
         {"n_estimators": 20, "max_leaf_nodes": 8, "learning_rate": 0.3, "min_samples_leaf": 3},
+    ],
+    "SVRank": [{}, {"kernel": "rbf", "C": 10.0}],
+    "RankSVM": [{}, {"kernel": "rbf", "C": 10.0}],
+    "TopPush": [{}, {"kernel": "rbf", "C": 10.0}],
+    "AccuracyAtTop": [{}, {"power": 2, "tau": 0.3, "kernel": "rbf", "C": 10.0}],
+}
+# The same to scikit-learn's checks, which look at the interface: the contract, and those if slow.
+MORE = {
+    "PRank": [
+        {"vote": None},
+        {"vote": "voted"},
+        {"update": "pa", "vote": None},
+        *({"update": update} for update in UPDATES if update not in ("perceptron", "pa")),
+        {"epochs": 3, "shuffle": True, "random_state": 0},
+    ],
+    "OAPRank": [
+        {"n_estimators": 7, "combine": "bagging", "random_state": 0},
+        {"n_estimators": 7, "kernel": "rbf", "random_state": 0},
+        *(
+            {"n_estimators": 7, "update": update, "random_state": 0}
+            for update in UPDATES
+            if update not in ("perceptron", "pa")
+        ),
+        {"n_estimators": 7, "update": "pa", "sampling": "poisson", "tau": 1.0, "random_state": 0},
+    ],
+    "WidrowHoff": [{"eta": 0.01, "epochs": 2, "step": "plain", "fit_intercept": False}],
+    "MulticlassPerceptron": [
+        {"update": "max"},
+        {"update": "proportional"},
+        {"vote": None, "fit_intercept": False},
+    ],
+    "ThresholdRanker": [{"estimator": Ridge(), "loss": "squared", "cv": None}],
+    "MPRank": [
+        {"C": 10.0, "solver": "dual"},
+        {"C": 10.0, "kernel": "poly", "degree": 2},
+    ],
+    "RankBoost": [
+        {"n_estimators": 20, "criterion": "edge", "max_bins": None},
+        {"n_estimators": 20, "pair_weight": "magnitude", "n_jobs": 2},
         {"n_estimators": 20, "step": "smooth-margin"},
     ],
     "SVRank": [
-        {},
         {"power": 2, "epsilon": 0.0, "C": 10.0},
-        {"kernel": "rbf", "C": 10.0},
         {"power": 2, "kernel": "poly", "degree": 2},
     ],
     "RankSVM": [
-        {},
         {"power": 2, "C": 10.0},
         {"power": 2, "margin": "magnitude", "pair_weight": "magnitude"},
-        {"kernel": "rbf", "C": 10.0},
         {"power": 2, "kernel": "poly", "degree": 2},
     ],
-    "TopPush": [{}, {"kernel": "rbf", "C": 10.0}],
-    "AccuracyAtTop": [{}, {"power": 2, "tau": 0.3, "kernel": "rbf", "C": 10.0}],
 }
 ESTIMATORS = [
     estimator(**params)
     for name, estimator in all_estimators().items()
     for params in VARIANTS.get(name, [{}])
 ]
+WITH_MORE = [all_estimators()[name](**params) for name in MORE for params in MORE[name]]
 WITH_KERNELS = [cls for cls in all_estimators().values() if "kernel" in cls().get_params()]
 
 
@@ -113,6 +126,20 @@ REFUSING = {"AccuracyAtTop", "MPRankCV", "RankSVM", "SVRank", "TopPush"}
 # Some models refuse kernel values that a check of scikit-learn has cut to whole numbers, since they
 # are not positive semi-definite.
 CUT = [e for e in PRECOMPUTED if type(e).__name__ not in REFUSING]
+# Of those that share the code of a kernel, one each; the others are slow.
+SHARING = {"OAPRank", "WidrowHoff", "MulticlassPerceptron", "MPRankCV", "TopPush", "AccuracyAtTop"}
+
+
+def split(estimators):
+    """Return those to check in each run, and the slow ones."""
+    names = [type(e).__name__ for e in estimators]
+    return (
+        [e for e, name in zip(estimators, names, strict=True) if name not in SHARING],
+        [e for e, name in zip(estimators, names, strict=True) if name in SHARING],
+    )
+
+
+(CALLED, CALLED_SLOW), (CUT, CUT_SLOW) = split(CALLED), split(CUT)
 # Options that are not worth all checks: those of weight 0, of tiny problems, of shifts and scales,
 # and of two fits.
 OPTIONS = {
@@ -140,7 +167,7 @@ OPTIONS = {
     ],
     "PRank": [
         {"update": "pa", "kernel": "rbf", "budget": 2},
-        {"update": "romma", "kernel": "rbf"},
+        *({"update": update, "kernel": "rbf"} for update in UPDATES if update != "perceptron"),
         {"update": "pa", "vote": "voted"},
     ],
     "OAPRank": [{"n_estimators": 3, "update": "romma", "kernel": "poly", "random_state": 0}],
@@ -148,18 +175,34 @@ OPTIONS = {
     "MulticlassPerceptron": [{"kernel": "poly"}],
 }
 WITH_OPTIONS = [all_estimators()[name](**params) for name in OPTIONS for params in OPTIONS[name]]
+EVERYTHING = [*ESTIMATORS, *WITH_MORE, *WITH_OPTIONS, *CALLED, *CALLED_SLOW, *PRECOMPUTED]
+
+
+def excused(estimator):
+    return EXEMPTIONS.get(type(estimator).__name__, {})
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    ESTIMATORS + CUT, expected_failed_checks=lambda e: EXEMPTIONS.get(type(e).__name__, {})
-)
+@parametrize_with_checks(ESTIMATORS + CUT, expected_failed_checks=excused)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@parametrize_with_contract(ESTIMATORS + CALLED + PRECOMPUTED)
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(WITH_MORE + CUT_SLOW, expected_failed_checks=excused)
+def test_scikit_learn_on_more(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_contract(ESTIMATORS + WITH_MORE + CALLED + PRECOMPUTED)
 def test_contract(check):
+    check()
+
+
+@pytest.mark.slow
+@parametrize_with_contract(CALLED_SLOW)
+def test_contract_of_more(check):
     check()
 
 
@@ -168,7 +211,9 @@ def test_every_estimator_says_what_it_does_not_depend_on():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("params", VARIANTS["RankBoost"] + OPTIONS["RankBoost"][:2], ids=str)
+@pytest.mark.parametrize(
+    "params", VARIANTS["RankBoost"] + MORE["RankBoost"] + OPTIONS["RankBoost"][:2], ids=str
+)
 def test_hundreds_of_fits_are_the_same(params):
     check_same_bits_twice(all_estimators()["RankBoost"](**{**params, "n_estimators": 5}), 300)
 
@@ -182,7 +227,7 @@ def test_options(estimator):
 
 @pytest.mark.parametrize("cls", all_estimators().values())
 def test_every_option_is_checked(cls):
-    tried = [e for e in ESTIMATORS + CALLED + PRECOMPUTED + WITH_OPTIONS if type(e) is cls]
+    tried = [e for e in EVERYTHING if type(e) is cls]
     for name, constraints in cls._parameter_constraints.items():
         for options in (each for each in constraints if isinstance(each, StrOptions)):
             assert options.options <= {
@@ -202,9 +247,7 @@ def without_address(estimator):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "estimator", [*ESTIMATORS, *WITH_OPTIONS, *CALLED, *PRECOMPUTED], ids=without_address
-)
+@pytest.mark.parametrize("estimator", EVERYTHING, ids=without_address)
 def test_many_tiny_problems(estimator):
     """A defect in one of 170 problems is found with a probability of 95 %."""
     check_tiny_problems(estimator, 500)

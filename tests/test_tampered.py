@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import rankwise
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.testing import all_estimators
 
 VARIANTS = {
@@ -41,7 +42,7 @@ MODELS = [
 OTHERS = {
     "kernel": ["linear", "poly", "rbf", "precomputed", "nonsense"],
     "vote": [None, "averaged", "voted"],
-    "update": ["perceptron", "pa", "romma", "uniform", "max"],
+    "update": [*UPDATES, "uniform", "max"],
     "combine": ["bpm", "bagging", "voted", "nonsense"],
     "budget": [None, 2, 50],
     "degree": [1, 5, "a"],

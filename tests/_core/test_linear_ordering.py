@@ -238,10 +238,16 @@ def clock(ticks):
     return lambda: next(times, 1e9)
 
 
-@pytest.mark.parametrize("ticks", [*range(12), 15, 20, 30, 50])
-def test_a_limit_that_strikes_anywhere(monkeypatch, ticks):
+@pytest.fixture(scope="module")
+def solved():
+    """Margins and the cost of their best order."""
     margins = draw_margins(25)
-    best = solve(margins).cost
+    return margins, solve(margins).cost
+
+
+@pytest.mark.parametrize("ticks", [*range(12), 15, 20, 30, 50])
+def test_a_limit_that_strikes_anywhere(monkeypatch, ticks, solved):
+    margins, best = solved
     monkeypatch.setattr(ordering, "_ROUNDS", 3)
     monkeypatch.setattr(local_search, "SLICE", 400)
     monkeypatch.setattr(ordering, "SLICE", 400)

@@ -11,6 +11,7 @@ CALLS = """
 import json
 import numpy as np
 from rankwise import magnitude, metrics, model_selection, pairwise
+from rankwise.metrics.lists import LIST_MEASURES
 
 random = np.random.default_rng(0)
 m = 350
@@ -38,9 +39,8 @@ calls = {
     "auc, real": lambda: metrics.auc_score(t > 1, t + s),
     "auc interval": lambda: metrics.auc_interval(y > 1, s),
     "auc test": lambda: metrics.auc_difference_test(y > 1, s, t),
-    "ndcg": lambda: metrics.ndcg_score(y, s, qid=qid),
-    "average precision": lambda: metrics.average_precision_score(y > 1, s, qid=qid),
-    "reciprocal rank": lambda: metrics.reciprocal_rank_score(y > 1, s, qid=qid),
+    "lists": lambda: [measure(y, s, qid=qid) for measure in LIST_MEASURES.values()],
+    "lists, two classes": lambda: [f(y > 1, s, qid=qid) for f in LIST_MEASURES.values()],
     "MPRank": lambda: magnitude.MPRank().fit(X, t, qid=qid).coef_,
     "MPRank, rbf": lambda: magnitude.MPRank(kernel="rbf").fit(X, t).predict(X[:5]),
     "MPRank, online": lambda: magnitude.MPRank(

@@ -21,6 +21,7 @@ from rankwise.bounds import Bound
 from rankwise.contests import BradleyTerry
 from rankwise.io import read_table
 from rankwise.magnitude import MPRank
+from rankwise.metrics.lists import LIST_MEASURES
 from rankwise.model_selection import progressive_validation
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankSVM
@@ -403,7 +404,7 @@ GOOD = {
     "read_ohsumed.path": lambda w: w.file("OHSU1\t87316316\t1\n", "qrels.ohsu.batch.87"),
     "write_table.frame": lambda w: pd.DataFrame({"a": w.real(2), "b": ["x", "y"]}),
     **dict.fromkeys(
-        [f"{m}_scorer.sample_weight" for m in ("ndcg", "average_precision", "reciprocal_rank")],
+        [f"{name}_scorer.sample_weight" for name in LIST_MEASURES],
         lambda w: None,
     ),
     "write_table.path": lambda w: w.folder / "written.csv",

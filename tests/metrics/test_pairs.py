@@ -18,6 +18,7 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from rankwise import metrics
 from rankwise._core.pairs import _misranked, _order
 from rankwise.testing.strategies import ScoredRows, scored_rows
+from tests.covering import pairwise_cover
 from tests.reference import pair_costs, pair_loss, pair_weights
 
 KINDS = {
@@ -64,23 +65,24 @@ def test_against_the_definition(kind, rows):
         assert_allclose(measure(kind, rows, **chosen), expected, rtol=1e-11, atol=1e-15)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("queries", ["one", "grouped", "shuffled"])
+SIZES = [
+    (33, None, None),
+    (300, 3, 2),
+    (300, 40, None),
+    (300, None, 0),
+    (700, None, 8),
+    (2_500, None, None),
+    (2_500, 400, 50),
+]
+
+
 @pytest.mark.parametrize(
-    ("n", "levels", "steps"),
-    [
-        (33, None, None),
-        (300, 3, 2),
-        (300, 40, None),
-        (300, None, 0),
-        (700, None, 8),
-        (2_500, None, None),
-        (2_500, 400, 50),
-    ],
+    ("kind", "sizes", "chosen"),
+    pairwise_cover(KINDS, SIZES, product(["one", "grouped", "shuffled"], [False, True])),
 )
-def test_many_rows_against_the_definition(kind, n, levels, steps, queries, weighted):
+def test_many_rows_against_the_definition(kind, sizes, chosen):
     """Targets of so many levels, and scores of so many steps in 1; None: all different."""
+    (n, levels, steps), (queries, weighted) = sizes, chosen
     random = np.random.default_rng(n)
     y = random.normal(size=n) if levels is None else random.integers(0, levels, n) / 4
     s = y / y.std() + random.normal(size=n)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise import metrics
+from rankwise.metrics.lists import LIST_MEASURES
 
 LARGEST = np.finfo(np.float64).max
 VALUES = [
@@ -169,7 +170,7 @@ def test_no_pair_of_two_rows(kind, power):
 TAKING_SCORES = [
     *MEASURES.values(), metrics.exponential_pair_loss, metrics.auc_score,
     metrics.pair_accuracy_score, metrics.auc_interval, metrics.pair_accuracy_interval,
-    metrics.ndcg_score, metrics.average_precision_score, metrics.reciprocal_rank_score,
+    *LIST_MEASURES.values(),
     lambda y, s, **more: metrics.auc_difference_test(y, s, s, **more),
 ]  # fmt: skip
 Y, S, QID = [0, 1, 0, 1, 1], [0.3, 0.2, 0.9, 1.0, 0.5], [1, 1, 2, 2, 2]

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise import metrics
+from rankwise.metrics.lists import LIST_MEASURES
 
 OFFSETS = [1e6, 1e8, 1e12, -1e12]
 # Powers of 2, which round nothing, near 1e-150, 1e-8, 1e8 and 1e150.
@@ -38,11 +39,7 @@ OF_CLASSES = {
     "partial_auc_interval": partial(metrics.partial_auc_interval, max_fpr=0.3),
 }
 # The same for gains, which a shift of the targets changes.
-OF_GAINS = {
-    "ndcg": metrics.ndcg_score,
-    "average_precision": metrics.average_precision_score,
-    "reciprocal_rank": metrics.reciprocal_rank_score,
-}
+OF_GAINS = LIST_MEASURES
 # Measures of differences: which, and the power of a scale that they are multiplied by.
 OF_DIFFERENCES = {
     **{f"magnitude {n}": (partial(metrics.magnitude_loss, power=n), n) for n in (1, 2)},

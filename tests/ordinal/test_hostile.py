@@ -12,18 +12,16 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankwise import ordinal
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from rankwise.testing.strategies import chunkings, hostile_streams, st
 
 MODELS = [
     prank(),
-    prank(vote="averaged"),
     prank(vote="voted"),
-    prank(vote="voted", max_voters=3),
     prank(update="pa"),
-    prank(update="pa", vote="averaged"),
-    prank(update="romma", vote="averaged"),
-    prank(update="romma", vote="voted", max_voters=3),
+    *(prank(update=update, vote="averaged") for update in UPDATES),
+    *(prank(update=update, vote="voted", max_voters=3) for update in UPDATES),
     widrow_hoff(0.1),
     multiclass_perceptron(),
 ]

@@ -10,9 +10,11 @@ from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_ke
 from rankwise import ordinal
 from rankwise.datasets import make_herbrich
 from rankwise.ordinal import online_kernel as _kernel
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.ordinal.online_kernel import polynomial_map
 from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 from tests import reference as oracles
+from tests.covering import pairwise_cover
 
 CLASSES = np.arange(1, 6)
 NUMBERS = {"gamma": 0.7, "degree": 3, "coef0": 0.5}
@@ -34,10 +36,9 @@ VOTES = [
     {"vote": "averaged"},
     {"vote": "voted"},
     {"vote": "voted", "max_voters": 3},
-    {"update": "pa"},
     {"update": "pa", "vote": "averaged"},
-    {"update": "romma"},
     {"update": "romma", "vote": "voted"},
+    *({"update": update} for update in UPDATES if update != "perceptron"),
 ]
 
 
@@ -221,11 +222,13 @@ def test_entries_that_a_csr_matrix_holds_twice(params, small, monkeypatch):
     assert_array_equal(X.indices, before)
 
 
-@pytest.mark.parametrize("model", build(), ids=str)
-@pytest.mark.parametrize("budget", [None, 7], ids=["all", "budget"])
-@pytest.mark.parametrize("params", list(KERNELS.values())[1:], ids=list(KERNELS)[1:])
+@pytest.mark.parametrize(
+    ("model", "budget", "params"),
+    pairwise_cover(build(), [None, 7], list(KERNELS.values())[1:]),
+)
 def test_any_chunking_bit_for_bit(model, budget, params):
     X, y = stream(200)
+    model = clone(model)
     model.set_params(**params, budget=budget)
     rows = rows_for(model, X)
     whole = clone(model)
@@ -365,7 +368,7 @@ class TestBudget:
         off = np.abs(bound.project(X) - free.project(X)).max()
         assert off < 0.003 * np.abs(free.project(X)).max()
 
-    @pytest.mark.parametrize("update", ["perceptron", "pa", "romma"])
+    @pytest.mark.parametrize("update", UPDATES)
     def test_the_length_is_that_of_the_direction(self, update):
         X, y = stream(500)
         model = prank(update=update, kernel="rbf", gamma=0.1, budget=5).fit(X, y)

@@ -1,5 +1,7 @@
 """OAP against its members run one by one, and its combinations against their definitions."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,8 +9,10 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import check_classifiers_train
 
 from rankwise import ordinal
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.papers import oap_bpm, prank
 from tests import reference as oracles
+from tests.covering import pairwise_cover
 
 K = 5
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -25,22 +29,27 @@ def seed_of(model):
     return int(model._state["seed"][0])
 
 
-@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
-@pytest.mark.parametrize("n_members", [1, 4, 6, 52, 53, 107])
-@pytest.mark.parametrize(("tau", "k"), [(0.3, 5), (0.05, 2), (1.0, 9)])
-def test_members_are_prank_on_the_rounds_they_see(container, n_members, tau, k):
+@pytest.mark.parametrize(
+    ("container", "n_members", "problem"),
+    pairwise_cover(CONTAINERS.values(), [1, 4, 6, 52, 53, 107], [(0.3, 5), (0.05, 2), (1.0, 9)]),
+)
+def test_members_are_prank_on_the_rounds_they_see(container, n_members, problem):
+    tau, k = problem
     X, y = stream(k=k)
     model = oap_bpm(n_members, tau=tau, random_state=3).fit(container(X), y)
     assert_members_are_prank(model, X, y)
 
 
-@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
-@pytest.mark.parametrize("update", ["perceptron", "pa", "romma"])
-@pytest.mark.parametrize("sampling", ["bernoulli", "poisson"])
-@pytest.mark.parametrize(("tau", "k", "n_members"), [(0.3, 5, 6), (1.0, 2, 5), (1.0, 9, 53)])
-def test_members_take_any_step_as_often_as_they_see_a_round(
-    container, update, sampling, tau, k, n_members
-):
+@pytest.mark.parametrize(
+    ("container", "step", "problem"),
+    pairwise_cover(
+        CONTAINERS.values(),
+        list(product(UPDATES, ["bernoulli", "poisson"])),
+        [(0.3, 5, 6), (1.0, 2, 5), (1.0, 9, 53)],
+    ),
+)
+def test_members_take_any_step_as_often_as_they_see_a_round(container, step, problem):
+    (update, sampling), (tau, k, n_members) = step, problem
     X, y = stream(k=k, n=60)
     options = {"update": update, "sampling": sampling, "tau": tau}
     model = oap_bpm(n_members, random_state=3, **options).fit(container(X), y)
@@ -55,7 +64,7 @@ def assert_members_are_prank(model, X, y):
     for m, run in enumerate(runs):
         seen = [(t, r) for t, rounds in enumerate(run) for r in rounds]
         w, b = (seen[-1][1].w, seen[-1][1].b) if seen else (np.zeros(6), np.zeros(k - 1))
-        tolerance = {"perceptron": 1e-12, "pa": 1e-9, "romma": 1e-7}[model.update]
+        tolerance = {"perceptron": 1e-12, "romma": 1e-7}.get(model.update, 1e-9)
         size = max(1.0, np.abs(w).max())
         assert_allclose(model.members_coef_[m], w, atol=tolerance * size)
         assert_allclose(model.members_thresholds_[m], b, atol=tolerance * size)
@@ -64,7 +73,7 @@ def assert_members_are_prank(model, X, y):
         mistakes, loss = mistakes + np.sum(distances > 0), loss + distances.sum()
     assert (model.n_rounds_, model.n_mistakes_, model.rank_loss_) == (len(y), mistakes, loss)
     members = np.hstack([model.members_coef_, model.members_thresholds_])
-    if model.update == "romma":
+    if UPDATES[model.update].scale_free:
         lengths = np.linalg.norm(members, axis=1, keepdims=True)
         members = members / np.where(lengths > 0, lengths, 1)
     assert_allclose(np.append(model.coef_, model.thresholds_), members.mean(axis=0), atol=1e-12)
@@ -105,7 +114,8 @@ def test_votes_without_a_right_guess_weigh_alike():
 
 @pytest.mark.parametrize("combine", ["bpm", "bagging", "voted"])
 @pytest.mark.parametrize(
-    "options", [{}, {"update": "romma"}, {"update": "pa", "sampling": "poisson"}]
+    "options",
+    [{"update": update} for update in UPDATES] + [{"update": "pa", "sampling": "poisson"}],
 )
 def test_threads_change_nothing(combine, options):
     X, y = stream()
@@ -156,11 +166,16 @@ def test_the_check_of_classifiers_passes_in_any_combination(combine, dtype):
     check_classifiers_train("OAPRank", model, X_dtype=dtype)
 
 
-def test_a_kernel_in_the_dual_has_no_lengths_for_romma():
+@pytest.mark.parametrize("update", UPDATES)
+def test_a_kernel_in_the_dual_has_no_lengths_of_members(update):
     X, y = stream()
-    with pytest.raises(ValueError, match="update='romma' needs the lengths"):
-        oap_bpm(5, update="romma", kernel="rbf").fit(X, y)
-    assert oap_bpm(5, update="romma", kernel="poly", degree=2).fit(X, y).coef_.shape == (28,)
+    model = oap_bpm(5, update=update, kernel="rbf")
+    if UPDATES[update].needs_length or UPDATES[update].scale_free:
+        with pytest.raises(ValueError, match=f"update='{update}' needs the lengths"):
+            model.fit(X, y)
+    else:
+        assert len(model.fit(X, y).support_vectors_) <= len(X)
+    assert oap_bpm(5, update=update, kernel="poly", degree=2).fit(X, y).coef_.shape == (28,)
 
 
 def test_more_members_leave_the_first_as_they_were():

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.papers import multiclass_perceptron, oap_bpm, prank, widrow_hoff
 
 MODELS = [
     prank(),
-    prank(vote="averaged"),
     prank(vote="voted", max_voters=4),
-    prank(update="pa"),
-    prank(update="romma", vote="averaged"),
+    *(prank(update=update, vote="averaged") for update in UPDATES),
     prank(kernel="rbf"),
     prank(kernel="rbf", budget=10),
     prank(kernel="poly"),

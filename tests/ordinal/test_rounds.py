@@ -13,7 +13,7 @@ from tests import reference as oracles
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 UPDATES = ("uniform", "max", "proportional")
 
-LARGE_MARGIN = {"pa": oracles.pa_prank, "romma": oracles.romma_prank}
+LARGE_MARGIN = {u: run for u, run in oracles.PRANK_UPDATES.items() if u != "perceptron"}
 
 
 def real_stream(k, seed):
@@ -39,8 +39,7 @@ def learn_by_row(model, X, y, k):
 
 
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
-@pytest.mark.parametrize("k", range(2, 11))
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("k", "seed"), [(k, k % 3) for k in range(2, 11)])
 class TestRoundByRound:
     def test_prank(self, container, k, seed):
         X, y = real_stream(k, seed)
@@ -205,9 +204,9 @@ def test_passive_aggressive_keeps_what_it_promises(stream):
         assert np.all(np.diff(model.thresholds_) >= 0)
 
 
-@pytest.mark.parametrize(("update", "seeds"), [("pa", range(40, 90)), ("romma", range(320, 370))])
-def test_mean_thresholds_stay_in_order_where_rounding_would_swap_them(update, seeds):
-    for seed in seeds:
+@pytest.mark.parametrize("update", LARGE_MARGIN)
+def test_mean_thresholds_stay_in_order_where_rounding_would_swap_them(update):
+    for seed in [*range(40, 90), *range(320, 370)]:
         random = np.random.default_rng(seed)
         X, y = random.normal(size=(12, 2)), random.integers(1, 6, 12)
         model = prank(update=update, vote="averaged", label_order=range(1, 6)).fit(X, y)

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
+from rankwise.ordinal._loops.prank import UPDATES
 
 
 def test_a_decision_that_no_float_can_hold_is_refused():
@@ -19,7 +20,7 @@ def test_a_decision_that_no_float_can_hold_is_refused():
 
 
 MODELS = [
-    PRank(), PRank(vote="voted"), PRank(budget=9), PRank(update="romma"), WidrowHoff(),
+    PRank(vote="voted"), PRank(budget=9), *(PRank(update=u) for u in UPDATES), WidrowHoff(),
     OAPRank(n_estimators=5, random_state=0), OAPRank(n_estimators=5, budget=9, random_state=0),
     MulticlassPerceptron(), MulticlassPerceptron(budget=9),
 ]  # fmt: skip

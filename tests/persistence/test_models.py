@@ -24,6 +24,7 @@ from rankwise import load, save
 from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank, MPRankCV
 from rankwise.ordinal import OAPRank, PRank
+from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.pairwise import RankSVM
 from rankwise.persistence import _models
 from rankwise.preference import PreferenceRanker
@@ -44,7 +45,7 @@ OPTIONS = {
     "PRank": {
         **STREAM,
         "vote": [None, "averaged", "voted"],
-        "update": ["perceptron", "pa", "romma"],
+        "update": list(UPDATES),
         "max_voters": [3, None, 50],
         "budget": [None, 7],
     },
@@ -53,7 +54,7 @@ OPTIONS = {
         "n_estimators": [1, 5],
         "tau": [0.3, 1.0],
         "combine": ["bpm", "bagging", "voted"],
-        "update": ["perceptron", "pa", "romma"],
+        "update": list(UPDATES),
         "sampling": ["bernoulli", "poisson"],
         "n_jobs": [None, 1, 2],
         "budget": [None, 7],

@@ -12,19 +12,18 @@ from tests.reference._contests import (
     log_ranking_probability,
 )
 from tests.reference._lists import (
-    average_precision,
+    LIST_MEASURES,
     discordant_pairs,
     footrule_cost,
     kemeny_orders,
     list_measure,
-    ndcg,
     quicksort,
-    reciprocal_rank,
     stretched_ranks,
     votes_for,
 )
 from tests.reference._magnitude import mprank_passes, mprank_points
 from tests.reference._ordinal import (
+    PRANK_UPDATES,
     Kept,
     Round,
     averaged_prank,
@@ -37,9 +36,7 @@ from tests.reference._ordinal import (
     oap,
     oap_coin,
     oap_count,
-    pa_prank,
     prank,
-    romma_prank,
     voted_prank,
     widrow_hoff,
 )
@@ -65,12 +62,13 @@ from tests.reference._taste import (
 )
 
 __all__ = [
+    "LIST_MEASURES",
+    "PRANK_UPDATES",
     "BoostingRound",
     "Kept",
     "Round",
     "TasteParts",
     "adaboost",
-    "average_precision",
     "averaged_prank",
     "best_strengths",
     "budget_prank",
@@ -92,11 +90,9 @@ __all__ = [
     "mprank_passes",
     "mprank_points",
     "multiclass_perceptron",
-    "ndcg",
     "oap",
     "oap_coin",
     "oap_count",
-    "pa_prank",
     "pair_costs",
     "pair_hessian",
     "pair_loss",
@@ -106,8 +102,6 @@ __all__ = [
     "quicksort",
     "rankboost",
     "rated_things",
-    "reciprocal_rank",
-    "romma_prank",
     "stretched_ranks",
     "taste_parts",
     "taste_scores",

@@ -17,7 +17,7 @@ def list_measure(
     Parameters
     ----------
     measure : callable
-        `ndcg`, `average_precision` or `reciprocal_rank` of targets in ranked order.
+        One of `LIST_MEASURES`, of targets in ranked order.
     y, s : array-like of shape (n,)
         Targets and scores.
     k : int, optional
@@ -49,6 +49,13 @@ def reciprocal_rank(ranked: NDArray[np.float64], k: int) -> float:
     """Return 1 over the place of the first relevant row (y > 0), 0 if it comes after k."""
     place = int(np.argmax(ranked > 0)) + 1
     return 1 / place if place <= k else 0.0
+
+
+LIST_MEASURES = {
+    "ndcg": ndcg,
+    "average_precision": average_precision,
+    "reciprocal_rank": reciprocal_rank,
+}
 
 
 def quicksort(

@@ -128,6 +128,9 @@ def romma_prank(X: ArrayLike, ranks: ArrayLike, k: int) -> Iterator[Round]:
         yield Round(guess, v[:d].copy(), v[d:].copy())
 
 
+PRANK_UPDATES = {"perceptron": prank, "pa": pa_prank, "romma": romma_prank}
+
+
 def _shortest(A: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shortest v with A v >= h, as Lawson and Hanson do by least squares."""
     E = np.vstack([A.T, h])
@@ -299,7 +302,7 @@ def oap(
 ) -> list[list[list[Round]]]:
     """Run PRank for each member on the rounds that it sees; return these, for each round of all."""
     rows, truth = np.asarray(X, dtype=np.float64), np.asarray(ranks)
-    learn = {"perceptron": prank, "pa": pa_prank, "romma": romma_prank}[update]
+    learn = PRANK_UPDATES[update]
     times = {"bernoulli": oap_coin, "poisson": oap_count}[sampling]
     runs: list[list[list[Round]]] = []
     for member in range(n_members):

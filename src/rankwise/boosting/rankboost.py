@@ -535,7 +535,8 @@ class RankBoost(RankerMixin, BaseEstimator):
             share = weight[order[:n_left_out]] / weight[order[:n_left_out]].sum()
             given, weight = given[order[n_left_out:]], weight[order[n_left_out:]]
             held = rows, partial(misranked_share, worse, better, share)
-        listed, m = GivenPairs(*np.ascontiguousarray(given.T), np.log(weight)), rows.shape[0]
+        worse, better = np.ascontiguousarray(given.T)
+        listed, m = GivenPairs(worse, better, np.log(weight)), rows.shape[0]
         rounds: Rounds | TreeRounds
         with Pool(self.n_jobs) as pool:
             bins, edges = bin_features(rows, np.arange(m), None, self.max_bins, random, pool)
@@ -669,7 +670,8 @@ class RankBoost(RankerMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         trees, cutpoints = list[Tree](), list[list[float]]()
         patience = self.n_iter_no_change or 0
-        scores, wrong, averages = 0.0, [0.5] * patience, list[float]()
+        wrong, averages = [0.5] * patience, list[float]()
+        scores = np.zeros(held[0].shape[0] if held else 0)
         while len(trees) < self.n_estimators and (tree := rounds.grow()) is not None:
             nodes = zip(tree.features, tree.cuts, strict=True)
             cutpoints.append([edges[f][cut - 1] if cut else -np.inf for f, cut in nodes])

@@ -126,6 +126,11 @@ def _fit_ratings(package: str, name: str, _: Data) -> Any:
     return getattr(getattr(rankwise, package), name)().fit(X, X @ [1.0, 2.0, -1.0, 0.0]).coef_
 
 
+def _list_measures(data: Data) -> Any:
+    measures = import_module("rankwise.metrics.lists").LIST_MEASURES.values()
+    return [measure(data.y, data.s, qid=data.qid) for measure in measures]
+
+
 def _score(name: str, with_qid: bool, data: Data) -> Any:
     queries = {"qid": data.qid} if with_qid else {}
     return getattr(rankwise.metrics, name)(data.y, data.s, **queries)
@@ -196,6 +201,7 @@ FIRST_CALLS: dict[str, FirstCall] = {
     "mean_rank_loss": FirstCall(
         _METRICS, lambda data: rankwise.metrics.mean_rank_loss(data.y, data.y[::-1])
     ),
+    "all list measures": FirstCall(_METRICS, _list_measures),
     "auc_score": FirstCall(_METRICS, partial(_two_classes, "auc_score")),
     "auc_interval": FirstCall(_METRICS, partial(_two_classes, "auc_interval")),
     "leave_pair_out": FirstCall(("magnitude", "model_selection"), _leave_pair_out, reads_rows=True),

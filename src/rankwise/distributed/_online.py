@@ -95,8 +95,8 @@ def _start(estimator: OnlineMixin, classes: Any, parts: Partitions) -> list[Any]
         block = clone(model)
         block.n_features_in_ = parts.n_features
         some = slice(first, last)
-        own = {name: state[name][some].copy() for name in ("W", "B", "correct")}
-        own |= {"seed": state["seed"].copy(), "counts": state["counts"].copy()}
+        own = {name: array.copy() for name, array in state.items()}
+        own |= {name: own[name][some].copy() for name in model._member_state if name in own}
         block.n_estimators, block._first_member = len(own["W"]), first
         block._finish(source, own, classes)
         blocks.append(block)
@@ -109,7 +109,7 @@ def _finish(estimator: OnlineMixin, blocks: list[Any], parts: Partitions) -> Non
     source = model._check_state()
     state = {name: array.copy() for name, array in model._state.items()}
     if isinstance(estimator, OAPRank) and source.width > 0:
-        for name in ("W", "B", "correct"):
+        for name in [name for name in estimator._member_state if name in state]:
             state[name] = np.concatenate([block._state[name] for block in blocks])
         counts = np.array([block._state["counts"] for block in blocks])
         state["counts"] = np.array([counts[0, 0], *counts[:, 1:].sum(axis=0)])

@@ -1,13 +1,5 @@
 """Measures of rankings: losses (less is better) and scores (more is better)."""
 
-from rankwise.metrics._lists import (
-    average_precision_score,
-    average_precision_scorer,
-    ndcg_score,
-    ndcg_scorer,
-    reciprocal_rank_score,
-    reciprocal_rank_scorer,
-)
 from rankwise.metrics._ordinal import (
     mean_rank_loss,
     mean_rank_loss_per_rank,
@@ -47,6 +39,14 @@ from rankwise.metrics.intervals import (
     mean_interval,
     pair_accuracy_interval,
     pair_accuracy_score,
+)
+from rankwise.metrics.lists import (
+    average_precision_score,
+    average_precision_scorer,
+    ndcg_score,
+    ndcg_scorer,
+    reciprocal_rank_score,
+    reciprocal_rank_scorer,
 )
 
 __all__ = [

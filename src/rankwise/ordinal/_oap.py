@@ -20,7 +20,7 @@ from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
 from rankwise.ordinal._loops.kernel_rows import BudgetRows, KernelRows
 from rankwise.ordinal._loops.oap import ONE, oap, oap_steps
 from rankwise.ordinal._loops.prank import UPDATES
-from rankwise.ordinal.online_kernel import KernelMixin
+from rankwise.ordinal._prank import UpdateMixin
 
 # Members that stay in cache together, a multiple of the four that share a hash.
 _BLOCK = 52
@@ -56,7 +56,7 @@ def tail_probabilities(tau: float, sampling: str) -> NDArray[np.int64]:
     return tails[tails > 0]
 
 
-class OAPRank(KernelMixin, BaseEstimator):
+class OAPRank(UpdateMixin, BaseEstimator):
     r"""Online aggregate PRank: many members see random parts of a stream and are combined.
 
     N copies of `PRank` run side by side; copy j is shown round t when an independent coin with
@@ -169,7 +169,7 @@ class OAPRank(KernelMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelMixin._parameter_constraints,
+        **UpdateMixin._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "tau": [Interval(Real, 0, 1, closed="right")],
         "combine": [StrOptions({"bpm", "bagging", "voted"})],
@@ -179,6 +179,8 @@ class OAPRank(KernelMixin, BaseEstimator):
     }
 
     _directions = ("W",)
+    # The arrays of the state with a row for each member.
+    _member_state = ("W", "B", "correct", "memory")
     # The number of the first member: not 0 for a block of the members of a larger model.
     _first_member: int = 0
 
@@ -318,15 +320,19 @@ class OAPRank(KernelMixin, BaseEstimator):
 
     def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
         n = len(state["B"])
-        return {"seed": (1,), "W": (n, width), "B": (n, n_ranks - 1), "correct": (n,)}
+        shapes = {"seed": (1,), "W": (n, width), "B": (n, n_ranks - 1), "correct": (n,)}
+        if "memory" in state:
+            shapes["memory"] = (n, state["memory"].size // n)
+        return shapes
 
     def _pass(self, stream: Stream, state: State) -> int:
         rows, ranks, order, _, guesses = stream
         dual = isinstance(rows, KernelRows | BudgetRows)
-        if self.update == "romma" and dual:
+        update = UPDATES[self.update]
+        if (update.needs_length or update.scale_free) and dual:
             raise ValueError(
-                "update='romma' needs the lengths of the members, which a kernel in the dual does "
-                "not keep: use update='pa', or kernel='poly' with at most 500 monomials"
+                f"update={self.update!r} needs the lengths of the members, which a kernel in the "
+                "dual does not keep: use update='pa', or kernel='poly' with at most 500 monomials"
             )
         (n_members, cuts), n = state["B"].shape, len(guesses)
         # Blocks of members; those that share the rows that a kernel keeps are one block.
@@ -338,13 +344,15 @@ class OAPRank(KernelMixin, BaseEstimator):
         votes = np.zeros((n_blocks, 0 if bpm else n, 3), dtype=np.int64)
         counts = np.zeros((n_blocks, 3), dtype=np.int64)
         tails = tail_probabilities(self.tau, self.sampling)
+        memory = self._memory(state, n_members)
         plain = self.update == "perceptron" and self.sampling == "bernoulli"
         blocks = []
         for i, (first, last) in enumerate(pairwise(edges)):
             W, B, correct = (state[name][first:last] for name in ("W", "B", "correct"))
             coins = state["seed"][0], state["counts"][0], self._first_member + first, tails
             totals = W.sum(axis=0)[None], B.sum(axis=0)
-            others = totals if plain else (UPDATES[self.update], np.empty(0))
+            steps = update.code, update.scale_free, np.empty(0), memory[first:last]
+            others = totals if plain else steps
             blocks.append((counts[i], sums[i], votes[i], *coins, W, B, correct, *others))
         loop = oap if plain else oap_steps
         work = len(ranks) * state["W"].size * self.tau
@@ -363,7 +371,7 @@ class OAPRank(KernelMixin, BaseEstimator):
     def _learned(self, state: State) -> dict[str, Any]:
         W, B = state["W"], state["B"]
         lengths = np.ones((len(W), 1))
-        if self.update == "romma":
+        if UPDATES[self.update].scale_free:
             lengths[:, 0] = np.sqrt((W * W).sum(axis=1) + (B * B).sum(axis=1))
             lengths[lengths == 0] = 1.0
         return {

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.ordinal import State, Stream
 from rankwise._core.sklearn_private import Interval, StrOptions
-from rankwise.ordinal._loops.prank import PERCEPTRON, UPDATES, margin, prank, voted
+from rankwise.ordinal._loops.prank import UPDATES, margin, prank, voted
 from rankwise.ordinal._supports import larger
 from rankwise.ordinal.online_kernel import KernelMixin
 
@@ -20,7 +20,26 @@ _ALL = np.iinfo(np.int64).max
 _KEPT = ("W", "B", "voter_counts")
 
 
-class PRank(KernelMixin, BaseEstimator):
+class UpdateMixin(KernelMixin):
+    """A model whose parameter ``update`` names one of `UPDATES`."""
+
+    update: str
+
+    def _has_fixed_steps(self) -> bool:
+        return UPDATES[self.update].fixed_steps
+
+    def _memory(self, state: State, *members: int) -> NDArray[np.float64]:
+        """Return what the update keeps between rounds, part of the state; zeros if it is new."""
+        shape = (*members, UPDATES[self.update].memory)
+        memory = state.pop("memory", None)
+        if memory is None or memory.shape != shape:
+            memory = np.zeros(shape)
+        if memory.size:
+            state["memory"] = memory
+        return memory
+
+
+class PRank(UpdateMixin, BaseEstimator):
     r"""Online ordinal ranking by one direction and ordered thresholds.
 
     A row x is projected on the direction w; its rank is the first r with
@@ -278,6 +297,8 @@ class PRank(KernelMixin, BaseEstimator):
     def _shapes(self, state: State, n_ranks: int, width: int) -> dict[str, tuple[int, ...]]:
         cuts = n_ranks - 1
         shapes: dict[str, tuple[int, ...]] = {"w": (width,), "b": (cuts,)}
+        if "memory" in state:
+            shapes["memory"] = (state["memory"].size,)
         if "W" in state:
             n = len(state["voter_counts"])
             kept = {"W": (n, width), "B": (n, cuts), "voter_counts": (n, 2)}
@@ -296,21 +317,23 @@ class PRank(KernelMixin, BaseEstimator):
                 f"vote={self.vote!r} was changed within a stream: set it before the first "
                 "partial_fit, or fit again"
             )
-        update = UPDATES[self.update]
         if self.vote == "voted":
-            return self._voted_pass(stream, update, state)
+            return self._voted_pass(stream, state)
         iterate = state["w"][None], state["b"], state["w_late"][None], state["b_late"]
-        if update == PERCEPTRON:
+        memory = self._memory(state)
+        if self.update == "perceptron":
             return int(prank(*stream, *iterate))
-        return int(margin(*stream, update, *iterate))
+        return int(margin(*stream, UPDATES[self.update].code, *iterate, memory))
 
-    def _voted_pass(self, stream: Stream, update: int, state: State) -> int:
+    def _voted_pass(self, stream: Stream, state: State) -> int:
+        update = UPDATES[self.update].code
         most = min(self.max_voters or _ALL, _ALL) - 1
         surplus = len(state["W"]) - most
         if surplus > 0:
             kept = np.sort(np.lexsort(state["voter_counts"].T[::-1])[surplus:])
             state.update({name: state[name][kept] for name in _KEPT})
-        current = np.empty(0), state["w"][None], state["b"], state["survived"]
+        memory = self._memory(state)
+        current = np.empty(0), memory, state["w"][None], state["b"], state["survived"]
         begin = 0
         while True:
             voters = (state[name] for name in _KEPT)

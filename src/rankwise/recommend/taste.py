@@ -93,7 +93,7 @@ class KernelWithout:
 
     Attributes
     ----------
-    kernel : DenseKernel
+    kernel : Kernel
         The kernel of everyone.
     items : ndarray of shape (k,)
         Where the user's rows are not zero, ascending.
@@ -101,7 +101,7 @@ class KernelWithout:
         The rows there; the sum of their products is taken away.
     """
 
-    kernel: DenseKernel
+    kernel: "Kernel"
     items: Index
     own: Matrix
 

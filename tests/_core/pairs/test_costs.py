@@ -13,6 +13,7 @@ from rankwise._core.pairs import (
     MagnitudeLoss,
     Pairs,
 )
+from tests.covering import spread
 
 OPTIONS = [
     (kind, power, magnitude, queries, weights, levels)
@@ -48,8 +49,7 @@ def make(kind, power, magnitude, queries, weights, levels, m=90, offset=0.0):
     }[kind]()
 
 
-@pytest.mark.parametrize(("options"), OPTIONS, ids=str)
-@pytest.mark.parametrize("h", [0.05, 1.0])
+@pytest.mark.parametrize(("options", "h"), spread(OPTIONS, [0.05, 1.0]), ids=str)
 def test_swept_and_listed_costs_agree_with_the_loss_and_its_differences(options, h):
     loss = make(*options)
     m = len(loss.pairs.y)
@@ -74,8 +74,7 @@ def test_swept_and_listed_costs_agree_with_the_loss_and_its_differences(options,
     assert_allclose(weighed, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12, -1e12])
+@pytest.mark.parametrize(("options", "offset"), spread(OPTIONS, [1e6, 1e9, 1e12, -1e12]), ids=str)
 def test_origins_of_targets_and_scores_do_not_matter(options, offset):
     near, far = make(*options), make(*options, offset=offset)
     random = np.random.default_rng(1)
@@ -119,8 +118,7 @@ def defined(loss, s, h):
     return (weight * cost).sum(), slopes.sum(axis=1) - slopes.sum(axis=0), slack, hessian
 
 
-@pytest.mark.parametrize(("options"), OPTIONS, ids=str)
-@pytest.mark.parametrize("h", [0.06, 1.1])
+@pytest.mark.parametrize(("options", "h"), spread(OPTIONS, [0.06, 1.1]), ids=str)
 @pytest.mark.parametrize("way", ["listed", "swept"])
 def test_costs_are_those_of_the_definition(options, h, way):
     loss = make(*options)

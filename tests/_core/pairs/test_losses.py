@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankwise._core.pairs import (
@@ -43,6 +43,7 @@ def make(kind, power, pair_weight, rows):
 
 
 @options
+@settings(max_examples=25)
 @given(rows=scored_rows())
 def test_values_and_slopes_are_those_of_the_definition(kind, power, pair_weight, rows):
     loss, weights, costs = make(kind, power, pair_weight, rows)
@@ -62,6 +63,7 @@ def test_values_and_slopes_are_those_of_the_definition(kind, power, pair_weight,
 
 
 @options
+@settings(max_examples=25)
 @given(rows=scored_rows())
 def test_curvature_is_that_of_the_definition(kind, power, pair_weight, rows):
     loss, weights, costs = make(kind, power, pair_weight, rows)

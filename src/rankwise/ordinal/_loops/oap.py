@@ -10,7 +10,7 @@ from numba import uint64
 
 from rankwise._core._loops.rows import axpy, dot, dot4, end_update, rank_of
 from rankwise._core.compilation import compiled
-from rankwise.ordinal._loops.prank import ROMMA, is_satisfied, take_step
+from rankwise.ordinal._loops.prank import is_satisfied, take_step
 
 # What a lane is compared with, for tau = 1, and the bit above each lane.
 ONE = 2**15
@@ -148,22 +148,40 @@ def oap(
 
 @compiled
 def oap_steps(
-    rows, ranks, order, counts, sums, votes, seed, start, first, tails, W, B, correct, update, none
+    rows,
+    ranks,
+    order,
+    counts,
+    sums,
+    votes,
+    seed,
+    start,
+    first,
+    tails,
+    W,
+    B,
+    correct,
+    update,
+    scale_free,
+    none,
+    memory,
 ):
-    """Run members with any step, which may see a round more than once, updating in place.
+    """Run members with any update, which may see a round more than once, updating in place.
 
     Parameters
     ----------
     rows, ranks, order, counts, votes, seed, start, first, W, B, correct
         As in `oap`.
     sums : (m, k), or empty
-        As there; the members of ROMMA, which have no common length, are scaled to length 1.
+        As there; members of a scale-free update are scaled to length 1.
     tails : (n,) int64
         The probabilities that a member sees a round more than 0, 1, ... times, in units of 1/ONE.
-    update : int
-        The steps: PERCEPTRON, PA or ROMMA.
+    update, scale_free : int, bool
+        The code of the update, and whether the length of a member means nothing.
     none : (0,)
         In place of what means of the members would need.
+    memory : (n, size)
+        What the update of each member keeps between rounds.
 
     Returns
     -------
@@ -177,7 +195,7 @@ def oap_steps(
         if not np.isfinite(dot(rows, i, W[0])):
             return i
         if sums.shape[0] > 0:
-            _add_members(rows, i, W, B, update, sums[n])
+            _add_members(rows, i, W, B, scale_free, sums[n])
         if votes.shape[0] > 0:
             count_votes(rows, i, W, B, correct, votes[n])
         changed = False
@@ -195,8 +213,8 @@ def oap_steps(
                 correct[m] += guess == rank
                 counts[1] += guess != rank
                 counts[2] += abs(guess - rank)
-                if not is_satisfied(update, score, rank, guess, B[m]):
-                    take_step(update, rows, i, score, rank, W[m], B[m], none, none, 0)
+                if not is_satisfied(update, rows, i, score, rank, guess, B[m], memory[m]):
+                    take_step(update, rows, i, score, rank, W[m], B[m], none, none, 0, memory[m])
                     changed = True
         if changed:
             end_update(rows, W, W[:0])
@@ -205,11 +223,11 @@ def oap_steps(
 
 
 @compiled(inner=True)
-def _add_members(rows, i, W, B, update, total):
+def _add_members(rows, i, W, B, scale_free, total):
     """Add the members' scores and thresholds to ``total``, (k,)."""
     for m in range(W.shape[0]):
         share = 1.0
-        if update == ROMMA:
+        if scale_free:
             square = 0.0
             for j in range(W.shape[1]):
                 square += W[m, j] * W[m, j]

@@ -1,4 +1,4 @@
-"""The passes of PRank: perceptron, passive-aggressive and ROMMA steps, last, averaged or voted.
+"""The passes of PRank with any update, last, averaged or voted. `UPDATES` declares the updates.
 
 The reference implementations are in `tests.reference`. A voter is a hypothesis that was replaced
 after it had ranked at least one round rightly: the others have no vote.
@@ -8,9 +8,11 @@ each round, (m,) int64, or empty if rows are taken as they come; the rounds, mis
 so far, (3,) int64; and an array of m int64 that is filled with the rank predicted in each round,
 before the update, or empty. Arrays that are learned are updated in place: a direction W, (1, d),
 thresholds b, (k-1,), and W_late and b_late, the sums of their steps, each times its round, for
-`average`; b_late is empty if means are not needed. A pass returns -1, or a row whose score is not
-finite.
+`average`; b_late is empty if means are not needed. ``memory``, (size,), is what the update keeps
+between rounds. A pass returns -1, or a row whose score is not finite.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +28,42 @@ from rankwise._core._loops.rows import (
 from rankwise._core.compilation import compiled
 
 PERCEPTRON, PA, ROMMA = 0, 1, 2
-UPDATES = {"perceptron": PERCEPTRON, "pa": PA, "romma": ROMMA}
+
+
+class Update(NamedTuple):
+    """What the models, their tests and their documents need to know of an update.
+
+    Attributes
+    ----------
+    code : int
+        Its number in the loops.
+    fixed_steps : bool
+        Whether thresholds move by 1 whatever the length of the rows, so that rows of an unusual
+        length deserve a warning.
+    needs_length : bool
+        Whether the step reads the length of the direction (`direction_square`). A kernel in the
+        dual keeps that of a single direction, not those of the members of OAPRank.
+    scale_free : bool
+        Whether the length of (w, b) means nothing, so that the members of OAPRank are scaled to
+        length 1 before they are averaged.
+    memory : int
+        How many numbers it keeps between rounds, 0 before the first.
+    """
+
+    code: int
+    fixed_steps: bool
+    needs_length: bool
+    scale_free: bool
+    memory: int
+
+
+UPDATES = {
+    "perceptron": Update(
+        PERCEPTRON, fixed_steps=True, needs_length=False, scale_free=False, memory=0
+    ),
+    "pa": Update(PA, fixed_steps=False, needs_length=False, scale_free=False, memory=0),
+    "romma": Update(ROMMA, fixed_steps=False, needs_length=True, scale_free=True, memory=0),
+}
 # ROMMA's constraints contradict each other if their area is this small beside its largest value.
 FLAT = 1e-12
 # ROMMA's (w, b) grows. Past this squared length it is scaled by a power of two, which is exact.
@@ -74,8 +111,8 @@ def nearest_score(score, square, rank, b):
 
 
 @compiled(inner=True)
-def is_satisfied(update, score, rank, guess, b):
-    """Return whether the round asks for no change of (w, b); b is (k-1,)."""
+def is_satisfied(update, rows, i, score, rank, guess, b, memory):
+    """Return whether row i asks for no change of (w, b); b is (k-1,)."""
     if update != PA:
         return guess == rank
     return (rank == 0 or score - b[rank - 1] >= 1.0) and (
@@ -84,7 +121,7 @@ def is_satisfied(update, score, rank, guess, b):
 
 
 @compiled(inner=True)
-def take_step(update, rows, i, score, rank, w, b, w_late, b_late, rounds):
+def take_step(update, rows, i, score, rank, w, b, w_late, b_late, rounds, memory):
     """Change (w, b) for row i, and the sums of the steps times ``rounds`` if means are needed."""
     averaged = b_late.shape[0] > 0
     keep, step, total = 1.0, 1.0, 0.0
@@ -191,8 +228,8 @@ def prank(rows, ranks, order, counts, guesses, W, b, W_late, b_late):
 
 
 @compiled
-def margin(rows, ranks, order, counts, guesses, update, W, b, W_late, b_late):
-    """Run PRank with steps of PERCEPTRON, PA or ROMMA."""
+def margin(rows, ranks, order, counts, guesses, update, W, b, W_late, b_late, memory):
+    """Run PRank with any update, given by its code."""
     w, w_late = W[0], W_late[0]
     w_mean, b_mean = np.empty(w_late.shape[0]), np.empty(b_late.shape[0])
     for n in range(ranks.shape[0]):
@@ -214,15 +251,30 @@ def margin(rows, ranks, order, counts, guesses, update, W, b, W_late, b_late):
         counts[0] += 1
         counts[1] += guess != rank
         counts[2] += abs(guess - rank)
-        if not is_satisfied(update, score, rank, guess, b):
-            take_step(update, rows, i, score, rank, w, b, w_late, b_late, counts[0])
+        if not is_satisfied(update, rows, i, score, rank, guess, b, memory):
+            take_step(update, rows, i, score, rank, w, b, w_late, b_late, counts[0], memory)
             end_update(rows, W, W_late)
     return -1
 
 
 @compiled
 def voted(
-    rows, ranks, order, counts, guesses, begin, update, most, none, w, b, survived, W, B, won
+    rows,
+    ranks,
+    order,
+    counts,
+    guesses,
+    begin,
+    update,
+    most,
+    none,
+    memory,
+    w,
+    b,
+    survived,
+    W,
+    B,
+    won,
 ):
     """Run PRank over a stream and keep its hypotheses; the guesses are those of the voters.
 
@@ -233,11 +285,13 @@ def voted(
     begin : int
         The first round to run.
     update : int
-        The steps: PERCEPTRON, PA or ROMMA.
+        The code of the update.
     most : int
         How many hypotheses to keep beside the current one.
     none : (0,)
         In place of what means would need.
+    memory : (size,)
+        What the update keeps between rounds.
     w, b : (1, d) and (k-1,)
         The current direction and thresholds.
     survived : (1,) int64
@@ -284,7 +338,7 @@ def voted(
         else:
             counts[1] += 1
             counts[2] += abs(guess - rank)
-        if is_satisfied(update, score, rank, guess, b):
+        if is_satisfied(update, rows, i, score, rank, guess, b, memory):
             continue
         if survived[0] > 0:
             place = n if n < most else _weakest(won)
@@ -299,7 +353,7 @@ def voted(
             else:
                 votes -= survived[0]
             survived[0] = 0
-        take_step(update, rows, i, score, rank, w[0], b, none, none, counts[0])
+        take_step(update, rows, i, score, rank, w[0], b, none, none, counts[0], memory)
         end_update(rows, w, W)
     return ranks.shape[0], -1
 

@@ -204,3 +204,11 @@ def _mean(values: NDArray[np.float64]) -> float:
 ndcg_scorer = make_scorer(ndcg_score)
 average_precision_scorer = make_scorer(average_precision_score)
 reciprocal_rank_scorer = make_scorer(reciprocal_rank_score)
+
+# Every list measure: what the warm-up calls, and tests and documents have to cover. The scorer of
+# ``NAME_score`` is ``NAME_scorer``; its literal form is in ``tests/reference``.
+LIST_MEASURES: dict[str, Callable[..., float]] = {
+    "ndcg": ndcg_score,
+    "average_precision": average_precision_score,
+    "reciprocal_rank": reciprocal_rank_score,
+}
