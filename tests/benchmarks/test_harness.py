@@ -154,8 +154,8 @@ def test_targets(race: Race, target: Target, expected: tuple[float | None, str])
 def test_a_target_of_zero_is_told(race: Race) -> None:
     race = replace(race, targets=(Target("ours", at_most=0), Target("ours", at_least=1, at_most=4)))
     assert report.target_lines(race, time_race(race, repeats=1)) == [
-        ("not met", "ours 3.25 error, wanted at most 0"),
-        ("met", "ours 3.25 error, wanted at least 1, at most 4"),
+        ("not met", "ours 3.25 error, target at most 0"),
+        ("met", "ours 3.25 error, target at least 1, at most 4"),
     ]
 
 
@@ -231,7 +231,7 @@ def test_every_run_is_one_line_of_json(
     assert first["targets"] == [], "targets are for the default sizes"
     report.run_race("default", race, repeats=3, sizes={})
     last = json.loads((tmp_path / "results" / "default.jsonl").read_text())
-    assert last["targets"] == [["not met", "peer 6.67 x ours, wanted at least 11"]]
+    assert last["targets"] == [["not met", "peer 6.67 x ours, target at least 11"]]
     assert (second["kind"], second["values"]) == ("growth", [20, 40])
 
 
