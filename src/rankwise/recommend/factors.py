@@ -13,9 +13,8 @@ import numpy as np
 
 from rankwise._core.threads import Pool
 from rankwise.recommend.baseline import Ints, Matrix, Ratings, Vector
-from rankwise.recommend.fold_in import solve_in_place
 from rankwise.recommend.intervals import PRIOR_RATINGS
-from rankwise.recommend.item_kernel import UserRows
+from rankwise.recommend.item_kernel import UserRows, solve_in_place
 from rankwise.recommend.taste import FactorKernel, Kernel
 
 # Penalty of the ridge of an item of the tail, in units of rank / mean |V_i|^2.
