@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import as_csv, is_regular, split_rows
+from rankwise.io._rows import as_csv, count_byte, is_regular, split_rows
 from rankwise.io.dialect import NUMBERS, Dialect, is_number
 from rankwise.io.files import need
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Stands for "::", which the fast parser does not know; no text holds it.
 _UNIT = b"\x1f"
-_BLOCK = 2**18  # of a size that the processor's caches hold
+_BLOCK = 2**20
 EXACT = 2**53
 _LOOK = 200
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -92,7 +92,12 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     """
     pa, reader = need("pyarrow"), need("pyarrow.csv")
     start, sep = dialect.start, dialect.sep or ","
-    if len(sep) > 1:
+    names = list(dialect.columns or ())
+    if len(sep) > 1 and not dialect.quote and _only_pairs(text, start, sep.encode()):
+        # a separator of one byte, with an empty cell between two cells
+        options["include_columns"] = options.get("include_columns") or names
+        names, sep = [part for name in names for part in (name, f"{name}{_UNIT!r}")][:-1], sep[0]
+    elif len(sep) > 1:
         text, start, sep = text[start:].replace(sep.encode(), _UNIT), 0, _UNIT.decode()
     data = pa.py_buffer(text)[start:]
     if not text[start : start + _BLOCK].strip(b"\r\n"):
@@ -107,7 +112,7 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     )
 
     def read(block: int, *, long_cells: bool) -> Any:
-        reading = reader.ReadOptions(column_names=dialect.columns, block_size=block)
+        reading = reader.ReadOptions(column_names=names, block_size=block)
         parsing = reader.ParseOptions(
             delimiter=sep, quote_char='"' if dialect.quote else False, newlines_in_values=long_cells
         )
@@ -116,13 +121,18 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     quoted = bool(dialect.quote) and text.find(b'"', start) >= 0
     try:
         table = read(_BLOCK, long_cells=False)
-        if not quoted or len(table) == text.count(b"\n", start) + (not text.endswith(b"\n")):
+        if not quoted or len(table) == count_byte(text, b"\n", start) + (not text.endswith(b"\n")):
             return table
         return read(_BLOCK, long_cells=True)
     except pa.ArrowInvalid:  # rows may be longer than a block
         if not _BLOCK < len(data) < 2**31 - 1:
             raise
         return read(len(data) + 1, long_cells=True)
+
+
+def _only_pairs(text: bytes, start: int, pair: bytes) -> bool:
+    """Return whether each of two equal bytes occurs in such pairs only."""
+    return count_byte(text, pair[:1], start) == 2 * text.count(pair, start)
 
 
 def _cells(text: bytes, dialect: Dialect, name: str) -> Any:
