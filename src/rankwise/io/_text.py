@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise._core.arguments import shortened
 from rankwise.io._rows import as_csv, count_byte, is_regular, split_rows
-from rankwise.io.dialect import NUMBERS, Dialect, is_number
+from rankwise.io.dialect import NUMBERS, START, Dialect, is_number
 from rankwise.io.files import need
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ _UNIT = b"\x1f"
 _BLOCK = 2**20
 EXACT = 2**53
 _LOOK = 200
+_HEX = re.compile(rb"\b0[xX][0-9a-fA-F]")
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -60,9 +61,10 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
             ",", dialect.decimal, columns=dialect.columns, quote=True, missing=dialect.missing
         )
         table = _fast(text, dialect, texts)
+    has_hex = _HEX.search(text, dialect.start, dialect.start + START) is not None
     for place, name in enumerate(table.column_names):
         column = table.column(place)
-        if pa.types.is_time(column.type):
+        if pa.types.is_time(column.type) or (has_hex and pa.types.is_integer(column.type)):
             column = _cells(text, dialect, name)
         if pa.types.is_string(column.type):
             column = _trimmed(column, dialect, infer=name not in texts)
@@ -101,8 +103,8 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
         text, start, sep = text[start:].replace(sep.encode(), _UNIT), 0, _UNIT.decode()
     data = pa.py_buffer(text)[start:]
     if not text[start : start + _BLOCK].strip(b"\r\n"):
-        names = options.get("include_columns") or dialect.columns or ()
-        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
+        wanted = options.get("include_columns") or names
+        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in wanted})
     conversion = reader.ConvertOptions(
         column_types=types,
         null_values=list(dialect.missing),
@@ -170,8 +172,8 @@ def _trimmed(column: Any, dialect: Dialect, *, infer: bool) -> Any:
         if all(map(pattern.fullmatch, known)) and _all_match(column, whole):
             plain = pc.replace_substring(column, ",", ".") if mark == "," else column
             plain = pc.replace_substring_regex(plain, r"^\+", "")
-            kind = pa.int64() if _all_match(plain, "^-?[0-9]{1,18}$") else pa.float64()
-            return plain.cast(kind)
+            is_whole = _all_match(plain, "^-?[0-9]+$")
+            return _integers(plain) if is_whole else plain.cast(pa.float64())
     return column
 
 
@@ -181,15 +183,24 @@ def _all_match(column: Any, pattern: str) -> bool:
 
 
 def _exact(column: Any, text: bytes, dialect: Dialect, name: str) -> Any:
-    """Keep every digit of integers that 64 bits do not hold; those of over 76 digits are text."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    """Keep every digit of integers that 64 bits do not hold."""
+    pc = need("pyarrow.compute")
     extremes = pc.min_max(column).as_py().values()
     if None in extremes or max(map(abs, extremes)) < 2.0**63:
         return column
     cells = pc.utf8_trim_whitespace(_cells(text, dialect, name))
     if not _all_match(cells, "^[+-]?[0-9]+$"):
         return column
-    return cells.cast(pa.decimal256(76)) if _all_match(cells, "^[+-]?[0-9]{1,76}$") else cells
+    return _integers(cells)
+
+
+def _integers(cells: Any) -> Any:
+    """Return texts of digits as integers; those of over 76 digits stay texts."""
+    pa = need("pyarrow")
+    try:
+        return cells.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return cells.cast(pa.decimal256(76)) if _all_match(cells, "^[+-]?[0-9]{1,76}$") else cells
 
 
 def to_pandas(table: Any) -> "DataFrame":

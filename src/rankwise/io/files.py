@@ -31,7 +31,12 @@ _PACKED = {
     b"PK\x03\x04": "zip",
 }
 _OVER_ASCII = {"ascii", "utf-8", "iso8859-1", "cp1252"}
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as UTF-16 does
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 class Source(NamedTuple):
