@@ -186,7 +186,7 @@ def suggest(
     n: Annotated[int, Query(ge=1, le=20)] = 1,
     skip: Annotated[list[str] | None, Query(max_length=200)] = None,
 ) -> shapes.Suggestions:
-    """What to rate next, the most informative first; ``skip`` are items that you don't know."""
+    """Items to rate next, the most informative first; ``skip`` are items that you don't know."""
     unknown = [_place(service, item) for item in skip or []]
     return shapes.Suggestions(items=person.suggest(n, unknown))
 
