@@ -89,9 +89,7 @@ def test_kinds(columns, told, kind, roles):
 
 def test_grades_that_are_texts_need_an_order():
     frame = _frame(quality=_cycle("red", "green", "blue"))
-    with pytest.raises(
-        ValueError, match=r"without a known order \(red, green, blue\): give it"
-    ):
+    with pytest.raises(ValueError, match=r"without a known order \(red, green, blue\): give it"):
         recognise(frame, target="quality")
     told = ["blue", "red", "green"]
     assert recognise(frame, target="quality", order=told).order == told

@@ -247,8 +247,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         32 groups of equal query and target, or if they have more rows than bins on average, and
         "edge" for more, as with many queries or real-valued targets.
     pair_weight : {"auto", "uniform", "magnitude", "ndcg"}, default="auto"
-        Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
-        changed places, at the present scores; beside its row weights. "auto" is "uniform".
+        Whether a pair weighs 1, :math:`y_j - y_i`, or the change of NDCG if its rows swapped places
+        at the present scores; multiplied by its row weights. "auto" is "uniform".
         The magnitude loss takes no other.
     max_leaf_nodes : int, default=2
         Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.

@@ -56,8 +56,8 @@ def read_letor(
     Returns
     -------
     Bunch
-        ``X`` (rows, features), zero where a row does not name a feature; ``y``, the grades, whole
-        numbers if all are; ``qid``, whole numbers, from 1 on in LightGBM's layout; ``names`` of
+        ``X`` (rows, features), zero where a row does not name a feature; ``y``, the grades,
+        integers if all are; ``qid``, integers, from 1 on in LightGBM's layout; ``names`` of
         the features, their numbers as str, or None if there are more than a million;
         ``comments``, a list of str, or None if no row has one; ``skipped_rows``.
 

@@ -30,7 +30,7 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     ------
     ValueError
         With file, line and reason: a field that is not a number, too few or too many fields, a
-        grade that is not a whole number, a header with a name twice, an empty or binary file.
+        grade that is not an integer, a header with a name twice, an empty or binary file.
 
     Examples
     --------

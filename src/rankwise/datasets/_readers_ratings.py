@@ -70,9 +70,8 @@ def read_ratings(
     Raises
     ------
     ValueError
-        With file, line and reason: a rating that is not finite or outside of ``scale``, too
-        few or too many fields, an empty user or item, a first line that could be several things,
-        an empty or binary file.
+        With file, line and reason: a rating that is not finite or outside of ``scale``, too few or
+        too many fields, an empty user or item, an ambiguous first line, an empty or binary file.
 
     See Also
     --------

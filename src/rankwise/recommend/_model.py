@@ -246,7 +246,7 @@ class TasteModel(BaseEstimator):
     choice_ : ChoiceModel
         What people take next; None until it is learned.
     catalogue_ : Catalogue
-        What live people share beside that: ids, scale, how many people know an item.
+        What live people share besides that: ids, scale, how many people know an item.
     own_ : OwnRows
         What each person has added to the exact kernel; None for the other forms. It is taken away
         when this person is predicted.

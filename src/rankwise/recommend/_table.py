@@ -174,7 +174,7 @@ class RatingTable:
         The ratings in float64, read-only, each row in the order of the items. What is not rated is
         not stored, so that a rating of 0 is an entry like any other. Without ratings all are 1.
     times : ndarray of shape (n_ratings,) or None
-        When each entry of ``matrix.data`` was rated, as it was given: integers, floats, or NumPy's
+        When each entry of ``matrix.data`` was rated, in the given type: integers, floats, or NumPy
         dates in their resolution, those with a zone in UTC.
     has_ratings : bool
         Whether people graded what they took.
