@@ -140,7 +140,7 @@ def test_of_a_constant_only_methods_and_data_are_shown():
     assert [section.title for section in report.sections] == [
         "Methods and how sure the order is",
         "Data summary",
-        "What is guaranteed",
+        "Guarantees",
         "Use the model",
         "Fit it again",
         "Provenance",
@@ -177,7 +177,7 @@ def test_a_report_is_one_file_with_all_sections(kind, tmp_path):
         "Columns that matter",
         "Top and bottom rows",
         "Learning curve",
-        "What is guaranteed",
+        "Guarantees",
         "Use the model",
         "Fit it again",
         "Provenance",

@@ -61,7 +61,7 @@ _DEFAULT = "MPRank"
     type=click.Choice(["hash", "ignore"]),
     default="hash",
     show_default=True,
-    help="How to treat free text: hash its words, or leave it out.",
+    help="Treatment of free text: hash its words, or leave it out.",
 )
 @seed_option
 @reading_options

@@ -147,7 +147,7 @@ def _are_dates(known: "Series[Any]") -> bool:
 def prepare(frame: "DataFrame", columns: Columns) -> "DataFrame":
     """Return numbers and categories alone: dates become numbers, words are hashed.
 
-    What is missing stays so in numbers and is a category of its own.
+    Missing values stay missing in numbers, and are a separate category.
     """
     parts: dict[str, Any] = {name: _numbers(frame[name], name) for name in columns.numbers}
     parts |= {name: _categories(frame[name]) for name in columns.categories}

@@ -132,7 +132,7 @@ def compare_ratings(
 
 
 def _people(frame: "DataFrame", user: str, most: int, seed: int) -> "DataFrame":
-    """Return all ratings of so many people that they are not too many."""
+    """Return all ratings of random people, at most about ``most`` ratings."""
     counts = frame[user].value_counts().sample(frac=1, random_state=seed)
     n_people = max(1, int(np.searchsorted(np.cumsum(counts.to_numpy()), most)))
     return frame[frame[user].isin(counts.index[:n_people])]

@@ -42,7 +42,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Task:
-    """What a table is evidence of.
+    """The kind of evidence in a table.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ def _ratings(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Task
     found = {part: str(name) for part, name in roles.items()}
     values = frame[found["rating"]]
     if not pandas().api.types.is_numeric_dtype(values):
-        raise ValueError(f"rating={found['rating']!r} holds texts, where numbers are wanted")
+        raise ValueError(f"rating={found['rating']!r} holds strings, expected numbers")
     how = (
         "the columns were named" if given.keys() & found.keys() else "found by the names of columns"
     )
@@ -276,13 +276,13 @@ def _graded(
     roles |= {"group": given["group"]} if "group" in given else {}
     left = [name for name in seen if name not in roles.values()]
     if not left:
-        raise ValueError(f"no column is left beside {' and '.join(map(repr, roles.values()))}")
+        raise ValueError(f"no column is left besides {' and '.join(map(repr, roles.values()))}")
     if not frame[left].notna().to_numpy().any():
-        raise ValueError(f"no column beside {target!r} has a value: there is nothing to learn from")
+        raise ValueError(f"no column besides {target!r} has a value: nothing to learn from")
     named = identifiers(frame, left)
     if len(named) == len(left):
         raise ValueError(
-            f"no column is left beside {target!r}: "
+            f"no column is left besides {target!r}: "
             + "; ".join(f"{name!r} {why}" for name, why in named.items())
         )
     notes += [f"{name!r} {why}: it is left out." for name, why in named.items()]
@@ -299,7 +299,7 @@ def _graded(
             "--text ignore, leaves free text out)."
         )
     if not columns.names:
-        raise ValueError(f"no column is left beside {target!r} and free text: use text='hash'")
+        raise ValueError(f"no column is left besides {target!r} and free text: use text='hash'")
     for name in columns.numbers:
         odd = odd_values(frame[name])
         if len(odd):
@@ -391,8 +391,8 @@ def _grades(
             return "grades", levels, note
         shown = ", ".join(map(str, distinct[:6])) + (", ..." if len(distinct) > 6 else "")
         raise ValueError(
-            f"the target {target!r} holds texts of no known order ({shown}): give it, lowest first "
-            "(order=[...], or --order a,b,c), or name another target"
+            f"the target {target!r} holds strings without a known order ({shown}): give it, "
+            "lowest first (order=[...], or --order a,b,c), or name another target"
         )
     if len(distinct) < 2:
         shown = f"only the value {distinct[0]}" if distinct else "no values"

@@ -146,7 +146,7 @@ def _methods(found: "Comparison") -> Section:
     meanings = "; ".join(f"{m.name}: {m.meaning.format('x')}" for m in found.measures)
     text = [
         f"{legend(found)} Seconds are medians on one thread, compiling not counted.",
-        f"What x says: {meanings}.",
+        f"Meaning of x: {meanings}.",
         _READING,
         *failures(found),
     ]
@@ -200,7 +200,7 @@ def _columns(found: "Comparison", effects: list[Effect]) -> Section:
     ]
     more = f" The first {_SHOWN} of {len(effects)}." if len(effects) > _SHOWN else ""
     text = (
-        f"How much the {measure.name} of {found.best} worsens on unseen rows when one column is "
+        f"Worsening of the {measure.name} of {found.best} on unseen rows when one column is "
         "shuffled, with its 95 % interval. (+), blue: more of it raises the prediction; "
         "(\N{MINUS SIGN}), orange: lowers it; grey: no single direction. Columns that say the same "
         f"share their importance.{more}"
@@ -377,7 +377,7 @@ def _guarantee(found: "Comparison") -> Section:
             f"{found.best} puts the better one first with a probability between {low:.3f} and "
             f"{high:.3f} (95 %, from the scores out of fold).",
         )
-    return Section("What is guaranteed", lines)
+    return Section("Guarantees", lines)
 
 
 def _origin(found: "Comparison") -> Section:

@@ -94,12 +94,12 @@ class Method:
 
     @property
     def usual(self) -> float | None:
-        """What it loses on tables of grades as a multiple of the best, in logarithms, if known."""
+        """The log of its usual loss on tables of grades, as a multiple of the best, if known."""
         return _USUAL.get(self.name)
 
     @property
     def slug(self) -> str:
-        """Its name as it is typed in a command."""
+        """The name to type in a command."""
         return slug(self.name)
 
 

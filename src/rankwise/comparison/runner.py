@@ -64,7 +64,7 @@ class Row:
     fit_seconds, predict_seconds : float
         Medians over the folds.
     failure : str
-        Why there are no numbers, else empty.
+        The reason why numbers are missing, else empty.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Comparison:
     Attributes
     ----------
     task : Task
-        What the table was taken for, and why.
+        The task that was recognised, and why.
     measures : list of Measure
         What was measured; the first decides.
     rows : list of Row
@@ -159,7 +159,7 @@ class Comparison:
 
     @property
     def advice(self) -> list[str]:
-        """What to use, and how sure that is: two or three sentences."""
+        """Two or three sentences: which method to use, and how sure that is."""
         return advise(self)
 
     @property
@@ -293,7 +293,7 @@ def compare(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Cross-validate the methods that fit a table, beside honest baselines.
+    """Cross-validate the methods that suit a table, and baselines.
 
     Folds keep lists whole; missing values, scaling and settings are learned inside the folds only.
 
@@ -321,7 +321,7 @@ def compare(
     timeout : float, default=None
         Seconds that a method may take in all. Methods then run in a process of their own.
     n_jobs : int, default=1
-        Methods that run at the same time, each in a process of its own if there are several.
+        Methods that run at the same time, each in its own process if there are several.
     random_state : int, default=0
         Seed of folds and methods.
     progress : callable, default=None
@@ -411,7 +411,7 @@ def compare(
 
 
 def provenance(seed: int) -> dict[str, str]:
-    """Return what a result depends on beside its table."""
+    """Return what a result depends on besides its table."""
     return {
         "date": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         "rankwise": importlib.metadata.version("rankwise"),
@@ -487,7 +487,7 @@ def _run_in(child: Child, name: str, job: Callable[[], Trials], timeout: float |
 
 
 def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
-    """Run a job in a process of its own, on whichever machine this is."""
+    """Run a job in a separate process, on whichever machine this is."""
     with Child() as child:
         return _run_in(child, name, job, timeout)
 

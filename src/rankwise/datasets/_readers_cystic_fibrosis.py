@@ -27,7 +27,7 @@ class _Record(NamedTuple):
     def number(self, tag: str) -> int:
         text = self.text(tag)
         if not _NUMBER.fullmatch(text):
-            raise ValueError(f"{tag} is {text[:40]!r}, expected a whole number")
+            raise ValueError(f"{tag} is {text[:40]!r}, expected an integer")
         return int(text)
 
     def text(self, tag: str) -> str:

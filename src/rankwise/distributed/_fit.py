@@ -78,7 +78,7 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        One of the above. If the fit raises, it stays as it was.
+        One of the above. If the fit raises, it is unchanged.
     X : dask array or dataframe, list of delayed frames, path of Parquet, ndarray or memmap
         The rows. Chunks of an array may be of unknown size. A path is a Parquet file, or a folder
         of such, read in the order of their names.

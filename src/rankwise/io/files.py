@@ -48,7 +48,7 @@ class Source(NamedTuple):
 
 
 class BadRows:
-    """What becomes of the rows of one file that can't be read.
+    """Collect the rows of one file that can't be read.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _chosen(archive: zipfile.ZipFile, names: Sequence[str]) -> list[zipfile.ZipI
 
 
 def unpacked_limit(packed: int) -> int:
-    """Return how many bytes an archive of so many may unpack to."""
+    """Return how many bytes an archive of this size may unpack to."""
     return max(UNPACKED_BYTES, UNPACKED_RATIO * packed)
 
 

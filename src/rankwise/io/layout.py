@@ -42,7 +42,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is written.
+    """The layout of a table in a file.
 
     Parameters
     ----------

@@ -402,7 +402,7 @@ def thirds(R: Ratings) -> list[Ints]:
 
 
 def largest_kernel(n_users: int, n_ratings: int, memory: float) -> int:
-    """Return how many items learning can have in so many bytes: C, K, F and the ratings."""
+    """Return the largest number of items whose C, K, F and ratings fit in this memory."""
     users = min(n_users, max(_LEAST, n_users // 2), _MOST)
     numbers = max(memory / 8 - 8 * n_ratings, 0.0)  # 2 n^2 + users n
     return int((np.sqrt(users**2 + 8 * numbers) - users) / 4)

@@ -82,7 +82,7 @@ class Svg(str):
 
 
 def to_markdown(report: "Report") -> str:
-    """Return the report in Markdown, with links to the figures beside it."""
+    """Return the report in Markdown, with links to the files of its figures."""
     parts = [f"# {report.title}", report.setting]
     parts += [_markdown_table(table) for table in report.tables]
     parts += ["\n".join(f"- {finding}" for finding in report.findings)]

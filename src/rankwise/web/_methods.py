@@ -153,7 +153,7 @@ def learn_line(
     Raises
     ------
     CannotLearnError
-        If there are no two different ratings, or nobody else has rated these items.
+        If all ratings are equal, or nobody else has rated these items.
     """
     levels = np.unique(ratings)
     if len(levels) < 2:
