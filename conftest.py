@@ -1,9 +1,14 @@
 """Settings for all tests, those in docstrings and documents too."""
 
+import signal
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+# A shell starts what runs in the background with this signal ignored, and processes pass it on:
+# programs that a test interrupts would never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
