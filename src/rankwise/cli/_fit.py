@@ -84,7 +84,7 @@ def fit(
     chosen by cross-validation.
     """
     check_writable(path, "--out", table)
-    from rankwise.comparison._fit import fit_task  # noqa: PLC0415
+    from rankwise.comparison.final_fit import fit_task  # noqa: PLC0415
     from rankwise.persistence import save  # noqa: PLC0415
 
     options: dict[str, Any] = {"ignore": ignore, "text": text, "order": order or None}

@@ -8,9 +8,9 @@ from rankwise.comparison._columns import (
     prepare_like,
 )
 from rankwise.comparison._contests import Contests, contests_of
-from rankwise.comparison._fit import fit
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._tables import TableFile, read_table
+from rankwise.comparison.final_fit import fit
 from rankwise.comparison.methods import BestColumn, GradeProbabilities
 from rankwise.comparison.runner import Comparison, compare
 

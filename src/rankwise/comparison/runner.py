@@ -21,7 +21,6 @@ from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.child_process import Child, ChildError
 from rankwise.comparison._columns import as_frame, look_at_columns, prepare_like
 from rankwise.comparison._describe import describe
-from rankwise.comparison._fit import contests_message, fit_final
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import (
     SURE,
@@ -32,11 +31,12 @@ from rankwise.comparison._significance import (
     expected_losses,
     standard_error,
 )
+from rankwise.comparison.final_fit import contests_message, fit_final
 from rankwise.comparison.measures import MAE, Measure
 from rankwise.comparison.methods import Method, choose_methods, methods_for
 from rankwise.comparison.problem import make_folds, make_problem
 from rankwise.comparison.trials import Trials, choose, run
-from rankwise.distributed._cluster import on_cluster
+from rankwise.distributed.connection import on_cluster
 from rankwise.io.files import pandas
 from rankwise.metrics import pair_accuracy_interval
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import as_csv, count_byte, is_regular, split_rows
 from rankwise.io.dialect import NUMBERS, START, Dialect, is_number
 from rankwise.io.files import need
+from rankwise.io.text_rows import as_csv, count_byte, is_regular, split_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame

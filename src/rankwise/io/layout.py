@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.io._rows import Row, as_csv, byte_places, count_byte, is_regular, split_rows
 from rankwise.io._text import parse_regular
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import BadRows, Source, need
+from rankwise.io.text_rows import Row, as_csv, byte_places, count_byte, is_regular, split_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
