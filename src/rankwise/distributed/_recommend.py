@@ -171,10 +171,8 @@ class People:
 
     def first_kernel(self, rows: UserRows, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
         """Return the products of items; see `rankwise.recommend.item_kernel.first_kernel`."""
-        squares = np.square(np.diff(rows.ratings.indptr), dtype=np.float64)
-        blocks = [_some_rows(rows, *cut) for cut in _cuts(squares, self.n_blocks)]
-        found = self._sum([self._run(_first_kernel, self._send(block)) for block in blocks])
-        self.sent += sum(block.own.nbytes * 2 for block in blocks)
+        blocks = self.share(rows)
+        found = self._sum([self._run(_first_kernel, block) for block in blocks])
         self.back += len(blocks) * found[0].nbytes
         C: Matrix = found[0].astype(precision, copy=False)
         return C
@@ -223,19 +221,14 @@ class People:
 
         It goes with a task, which the scheduler keeps: if a worker is lost, it is sent again.
         """
-        if self.client is None:
-            return value
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
-            return self._submit(_same, value)
+            return self._run(_same, value)
 
     def _run(self, function: Callable[..., Any], *values: Any) -> Any:
         """Return what stands for a function of values."""
         if self.client is None:
             return function(*values)
-        return self._submit(function, *values)
-
-    def _submit(self, function: Callable[..., Any], *values: Any) -> Any:
         future = self.client.submit(function, *values, pure=False)
         self._futures.add(future)
         return future
