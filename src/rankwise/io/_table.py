@@ -23,6 +23,7 @@ from rankwise.io.files import (
     check_encoding,
     check_regular,
     compression_of,
+    damaged,
     need,
     read_source,
     unpack,
@@ -130,9 +131,9 @@ def read_table(
     """
     need("pandas")
     asked = _request(format, sep, decimal, encoding, header, columns, comment, missing)
-    source, compression = _load(path)
+    source = _load(path)
     kind = asked.format or guess_format(source.raw[:START], source.label, asked.encoding)
-    notes = _notes(source.label, kind, compression)
+    notes = _notes(source.label, kind, source.compression)
     if kind in LINES:
         text, notes["encoding"] = as_utf8(source, asked.encoding)
         if b"\n" not in text and b"\r" in text:
@@ -353,22 +354,13 @@ def _texts(values: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
     return found
 
 
-def _load(path: Any) -> tuple[Source, str | None]:
-    """Return all of a file, unpacked, and how it was compressed."""
+def _load(path: Any) -> Source:
+    """Return all of a file, unpacked."""
     if hasattr(path, "read") or str(path) == "-":
         file, label = opened(path)
         content = file.read()
-        raw = content.encode() if isinstance(content, str) else content
-        source = unpack(label, raw)
-    else:
-        source = read_source(path)
-        with Path(path).open("rb") as file:
-            raw = file.read(8)
-        label = str(path)
-    compression = compression_of(raw)
-    if compression == "zip" and source.raw[:2] == b"PK":
-        compression = None
-    return Source(label, source.raw), compression
+        return unpack(label, content.encode() if isinstance(content, str) else content)
+    return read_source(path)._replace(label=str(path))
 
 
 def _notes(label: str, kind: str, compression: str | None) -> dict[str, Any]:
@@ -440,25 +432,19 @@ def _scan_file(file: Any, label: str, rows: int, asked: Request) -> Iterator["Da
     compression = compression_of(start)
     if compression == "zip":
         source = unpack(label, pieces.rest())
-        compression = None if source.raw.startswith(b"PK") else "zip"
+        compression = source.compression
         pieces = Pieces(BytesIO(source.raw))
     elif compression is not None:
         pieces = Pieces(unpacking(pieces, compression), live=False)
     notes = _notes(label, "", compression)
     before = 0
-    for frame in _guarded(label, _frames(pieces, label, rows, asked, notes)):
-        yield _finished(frame, notes, before)
-        before += len(frame)
+    errors = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+    with damaged(label, "archive", errors):
+        for frame in _frames(pieces, label, rows, asked, notes):
+            yield _finished(frame, notes, before)
+            before += len(frame)
     if not before:
         raise ValueError(f"{label}: a header and no rows")
-
-
-def _guarded(label: str, frames: Iterator["DataFrame"]) -> Iterator["DataFrame"]:
-    """Name the file in the errors of damaged archives."""
-    try:
-        yield from frames
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{label}: a damaged archive: {error}") from error
 
 
 def _frames(

@@ -52,8 +52,7 @@ def guess_dialect(text: bytes, label: str, asked: Dialect) -> Dialect:
     if len(text) > START:
         head = head[: head.rfind(b"\n") + 1] or head
     comment = _guess_comment(head) if asked.comment is None else asked.comment
-    start = _skip_blank(head, 0, comment)
-    bare = _QUOTED.sub(b'""', head[start:]).decode("utf-8", "replace")
+    bare = _QUOTED.sub(b'""', head).decode("utf-8", "replace")
     lines = [
         line
         for line in bare.splitlines()
@@ -61,9 +60,9 @@ def guess_dialect(text: bytes, label: str, asked: Dialect) -> Dialect:
     ][: _SAMPLE + 1]
     sep = asked.sep or _guess_separator(lines)
     quote = sep != "::" if asked.quote is None else asked.quote
-    found = replace(asked, sep=sep, comment=comment, quote=quote)
-    line = 1 + text.count(b"\n", 0, start)
-    first = next(split_rows(text, found, start, line))
+    found = replace(asked, sep=sep, comment=comment, quote=quote, columns=None)
+    first = next(split_rows(text, found, 0, 1))
+    start, line = first.start, first.line
     if first.problem:
         raise ValueError(f"{label}: line {first.line}: {first.problem}")
     fields = [field.strip() for field in first.fields]
@@ -96,17 +95,6 @@ def _column_names(fields: list[str], header: bool) -> tuple[str, ...]:
     if not header:
         return tuple(str(place + 1) for place in range(len(fields)))
     return tuple(field or f"Unnamed: {place}" for place, field in enumerate(fields))
-
-
-def _skip_blank(head: bytes, start: int, comment: str) -> int:
-    """Return the offset of the first line that is neither blank nor a comment."""
-    while start < len(head):
-        end = head.find(b"\n", start) + 1 or len(head)
-        line = head[start:end].strip()
-        if line and not (comment and line.startswith(comment.encode())):
-            return start
-        start = end
-    return 0
 
 
 def _guess_comment(head: bytes) -> str:

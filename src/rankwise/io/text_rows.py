@@ -37,8 +37,9 @@ def split_rows(text: bytes, dialect: "Dialect", start: int, line: int) -> Iterat
         end = text.find(b"\n", start)
         end = len(text) if end < 0 else end
         content = text[start:end].rstrip(b"\r")
-        # a line of blanks is a row where it may be cells
-        content = content.strip() if len(dialect.columns or ()) > 1 and sep.strip() else content
+        # a line of blanks is a row where it may be cells, but not the first one
+        may_be_row = dialect.columns is not None and (len(dialect.columns) == 1 or not sep.strip())
+        content = content if may_be_row else content.strip()
         if not content or (comment and content.lstrip().startswith(comment)):
             start, line = end + 1, line + 1
             continue
