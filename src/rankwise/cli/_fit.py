@@ -113,7 +113,7 @@ def read_task(
     known = table.roles if parts.keys() <= table.roles.keys() else {}
     task = recognise(table.frame, **(known | parts), **options)
     if task.kind == "contests":
-        raise click.ClickException(f"{path}: {task.why}; contests are for rankwise duel")
+        raise click.ClickException(f"{path}: {task.why}; for contests use rankwise duel")
     return table.frame, task
 
 
@@ -131,7 +131,7 @@ def fit_table(
 
     if task.kind == "ratings":
         if method is not None and slug(method) != "tastemodel":
-            raise click.ClickException(f"--method {method}: ratings are for TasteModel")
+            raise click.ClickException(f"--method {method}: for ratings choose TasteModel")
         parts: dict[str, Any] = task.roles
         ratings = RatingTable.from_frame(frame, **parts)
         save(TasteModel().fit(ratings), path, notes=table_notes(task, ratings))

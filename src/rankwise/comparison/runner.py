@@ -364,9 +364,9 @@ def compare(
         return compare_ratings(frame, task, quick, max_rows, timeout, n_jobs, random_state, said)
     if task.kind == "contests":
         raise ValueError(
-            f"these {len(frame):,} rows are contests ({task.why}), which one model explains: fit "
-            "rankwise.contests.BradleyTerry to what contests_of gives; to rank rows by a number, "
-            "name the column as target"
+            f"these {len(frame):,} rows are contests ({task.why}): fit "
+            "rankwise.contests.BradleyTerry to the result of contests_of; to rank rows by a "
+            "number, name the column as target"
         )
     whole = make_problem(frame, task, name=name, split=split)
     problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
