@@ -155,7 +155,7 @@ def test_few_rows_are_dealt_out_more_often():
 
 
 def test_one_list_is_said():
-    with pytest.raises(ValueError, match="all rows are of one query"):
+    with pytest.raises(ValueError, match="all rows have the same query"):
         compare(TABLE.assign(list=1), **KINDS["lists"], quick=True)
 
 

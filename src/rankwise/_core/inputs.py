@@ -342,8 +342,8 @@ def check_weighted_pairs(
     kept = (weight > 0) & (labels != 0) & (checked[:, 0] != checked[:, 1])
     if not kept.any():
         raise ValueError(
-            "pairs holds no pair of two rows with a weight and a label other than 0: there is "
-            "nothing to learn from"
+            "pairs has no pair of two different rows with a positive weight and a label other "
+            "than 0: there is nothing to learn from"
         )
     return checked[kept], weight[kept], int((~kept).sum())
 

@@ -486,8 +486,8 @@ class OnlineMixin(OrdinalMixin):
         state, source = self._state, self._source()
         if not np.array_equal(state.get("kernel", ()), source.description):
             raise ValueError(
-                "the kernel, one of its numbers or budget was changed within a stream: restore "
-                "what it began with, or fit again"
+                "the kernel, its parameters or budget were changed within a stream: restore them, "
+                "or fit again"
             )
         classes = np.asarray(self.classes_)
         check_shape("classes_", classes, None, kind=classes.dtype)

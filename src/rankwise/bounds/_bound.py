@@ -67,10 +67,10 @@ def kernel_diagonal(rows: Any, caller: str, kernel: Any, *options: Any) -> tuple
         squares = np.asarray(chosen.diagonal(rows), dtype=np.float64)
     if not np.isfinite(squares).all():
         raise ValueError(
-            f"kernel={kernel!r} has a K(x, x) that no float can hold: scale the features"
+            f"kernel={kernel!r} has a K(x, x) larger than a float can hold: scale the features"
         )
     if squares.min() < 0:
-        raise ValueError(f"kernel={kernel!r} has a negative K(x, x), which no kernel has")
+        raise ValueError(f"kernel={kernel!r} has a negative K(x, x): use another kernel")
     return squares, exponent
 
 

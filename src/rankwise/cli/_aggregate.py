@@ -54,11 +54,11 @@ def aggregate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Make one ranking from many, by every method.
+    """Combine rankings into one, by every method.
 
     VOTES is a file of PrefLib (soc, soi, toc, toi), or has a ranking a line, best first: "a, b, c"
     or "a > b = c"; "12: a, b" counts twelve times. The Kemeny cost is the number of pairs that
-    voters order otherwise: less is better. A lower bound tells how far from the best it may be.
+    voters order differently: less is better. A lower bound limits the distance from the best.
     """
     from rankwise import aggregation  # noqa: PLC0415
 

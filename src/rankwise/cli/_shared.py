@@ -30,7 +30,7 @@ format_option = click.option(
 
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
-    help="Seed of everything random.",
+    help="The random seed.",
 )  # fmt: skip
 
 

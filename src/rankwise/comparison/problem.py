@@ -138,7 +138,7 @@ def make_problem(
     times = None
     if split == "time":
         if not task.columns.dates:
-            raise ValueError("split='time' needs a column of dates, and there is none")
+            raise ValueError("split='time' needs a column of dates, but the table has none")
         times = rows[task.columns.dates[0] + DAYS].fillna(-np.inf).to_numpy()
     return Problem(
         kind=task.kind,
@@ -177,7 +177,7 @@ def make_folds(problem: Problem, n_folds: int, n_repeats: int, seed: int) -> lis
         n_folds = min(n_folds, max(2, int(min(np.sum(problem.y == 1), np.sum(problem.y == 2)))))
     if n_folds < 2:
         what = "query" if problem.qid is not None else "group"
-        raise ValueError(f"all rows are of one {what}: name another column, or leave it out")
+        raise ValueError(f"all rows have the same {what}: name another column, or leave it out")
     random = np.random.default_rng(seed)
     mean = np.bincount(unit_of, problem.y) / np.bincount(unit_of)
     folds = []

@@ -413,8 +413,8 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
             )
         if not (is_steady or penalised):
             raise ValueError(
-                "the strengths grow as the reliabilities of some raters shrink, and neither "
-                f"settles: set prior={PRIOR}, or leave out rater"
+                "the fit does not converge: strengths grow as the reliabilities of some raters "
+                f"shrink; set prior={PRIOR}, or leave out rater"
             )
         return len(self.effect_names_) > 0 and (direction is not None or not is_steady)
 

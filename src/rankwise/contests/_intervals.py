@@ -397,7 +397,7 @@ class StrengthsMixin:
             for ids, name in ((u, "u"), (v, "v"))
         ]
         if len(pairs[0]) != len(pairs[1]):
-            raise ValueError(f"u has {len(pairs[0])} items and v {len(pairs[1])}: give as many")
+            raise ValueError(f"u has {len(pairs[0])} items, but v has {len(pairs[1])}")
         probabilities = self._prefer(*pairs)
         return probabilities if many[0] else float(probabilities[0])
 
@@ -446,7 +446,7 @@ class StrengthsMixin:
         stored = self._inverse if self._sandwich is None else self._sandwich
         shapes = self.strengths_.shape, self._inverse.shape, stored.shape
         if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
-            raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
+            raise ValueError(f"{n} items do not match arrays of the shapes {shapes}")
 
 
 def normal_interval(values: Floats, covariance: Floats, level: float) -> Floats:

@@ -126,7 +126,7 @@ def fit(
     """
     learn = learner_of(estimator)
     if progress is not None and not callable(progress):
-        raise ValueError(f"progress={shortened(progress)} must be a function of a sentence: print")
+        raise ValueError(f"progress={shortened(progress)} must be a function of a string: print")
     if isinstance(timeout, int | float) and not timeout > 0:
         raise ValueError(f"timeout={timeout} is invalid: expected a positive number of seconds")
     if y is None:

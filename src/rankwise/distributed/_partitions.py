@@ -580,7 +580,7 @@ def parquet_groups(raw: Raw, limit: int, width: int) -> list[tuple[str, int, int
             what = f"the column {odd[0]!r} is in one only" if odd else "in another order"
             raise ValueError(
                 f"{path.name} has other columns than {paths[0].name}, {what}: name those that "
-                "are features by columns=[...], or write all files alike"
+                "are features by columns=[...], or write all files with the same columns"
             )
         size = block_rows(max(len(known), width), limit)
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
@@ -695,7 +695,7 @@ def _split(value: Any, name: str, n: int, sizes: Any) -> list[Any]:
         )
     if len(parts) != n:
         raise ValueError(
-            f"{name} has {len(parts)} parts and X has {n}: cut both alike, for example by "
+            f"{name} has {len(parts)} parts and X has {n}: partition both alike, for example by "
             f"{name}.rechunk, or take both from one dataframe"
         )
     return parts

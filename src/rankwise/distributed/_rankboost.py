@@ -84,7 +84,7 @@ def learn(model: RankBoost, parts: Partitions) -> None:
     parts.allow_nan = True
     summaries = parts.map(summarise)
     if parts.n_rows == 1:
-        raise ValueError("X has 1 sample with a weight, and a pair takes two")
+        raise ValueError("X has 1 sample with a weight, but a pair needs two")
     layout = find_layout(summaries)
     weights, copies = None, layout.sizes.astype(np.float64)
     by_part: list[list[Any]] = [[None] * parts.n_parts] * 2

@@ -128,8 +128,8 @@ def _as_table(ratings: Any, columns: dict[str, str]) -> RatingTable:
     absent = [name for name in columns.values() if name not in ratings.columns]
     if absent:
         raise ValueError(
-            f"ratings has no column {absent[0]!r}, only {shortened(list(ratings.columns))}: say "
-            "which by user=, item= and rating="
+            f"ratings has no column {absent[0]!r}, only {shortened(list(ratings.columns))}: name "
+            "the columns by user=, item= and rating="
         )
     frame = ratings[list(columns.values())].compute()
     return RatingTable.from_frame(

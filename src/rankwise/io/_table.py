@@ -330,7 +330,7 @@ def _request(
             "quote, sign, point or control character"
         )
     if decimal is not None and decimal == sep:
-        raise ValueError(f"decimal={decimal!r} is invalid: it is the separator, too")
+        raise ValueError(f"decimal={decimal!r} is invalid: it is also the separator")
     check_encoding(encoding)
     if comment is not None and not isinstance(comment, str):
         raise ValueError(f"comment={shortened(comment)} is invalid: expected a str")

@@ -162,7 +162,7 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
         kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise ValueError(f"{path}:1: {kind}, where a file is expected")
+        raise ValueError(f"{path}:1: {kind}, expected a file")
 
 
 def read_regular(path: Path) -> bytes:
@@ -249,7 +249,7 @@ def _fits(name: str, names: Sequence[str]) -> bool:
 
 def _choice(found: Sequence[str], names: Sequence[str]) -> str:
     if not names:
-        return "a folder, where a file is expected: name one of its files"
+        return "a folder: name one of its files"
     if not found:
         return f"no file in it is called {' or '.join(names)}"
     return f"several files could be meant, name one of them: {', '.join(found[:5])}"

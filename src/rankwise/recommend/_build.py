@@ -83,7 +83,7 @@ def as_ratings(ratings: Any, nan: str) -> Vector:
     missing = np.flatnonzero(np.isnan(values))
     if len(missing) and nan == "refuse":
         raise ValueError(
-            f"ratings holds NaN (row {missing[0]}, {len(missing)} in all): drop these rows, or say "
+            f"ratings holds NaN (row {missing[0]}, {len(missing)} in all): drop these rows, or set "
             'nan="drop"'
         )
     return values
@@ -136,7 +136,7 @@ def build_matrix(
             user, item = users.show(rows[first]), items.show(columns[first])
             raise ValueError(
                 f"user {user} rated item {item} twice (rows {first} and "
-                f'{second}; {len(again)} such rows in all): say duplicates="last" or "mean"'
+                f'{second}; {len(again)} such rows in all): set duplicates="last" or "mean"'
             )
         if len(again) and times is not None:
             order = np.lexsort((times, key))
@@ -218,14 +218,14 @@ def generator(random_state: Any) -> Any:
 def _count(test_size: Any, n: int, what: str) -> int:
     """Return how many of n a share or a number is, leaving some for both parts."""
     if n < 2:
-        raise ValueError(f"the table has {n} {what}: two at least are needed to split them")
+        raise ValueError(f"the table has {n} {what}: a split needs at least two")
     if isinstance(test_size, Integral) and not isinstance(test_size, bool | np.bool_):
         count = int(test_size)
     elif is_finite_number(test_size) and 0 < test_size < 1:
         count = int(np.ceil(test_size * n))
     else:
         raise ValueError(
-            f"test_size={shortened(test_size)} must be a share between 0 and 1, or how many"
+            f"test_size={shortened(test_size)} must be a share between 0 and 1, or an integer"
         )
     if not 0 < count < n:
         raise ValueError(

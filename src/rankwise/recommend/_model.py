@@ -445,7 +445,7 @@ class TasteModel(BaseEstimator):
         rows, columns = self.table_.user_index(users), self.table_.item_index(items)
         if len(rows) != len(columns):
             raise ValueError(
-                f"users has {len(rows)} entries and items {len(columns)}: give one of each a score"
+                f"users has {len(rows)} entries, but items has {len(columns)}: give pairs of both"
             )
         return taste.to_ratings(self._scores(taste, rows, columns))
 
@@ -483,7 +483,7 @@ class TasteModel(BaseEstimator):
         taste = self._need_ratings("evaluate")
         check_table(table)
         if not table.has_ratings:
-            raise ValueError("table has no ratings to compare predictions with: who took what only")
+            raise ValueError("table has only choices, and no ratings to compare predictions with")
         matrix = table.matrix
         rows = np.repeat(np.arange(table.n_users), np.diff(matrix.indptr))
         users = self.table_.user_index(table.users[rows])
@@ -588,8 +588,8 @@ class TasteModel(BaseEstimator):
         taste: Taste | None = self.taste_
         if taste is None:
             raise ValueError(
-                f"{method} needs ratings, and the table of this model has none: who took what "
-                'only. person(...).ranking(by="choice") ranks what a person may take next'
+                f"{method} needs ratings, but the table of this model has only choices: use "
+                'person(...).ranking(by="choice")'
             )
         return taste
 

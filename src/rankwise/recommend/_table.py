@@ -559,7 +559,7 @@ class RatingTable:
 
     def _check_graded(self, method: str) -> None:
         if not self.has_ratings:
-            raise ValueError(f"{method} needs ratings, and this table has none: who took what only")
+            raise ValueError(f"{method} needs ratings, but this table has only choices")
 
     def split(
         self, test_size: float = 0.2, *, by: str = "rating", random_state: Any = None
@@ -613,7 +613,7 @@ class RatingTable:
         first = min(check_whole(start, "start", 0), self.n_users)
         past = max(min(check_whole(stop, "stop", 0), self.n_users), first)
         if first == past:
-            raise ValueError(f"{start=} and {stop=} leave nobody of {self.n_users} people")
+            raise ValueError(f"{start=} and {stop=} select none of {self.n_users} people")
         X, ends = self.matrix, self.matrix.indptr[first : past + 1]
         entries = slice(int(ends[0]), int(ends[-1]))
         matrix = sparse.csr_array((past - first, self.n_items))
@@ -679,7 +679,7 @@ def check_table(table: Any) -> None:
             "RatingTable.from_frame or RatingTable.from_arrays"
         )
     if table.matrix.nnz == 0:
-        raise ValueError(f"table={table!r} is empty: give one with a rating at least")
+        raise ValueError(f"table={table!r} is empty: give one with at least one rating")
 
 
 def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:

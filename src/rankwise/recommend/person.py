@@ -438,8 +438,7 @@ class TasteRanker:
     def _need_taste(self, what: str) -> Taste:
         if self._catalogue.taste is None:
             raise ValueError(
-                f"{what} needs ratings, and the table only tells who took what: use "
-                "ranking(by='choice')"
+                f"{what} needs ratings, but the table has only choices: use ranking(by='choice')"
             )
         return self._catalogue.taste
 

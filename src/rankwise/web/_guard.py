@@ -277,6 +277,6 @@ def load_key(path: Path) -> bytes:
         key = b""
     if len(key) < 16:
         raise ValueError(
-            f"{path} holds no hexadecimal key of 32 digits or more: remove it for a new key"
+            f"{path} must hold a hexadecimal key of at least 32 digits: remove it for a new one"
         )
     return key

@@ -153,7 +153,7 @@ class Person:
             If another method than the kernel is chosen: its reasons are other people's ratings.
         """
         if self.method != "taste":
-            raise CannotLearnError("only the taste kernel says why: choose it and learn")
+            raise CannotLearnError("only the taste kernel explains scores: choose it and learn")
         why = self._ranker().explain(self._id(place))
         parts = [
             Part(
