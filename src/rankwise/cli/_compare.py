@@ -186,6 +186,7 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
 
 def _print(found: Any, form: str) -> None:
     """Print the answer, then the table, then what is to be known about both."""
+    from rankwise._core.terminal import degraded  # noqa: PLC0415
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
     from rankwise.reports.terminal import show  # noqa: PLC0415
 
@@ -197,11 +198,9 @@ def _print(found: Any, form: str) -> None:
         return
     console = Console(markup=False, emoji=False, highlight=False)
     show(report, console)
-    for text in found.footnotes():
-        console.print(text)
-    for text in found.warnings:
-        if not text.startswith("Leak?"):
-            console.print(f"Note: {text}")
+    notes = [f"Note: {text}" for text in found.warnings if not text.startswith("Leak?")]
+    for text in [*found.footnotes(), *notes]:
+        console.print(degraded(text, console.encoding))
 
 
 def check_out(out: Path) -> None:

@@ -162,7 +162,7 @@ def _methods(found: "Comparison") -> Section:
         figures["paired-differences-to-the-best"] = charts.intervals(apart, name, zero=True)
     meanings = "; ".join(f"{m.name}: {m.meaning.format('x')}" for m in found.measures)
     text = [
-        f"{legend(found)} Seconds are medians on one thread, compiling not counted.",
+        f"{legend(found)} Seconds are medians on one thread, of the estimator alone.",
         f"Meaning of x: {meanings}.",
         _READING,
         *failures(found),

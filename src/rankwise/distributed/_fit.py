@@ -295,7 +295,7 @@ def _learn_online(estimator: OnlineMixin, parts: Partitions) -> None:
     labels = parts.map(_labels)
     for given in ("qid", "sample_weight"):
         if given in parts.types:
-            raise ValueError(f"{name} has no use for {given}: leave it out")
+            raise ValueError(f"{name} does not use {given}: leave it out")
     classes, _ = clone(estimator)._check_labels(np.concatenate(labels), find=True)
     models = _start(estimator, classes, parts)
     falling, loss = Falling(), 0
