@@ -81,7 +81,7 @@ class Concordance:
         too small.
     tau : float or None
         Over pairs of voters and pairs of candidates that both order: the share on which they agree
-        less the share on which they don't. None if there is no such pair.
+        less the share on which they don't. None without such pairs.
     condorcet_winner : object or None
         The candidate whom a majority prefers to each other one, if there is one.
     largest_cycle : int

@@ -1,4 +1,4 @@
-r"""What everyone's ratings teach about the items, and predictions for everyone.
+r"""Learn from everyone's ratings about the items, and predict for everyone.
 
 1. Some ratings are held out.
 2. From the rest: baseline, first kernel, the noise for which it predicts the held-out ratings best,
@@ -46,7 +46,7 @@ from rankwise.recommend.baseline import (
     with_values,
 )
 from rankwise.recommend.factors import factor_kernel
-from rankwise.recommend.fold_in import predict_users
+from rankwise.recommend.fold_in import Evidence, fold_in
 from rankwise.recommend.intervals import (
     PRIOR_RATINGS,
     calibrate,
@@ -63,6 +63,7 @@ from rankwise.recommend.item_kernel import (
     largest_kernel,
     learn_kernel,
     make_rows,
+    solve_with_bias,
 )
 from rankwise.recommend.person import Catalogue, TasteRanker, person_of
 from rankwise.recommend.taste import FEW, DenseKernel, OwnRows, Taste
@@ -174,14 +175,71 @@ def learn_taste(
     if rank:
         return taste, None
     R, root = rows.ratings, np.sqrt(FIRST_WEIGHT)
-    a, b = root * rows.own
-    own = OwnRows(R.indptr, items[R.indices], a, b, root * rows.own_pseudo)
-    own = own.for_users(active, matrix.shape[0])
-    return taste, replace(own, echo=calibrate_known(taste, own, matrix, pool))
+    (a, b), places = root * rows.own, root * rows.own_pseudo
+    echo = calibrate_known(taste, K, rows, pool)
+    own = OwnRows(R.indptr, items[R.indices], a, b, places, echo)
+    return taste, own.for_users(active, matrix.shape[0])
+
+
+def predict_users(
+    taste: Taste, own: OwnRows | None, R: Ratings, users: Ints, items: Ints, pool: Pool
+) -> Vector:
+    """Return the scores of pairs of a user and an item, in standard units.
+
+    The same as `fold_in` of each user, with one solution for all items of a user: n^3 / 3 for n
+    ratings, O(n) for each score.
+
+    Parameters
+    ----------
+    taste : Taste
+    own : OwnRows or None
+        What the users have added to the kernel; None for a kernel in factors.
+    R : csr_array of shape (n_users, n_items)
+        The ratings of the users, as people give them.
+    users, items : ndarrays of shape (n,)
+    pool : Pool
+    """
+    distinct, group = np.unique(users, return_inverse=True)
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))
+    scores, R, kernel = np.empty(len(users)), R[distinct], taste.kernel
+
+    if own is None or not isinstance(kernel, DenseKernel):
+
+        def predict_user(u: int, pairs: Ints) -> None:
+            at = slice(R.indptr[u], R.indptr[u + 1])
+            fold = fold_in(taste, Evidence.of(R.indices[at], R.data[at]))
+            scores[pairs] = fold.standard_scores(items[pairs])
+
+    else:
+        sizes, rated = np.diff(R.indptr), with_values(R, np.ones(R.nnz))
+        rows = UserRows(
+            ratings=with_values(R, taste.to_standard(R.data)),
+            item_means=taste.means,
+            residual_sd=taste.sigma,
+            own=own.at(np.repeat(distinct, sizes), R.indices),
+            pseudo_ratings=(rated @ taste.places) / np.sqrt(np.maximum(sizes, 1))[:, None],
+            own_pseudo=own.places[distinct],
+            coordinates=taste.places,
+        )
+        own_at_pairs = own.at(users, items)
+
+        def predict_user(u: int, pairs: Ints) -> None:
+            index, right, own_rows = rows.problem(u)
+            coefs, user_bias = solve_with_bias(kernel.matrix, index, right, own_rows, taste.noise)
+            found = kernel.between(items[pairs], index) @ coefs
+            found -= (own_rows[:2] @ coefs) @ own_at_pairs[:, pairs]
+            scores[pairs] = taste.means[items[pairs]] + taste.bias_share(sizes[u]) * user_bias
+            scores[pairs] += found
+
+    def predict_group(u: int) -> None:
+        predict_user(u, order[ends[u - 1] if u else 0 : ends[u]])
+
+    pool.run(predict_group, len(distinct), work=np.inf)
+    return scores
 
 
 class TasteErrors(NamedTuple):
-    """How far predictions are from a table of ratings.
+    """Errors of the predictions of a table of ratings.
 
     Attributes
     ----------
@@ -190,7 +248,7 @@ class TasteErrors(NamedTuple):
     misranking : float
         Share of the pairs of ratings of one person that are put in the wrong order, a tie half.
     n_ratings : int
-        How many ratings were predicted.
+        The number of ratings that were predicted.
     """
 
     rmse: float
@@ -200,7 +258,7 @@ class TasteErrors(NamedTuple):
 
 
 class TasteModel(BaseEstimator):
-    r"""What everyone's ratings teach about items: a kernel for one ranking problem a person.
+    r"""Learn a kernel of items from everyone's ratings, and rank for each person with it.
 
     A person's scores minimise
 
@@ -231,7 +289,7 @@ class TasteModel(BaseEstimator):
         is learned when a live person first asks. From a table without ratings it is all that is
         learned.
     max_memory : float, default=4.0
-        Gigabytes that ``fit`` may take beside the table.
+        Gigabytes that ``fit`` may take besides the table.
     n_jobs : int, default=None
         Threads of ``fit`` and ``predict``; -1 for all cores. The result is the same for any number.
     verbose : bool, default=False
@@ -246,7 +304,7 @@ class TasteModel(BaseEstimator):
     choice_ : ChoiceModel
         What people take next; None until it is learned.
     catalogue_ : Catalogue
-        What live people share beside that: ids, scale, how many people know an item.
+        What live people share besides that: ids, scale, how many people know an item.
     own_ : OwnRows
         What each person has added to the exact kernel; None for the other forms. It is taken away
         when this person is predicted.
@@ -537,7 +595,7 @@ class TasteModel(BaseEstimator):
 
 
 class LateChoice:
-    """What people take next, learned when it is first asked for."""
+    """A model of what people take next, learned at its first use."""
 
     def __init__(self, model: TasteModel) -> None:
         self._model = model
