@@ -447,8 +447,8 @@ def _gradient_rao_kupper(cells, n, params, odds, gradient):
 
 
 @compiled
-def largest_gaps(draws, orders, per_error):
-    """Return for each draw the largest difference of two items in units of its standard error.
+def largest_gaps(draws, orders, per_error, most, out):
+    """Fill the largest difference of two items of each draw, in units of its standard error.
 
     A draw is sorted, and pairs are tried from the ends inwards as long as one that is as far apart
     could still be the largest: a few n pairs a draw instead of n^2 / 2.
@@ -461,14 +461,12 @@ def largest_gaps(draws, orders, per_error):
         The argsort of each draw: a compiled sort takes longer to compile than all the rest.
     per_error : float64 array of shape (n, n)
         One over the standard error of each difference, symmetric; the diagonal is not read.
+    most : float64 array of shape (n,)
+        The largest of each row of these.
+    out : float64 array of shape (b,)
+        Filled.
     """
     b, n = draws.shape
-    most = np.zeros(n)
-    for i in range(n):
-        for j in range(n):
-            if i != j:
-                most[i] = max(most[i], per_error[i, j])
-    out = np.zeros(b)
     for row in range(b):
         draw, order = draws[row], orders[row]
         best = 0.0
@@ -483,7 +481,6 @@ def largest_gaps(draws, orders, per_error):
                     break
                 best = max(best, gap * per_error[i, j])
         out[row] = best
-    return out
 
 
 @compiled
