@@ -31,10 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.keys import counting_sort
 from rankwise._core.inputs import dense
 from rankwise._core.kernels import Anchored, anchor_rows, shift_rows
-from rankwise._core.queries import encode_queries
+from rankwise._core.queries import encode_queries, group_rows
 from rankwise._core.ranker import check_rows_of_queries
 from rankwise._core.support_vectors import SupportVectorRanker
 from rankwise.distributed._partition import ROWS, Block, checked_ratings
@@ -148,7 +147,7 @@ def _scatter(
     names, codes = np.unique(np.asarray(block.qid), return_inverse=True)
     y, a = checked_ratings(block), block.weights()
     local = np.bincount(codes, a, len(names)).astype(np.float64)
-    order, starts = counting_sort(codes.astype(np.int64), len(names))
+    order, starts = group_rows(codes.astype(np.int64), len(names))
     share = (a / local[codes])[order]
     average = sparse.csr_array((share, order, starts), shape=(len(names), len(y)))
     means = np.column_stack([dense(average @ block.doubles()), average @ y])
