@@ -105,12 +105,10 @@ def predict_nobody(K: Matrix, rows: UserRows, noise: float) -> Errors:
     """
     R, n_items = rows.ratings, rows.ratings.shape[1]
     A, cross = K[n_items:, n_items:].copy(), K[:n_items, n_items:].copy()
-    variances = np.diagonal(K)[:n_items] + noise
-    if len(A):
-        A.flat[:: len(A) + 1] += noise
-        solution = cross.copy()
-        solve_in_place(A, solution)
-        variances = variances - np.einsum("ij,ij->i", cross, solution)
+    A.flat[:: len(A) + 1] += noise
+    solution = cross.copy()
+    solve_in_place(A, solution)
+    variances = np.diagonal(K)[:n_items] + noise - np.einsum("ij,ij->i", cross, solution)
     counts = np.bincount(R.indices, minlength=n_items)
     left_out = (counts + SHRINKAGE) / (counts + SHRINKAGE - 1)
     errors = (R.data - rows.item_means[R.indices]) * left_out[R.indices]
