@@ -28,7 +28,13 @@ from rankwise.recommend.baseline import (
     order_by_count,
     some_entries,
 )
-from rankwise.recommend.item_kernel import FIRST_WEIGHT, UserRows, solve_in_place, solve_user
+from rankwise.recommend.item_kernel import (
+    FIRST_WEIGHT,
+    ROUNDING,
+    UserRows,
+    solve_in_place,
+    solve_user,
+)
 from rankwise.recommend.taste import FEW, Taste
 
 # The prior of a user bias is as if _PRIOR_RATINGS more ratings had been without any.
@@ -165,10 +171,10 @@ def find_variances(known: Errors, nobody: Errors, bias_variance: float) -> tuple
     """
     errors, variances, unused = known
     squares, without = np.square(errors), np.square(nobody[0]).mean()
+    if squares.mean() <= ROUNDING**2 * without:
+        return 1.0, bias_variance
     for _ in range(_STEPS):
         prior_variance = float(np.mean(squares / (variances + bias_variance * unused)))
-        if prior_variance == 0.0:
-            return 1.0, bias_variance
         bias_variance = max(float(without / prior_variance - nobody[1].mean()), 0.0)
     return prior_variance, bias_variance
 
