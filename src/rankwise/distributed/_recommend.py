@@ -33,7 +33,6 @@ from rankwise.recommend.item_kernel import (
     Work,
     first_kernel,
     score_users,
-    sum_squares,
 )
 
 Matrix = NDArray[np.float64]
@@ -205,16 +204,14 @@ class People:
     def multiply_scores(
         self,
         scores: list[Any],
-        counts: NDArray[np.int64],
         pool: Pool,  # noqa: ARG002
-    ) -> tuple[Matrix, float]:
-        """Return the products of the scores of items, and the sum of squares."""
-        counted = self._send(counts)
-        blocks = [self._run(_multiply, F, counted) for group in scores for F in group]
-        K, squares = self._sum(blocks)
+    ) -> Matrix:
+        """Return the products of the scores of items."""
+        blocks = [self._run(_multiply, F) for group in scores for F in group]
+        K: Matrix = self._sum(blocks)[0]
         self._kernel = None, None
         self.back += len(blocks) * K.nbytes
-        return K, squares
+        return K
 
     def _send(self, value: Any) -> Any:
         """Return what stands for a value on the workers.
@@ -275,10 +272,10 @@ def _score(
         return score_users(K, weights, last, block, noise, pool)
 
 
-def _multiply(F: Matrix, counts: NDArray[np.int64]) -> tuple[Matrix, float]:
-    """Return the products of the scores of items, and their weighted sum of squares."""
+def _multiply(F: Matrix) -> tuple[Matrix]:
+    """Return the products of the scores of items."""
     with threadpool_limits(1, "blas"):
-        return F.T @ F, sum_squares(F, counts)
+        return (F.T @ F,)
 
 
 def _add(*found: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -19,9 +19,8 @@ from rankwise._core.arguments import (
 from rankwise._core.inputs import as_floats, ratings_of
 from rankwise._core.queries import group_rows
 from rankwise.io.files import need
-from rankwise.recommend._ids import Ids, Places
-
-Vector = NDArray[np.float64]
+from rankwise.recommend._ids import Ids
+from rankwise.recommend.baseline import Ints, Vector
 
 USUAL_NAMES = {
     "user": "user userid person personid customer customerid reviewer reviewerid worker",
@@ -114,8 +113,8 @@ def check_inside(ratings: Vector, scale: tuple[float, float]) -> None:
 
 
 def build_matrix(
-    rows: Places,
-    columns: Places,
+    rows: Ints,
+    columns: Ints,
     ratings: Vector,
     times: NDArray[Any] | None,
     ids: tuple[Ids, Ids],
