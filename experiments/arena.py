@@ -89,7 +89,7 @@ def _models(
         f"{rated.p_best_[best]:.0%}, place 1 to {rated.rank_interval()[best, 1]}."
     )
     rest = (
-        f"One line of strengths leaves {fit.unexplained:.0%} of what pairs differ by unexplained "
+        f"Strengths leave {fit.unexplained:.0%} of the variation between pairs unexplained "
         f"(p = {fit.pvalue:.0e}). One reason may be that several raters judge the same two answers."
     )
     what = f"{model.n_contests_:,.0f} comparisons of {len(model.items_)} models"

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from rankwise.cli._shared import (
     FORMS,
+    count,
     examples,
     format_option,
     reading_options,
@@ -135,7 +136,8 @@ def judge(
         warnings.simplefilter("always")
         model.fit(*contests, rater=rater)
     texts = [str(w.message) for w in said]
-    texts += [f"{left_out:,} rows have no scores and are left out"] * bool(left_out)
+    if left_out:
+        texts.append(f"{count(left_out, 'row')} without scores: not counted as contests")
     report = make_report(model, name, texts, draw=out is not None)
     console = Console(markup=False, emoji=False)
     if form == "table":
@@ -209,8 +211,9 @@ def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report
 def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) -> list[str]:
     best, worst = table["best_rank"][0], table["worst_rank"][0]
     first = (
-        f"{table['item'][0]} comes first, with the probability {table['p_best'][0]:.0%} of being "
-        f"the best; its rank is {best} to {worst}, at {percent} for all items at once."
+        f"{table['item'][0]} comes first: it is the best with a probability of "
+        f"{table['p_best'][0]:.0%}, and its rank is {best} to {worst} ({percent}, for all items at "
+        "once)."
     )
     findings = [first]
     if model.order_effect:
@@ -224,7 +227,7 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
         )
     fit = model.goodness_of_fit()
     findings.append(
-        f"One line of strengths leaves {fit.unexplained:.0%} of what pairs differ by unexplained "
+        f"Strengths leave {fit.unexplained:.0%} of the variation between pairs unexplained "
         f"(p = {fit.pvalue:.2g})."
     )
     return findings + [f"{word[:1].upper()}{word[1:]}." for word in said]
