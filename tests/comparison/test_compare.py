@@ -164,7 +164,7 @@ def test_missing_targets_and_samples_are_told():
     frame = TABLE.assign(grade=TABLE["grade"].where(TABLE.index > 9))
     found = compare(frame, **KINDS["grades"], methods=FEW, quick=True, max_rows=50)
     assert len(found.problem.y) == 50
-    assert "10 rows have no target and are left out." in found.warnings
+    assert "Rows without a target are left out: 10." in found.warnings
     assert any("on a sample of 50 of the 110 rows" in text for text in found.warnings)
 
 

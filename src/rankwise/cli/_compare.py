@@ -82,10 +82,10 @@ def compare(
     """Compare the methods that fit a table, and save the advised one.
 
     TABLE is CSV or TSV (any usual separator), Parquet, Arrow or Feather, JSON, JSON lines, Excel,
-    LETOR, svmlight or a file of ratings, also within gzip; - is the standard input, and films a
-    table of this package. The task is recognised from its columns, or named by the options. The
-    suitable methods are cross-validated against baselines; the advised one is fitted to all rows
-    and saved. A table of contests gets the strengths of rankwise duel.
+    LETOR, svmlight or a file of ratings, also compressed (gz, zip, xz, zstd); - is the standard
+    input, and films a table of the package. The task is recognised from its columns, or named by
+    the options. The methods that fit are cross-validated beside baselines; the advised one is
+    fitted to all rows and saved. A table of contests gets the strengths of rankwise duel.
     """
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
