@@ -17,6 +17,7 @@ from rankwise.io.layout import (
     Column,
     Layout,
     first_row,
+    in_range,
     read_layout,
 )
 
@@ -118,9 +119,7 @@ def read_ratings(
         header = len(fields) == len(names) and not any(map(_is_float, fields))
     if header and usual:
         _check_header(source, fields)
-    rated = Column("rating", NUMBER)
-    if bounds is not None:
-        rated = Column("rating", NUMBER, *_inside(*bounds))
+    rated = in_range("rating", NUMBER, *bounds) if bounds else Column("rating", NUMBER)
     table = [Column(name, ID) for name in names]
     for name in ("user", "item"):
         table[names.index(name)] = Column(name, ID, _is_named, "a name or a number")
@@ -195,13 +194,6 @@ def _check_header(source: Source, fields: Sequence[str]) -> None:
                 f"{source.label}:1: the header is {', '.join(fields)[:60]!r}: pass columns, with "
                 "user, item and rating in the order of the file"
             )
-
-
-def _inside(low: float, high: float) -> tuple[Any, str]:
-    def holds(ratings: Array) -> Array:
-        return (low <= ratings) & (ratings <= high)
-
-    return holds, f"{low:g} to {high:g}"
 
 
 def _is_named(values: Array) -> Array:

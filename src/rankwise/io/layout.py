@@ -40,6 +40,11 @@ class Column(NamedTuple):
     expected: str = ""
 
 
+def in_range(name: str, kind: str, low: float, high: float) -> Column:
+    """Return a column of numbers from ``low`` to ``high``."""
+    return Column(name, kind, lambda x: (x >= low) & (x <= high), f"{low:g} to {high:g}")
+
+
 @dataclass(frozen=True)
 class Layout:
     """How a table is written.
