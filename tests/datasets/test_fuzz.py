@@ -22,7 +22,7 @@ from rankwise.datasets import (
     read_preflib,
     read_ratings,
 )
-from rankwise.io import layout as layouts
+from rankwise.io import _text
 from rankwise.io._rows import split_rows
 from rankwise.io.dialect import Dialect
 from rankwise.io.files import BadRows, Source
@@ -240,7 +240,7 @@ def test_a_table_of_many_blocks_is_read_alike_by_both_ways(monkeypatch):
     source = Source("file", b"".join(cell + b"\n" for cell in cells))
     layout = LAYOUTS["colons"]
     fast = read_columns(source, layout, BadRows(source, "raise"))
-    monkeypatch.setattr(layouts, "is_regular", lambda *_: False)
+    monkeypatch.setattr(_text, "is_regular", lambda *_: False)
     slow = read_columns(source, layout, BadRows(source, "raise"))
     assert fast[0].equals(slow[0])
     assert (fast[1] == slow[1]).all()

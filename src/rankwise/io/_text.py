@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rankwise._core.arguments import shortened
@@ -49,18 +50,14 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
         With line and reason, if a row has another number of cells, or a quote is not closed.
     """
     pa = need("pyarrow")
-    table = None
-    if is_regular(text, dialect):
-        try:
-            table = _fast(text, dialect, texts)
-        except pa.ArrowInvalid:
-            table = None
+    types = dict.fromkeys(texts, pa.string())
+    table = parse_fast(text, dialect, types)
     if table is None:
         text = as_csv(_good_rows(text, dialect, label))
         dialect = Dialect(
             ",", dialect.decimal, columns=dialect.columns, quote=True, missing=dialect.missing
         )
-        table = _fast(text, dialect, texts)
+        table = parse_regular(text, dialect, types)
     has_hex = _HEX.search(text, dialect.start, dialect.start + START) is not None
     for place, name in enumerate(table.column_names):
         column = table.column(place)
@@ -74,16 +71,12 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
     return table
 
 
-def _fast(
-    text: bytes,
-    dialect: Dialect,
-    texts: Sequence[str] = (),
-    only: Sequence[str] | None = None,
-) -> Any:
-    """Parse a regular text by pyarrow, whose types follow from the cells."""
-    pa = need("pyarrow")
-    types = {name: pa.string() for name in texts}
-    return parse_regular(text, dialect, types, include_columns=only)
+def parse_fast(text: bytes, dialect: Dialect, types: dict[str, Any]) -> Any:
+    """Return a text as a table; None if the literal reading must take it."""
+    if is_regular(text, dialect):
+        with suppress(need("pyarrow").ArrowInvalid):
+            return parse_regular(text, dialect, types)
+    return None
 
 
 def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **options: Any) -> Any:
@@ -139,7 +132,8 @@ def _only_pairs(text: bytes, start: int, pair: bytes) -> bool:
 
 def _cells(text: bytes, dialect: Dialect, name: str) -> Any:
     """Return a column as text."""
-    return _fast(text, dialect, [name], only=[name]).column(0)
+    types = {name: need("pyarrow").string()}
+    return parse_regular(text, dialect, types, include_columns=[name]).column(0)
 
 
 def _good_rows(text: bytes, dialect: Dialect, label: str) -> Iterator[list[str]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.io._rows import Row, as_csv, byte_places, count_byte, is_regular, split_rows
-from rankwise.io._text import parse_regular
+from rankwise.io._rows import Row, as_csv, byte_places, count_byte, split_rows
+from rankwise.io._text import parse_fast, parse_regular
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import BadRows, Source, need
 
@@ -98,13 +98,7 @@ def read_columns(source: Source, layout: Layout, bad: BadRows) -> tuple["DataFra
     )  # fmt: skip
     kinds = {INTEGER: pa.int64(), NUMBER: pa.float64()}
     types = {column.name: kinds.get(column.kind, pa.string()) for column in layout.columns}
-    lines: Array | None = None
-    table = None
-    if is_regular(text, dialect):
-        try:
-            table = parse_regular(text, dialect, types)
-        except pa.ArrowInvalid:
-            table = None
+    table = parse_fast(text, dialect, types)
     if table is None or not all(_is_inside(table.column(c.name), c.kind) for c in layout.columns):
         text, lines, problems = _good_rows(text, dialect, layout, stop=bad.stop)
         plain = Dialect(",", ".", columns=names, quote=True, missing=())
