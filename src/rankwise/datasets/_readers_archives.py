@@ -16,7 +16,7 @@ from rankwise.io.files import (
     pandas,
     read_source,
 )
-from rankwise.io.layout import (
+from rankwise.io.text import (
     ID,
     INTEGER,
     NUMBER,

@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, pandas, read_source
 from rankwise.io.formats import sheet_as_csv
-from rankwise.io.layout import MAX_COLUMNS, NUMBER, Array, Column, Layout, read_columns
+from rankwise.io.text import MAX_COLUMNS, NUMBER, Array, Column, Layout, read_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -14,8 +14,8 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_flag, check_whole
 from rankwise.io.dialect import is_number
 from rankwise.io.files import BadRows, PathLike, Source, clean, read_source
-from rankwise.io.layout import INTEGER, Column, Layout, read_layout
 from rankwise.io.svmlight import DENSE, SPARSE, Graded, Rules, check_dense, read_graded
+from rankwise.io.text import INTEGER, Column, Layout, read_layout
 
 Array = NDArray[Any]
 

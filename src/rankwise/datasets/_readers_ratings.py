@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.io._rows import split_rows
-from rankwise.io.dialect import Dialect, is_number
+from rankwise.io.dialect import Dialect, is_number, split_rows
 from rankwise.io.files import PathLike, Source, clean, first_line, read_source
-from rankwise.io.layout import (
+from rankwise.io.text import (
     ID,
     NUMBER,
     Array,

@@ -7,8 +7,7 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from rankwise.io._rows import is_regular, row_ends, split_rows
-from rankwise.io.dialect import START, Dialect
+from rankwise.io.dialect import START, Dialect, is_regular, row_ends, split_rows
 from rankwise.io.files import guess_encoding
 
 _PIECE = 2**22

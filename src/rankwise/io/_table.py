@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
 from rankwise._core.files import replacing
 from rankwise.io._pieces import Lines, Pieces, opened
-from rankwise.io._text import RowError, kind_of, parse, to_pandas, wrong_cell
 from rankwise.io.dialect import MISSING, START, Dialect, check_names, guess_dialect
 from rankwise.io.files import (
     Source,
@@ -38,6 +37,7 @@ from rankwise.io.formats import (
     read_json_lines,
     read_svmlight,
 )
+from rankwise.io.text import RowError, kind_of, parse, to_pandas, wrong_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame

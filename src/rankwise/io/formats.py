@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import as_csv
-from rankwise.io._text import EXACT, RowError
+from rankwise.io.dialect import as_csv
 from rankwise.io.files import (
     BadRows,
     Source,
@@ -22,6 +21,7 @@ from rankwise.io.files import (
     need,
 )
 from rankwise.io.svmlight import DENSE, Rules, check_dense, read_graded
+from rankwise.io.text import EXACT, RowError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
