@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
 from rankwise._core.files import replacing
 from rankwise.io._pieces import Lines, Pieces, opened
-from rankwise.io._text import RowError, kind_of, parse, to_pandas, wrong_cell
 from rankwise.io.dialect import MISSING, START, Dialect, check_names, guess_dialect
 from rankwise.io.files import (
     Source,
@@ -38,6 +37,7 @@ from rankwise.io.formats import (
     read_json_lines,
     read_svmlight,
 )
+from rankwise.io.text import RowError, kind_of, parse, to_pandas, wrong_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -226,18 +226,16 @@ def describe(frame: "DataFrame", *, brief: bool = False) -> str:
             f"frame={shortened(frame)} has no attrs['source']: expected a result of read_table or "
             "scan_table"
         )
-    parts = [source["format"]]
-    if source["format"] == "csv":
-        parts = [f"{source['sep']!r}-separated".replace("'\\t'", "tab")]
-    if source["decimal"] == ",":
-        parts.append("decimal comma")
-    if source["header"] is False:
-        parts.append("no header: columns are named by their numbers")
-    if source["encoding"] not in {None, "utf-8"}:
-        parts.append(source["encoding"].capitalize().replace("Utf", "UTF"))
-    if source["compression"] is not None:
-        parts.append(f"packed by {source['compression']}")
-    words = ", ".join([*parts, *source["notes"]])
+    sep, encoding, compression = (source[key] for key in ("sep", "encoding", "compression"))
+    parts = [
+        f"{sep!r}-separated".replace("'\\t'", "tab") if sep else source["format"],
+        "decimal comma" if source["decimal"] == "," else "",
+        "no header: columns are named by their numbers" if source["header"] is False else "",
+        encoding.capitalize().replace("Utf", "UTF") if encoding not in {None, "utf-8"} else "",
+        f"packed by {compression}" if compression else "",
+        *source["notes"],
+    ]
+    words = ", ".join(filter(None, parts))
     n = source["rows"]
     return words if brief else f"Read {source['path']!r}: {n:,} row{'s' * (n != 1)}, {words}"
 

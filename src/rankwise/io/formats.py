@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._text import EXACT, RowError
+from rankwise.io.dialect import as_csv
 from rankwise.io.files import (
     BadRows,
     Source,
@@ -20,7 +20,8 @@ from rankwise.io.files import (
     guess_encoding,
     need,
 )
-from rankwise.io.svmlight import DENSE, X_BYTES, X_RATIO, Rules, read_graded
+from rankwise.io.svmlight import DENSE, Rules, check_dense, read_graded
+from rankwise.io.text import EXACT, RowError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -120,6 +121,12 @@ def read_sheet(source: Source) -> list[tuple[int, list[Any]]]:
     with damaged(source.label, "Excel file"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return list(_sheet_rows(source))
+
+
+def sheet_as_csv(source: Source) -> bytes:
+    """Return the first sheet as CSV, a line for each row; rows may end in empty cells."""
+    rows = dict(read_sheet(source))
+    return as_csv(rows.get(number, []) for number in range(1, 1 + max(rows, default=0)))
 
 
 def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
@@ -231,12 +238,7 @@ def read_svmlight(raw: bytes, label: str) -> "DataFrame":
     source = Source(label, raw)
     grouped = re.search(rb"^[^#\n]*[ \t]qid:", raw, re.MULTILINE) is not None
     found = read_graded(source, Rules(DENSE, base=0, grouped=grouped), BadRows(source, "raise"))
-    needed = 8 * found.X.shape[0] * found.X.shape[1]
-    if needed > max(X_BYTES, X_RATIO * len(raw)):
-        raise ValueError(
-            f"{label}: a table of {needed:,} bytes, far more than the file; read_letor with "
-            "sparse=True reads it"
-        )
+    check_dense(found.X.shape, len(raw), label)
     X = found.X.toarray()
     first = int(X.shape[1] > 1 and not X[:, 0].any())  # features count from 1, unless there is a 0
     names = [str(j) for j in range(first, X.shape[1])]

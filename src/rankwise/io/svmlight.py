@@ -37,6 +37,16 @@ class Graded(NamedTuple):
     n_rows: int
 
 
+def check_dense(shape: tuple[int, int], n_bytes: int, label: str) -> None:
+    """Raise if a dense X would take far more memory than the files that it is read from."""
+    needed, room = 8 * shape[0] * shape[1], max(X_BYTES, X_RATIO * n_bytes)
+    if needed > room:
+        raise ValueError(
+            f"{label}: a dense X would take {needed:,} bytes, more than {room:,}; read it by "
+            "read_letor with sparse=True"
+        )
+
+
 def read_graded(source: Source, rules: Rules, bad: BadRows) -> Graded:
     """Read all rows of a clean source by scikit-learn, without those that can't be read."""
     raw = source.raw.replace(b"\r\n", b"\n") if b"\r" in source.raw else source.raw
