@@ -50,7 +50,7 @@ def fetch_movielens(
         later ones must equal it.
     timeout : float, default=30.0
         Seconds without an answer, or between two pieces of it, before an attempt is given up.
-        There are three for each address, and each goes on where the last was cut off.
+        Each address gets three attempts, and each resumes where the last one ended.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def fetch_book_crossing(
 
 
 def _check_reading(on_bad_rows: str, table: str = "", tables: tuple[str, ...] = ()) -> None:
-    """Refuse what the reader would refuse, before anything is downloaded."""
+    """Raise for arguments that the reader does not accept, before anything is downloaded."""
     check_word(on_bad_rows, "on_bad_rows", ON_BAD_ROWS)
     if tables:
         check_word(table, "table", tables)

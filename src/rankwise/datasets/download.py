@@ -26,7 +26,7 @@ _HASHES = "checksums.json"
 
 
 class Resuming:
-    """A downloader for pooch that goes on where it, or an earlier process, was cut off.
+    """A downloader for pooch that resumes an interrupted download, also of another process.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Resuming:
 
 
 def local_copy(info: DatasetInfo) -> Path | None:
-    """Return where a data set lies: in the folder RANKWISE_DATA, or among the downloads."""
+    """Return the path of a data set: in the folder RANKWISE_DATA, or among the downloads."""
     if found := _in_folder(info.offline):
         return found
     if not info.urls or find_spec("pooch") is None:
@@ -105,7 +105,7 @@ def locate(
     checksum: str | None,
     timeout: float,
 ) -> Path:
-    """Return where a data set lies, after a download if it must be."""
+    """Return the path of a data set, after a download if needed."""
     for name, text in (("url", url), ("checksum", checksum)):
         if text is not None:
             check_text(text, name)
