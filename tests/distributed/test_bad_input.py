@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 from rankwise.boosting import RankBoost
 from rankwise.distributed import _linear, fit
-from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._partitions import bytes_of
+from rankwise.distributed.connection import import_dask
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankSVM, TopPush

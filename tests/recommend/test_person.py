@@ -136,7 +136,7 @@ def test_a_preference_that_contradicts_the_order():
         (lambda p: p.prefer(FILMS[0], FILMS[0]), "are the same item"),
         (lambda p: p.prefer(FILMS[0], "x"), "worse holds 'x'"),
         (lambda p: p.prefer("x", FILMS[0]), "better holds 'x'"),
-        (lambda p: p.predict("film 01"), "items='film 01' must be a list"),
+        (lambda p: p.predict("film 01"), "items='film 01' is invalid: expected a list of ids"),
         (lambda p: p.predict(["x"]), "items holds 'x'"),
         (lambda p: p.ranking(0), "k=0"),
         (lambda p: p.ranking(2.5), "k=2.5"),

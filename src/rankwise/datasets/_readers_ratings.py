@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.io._rows import split_rows
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import PathLike, Source, clean, first_line, read_source
 from rankwise.io.layout import (
@@ -19,6 +18,7 @@ from rankwise.io.layout import (
     first_row,
     read_layout,
 )
+from rankwise.io.text_rows import split_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame

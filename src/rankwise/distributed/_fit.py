@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 
 from rankwise._core.arguments import shortened
 from rankwise._core.inputs import unchanged_on_error
-from rankwise.distributed._cluster import logger
 from rankwise.distributed._partition import Block, in_part
 from rankwise.distributed._partitions import Partitions, as_partitions
+from rankwise.distributed.connection import logger
 
 Estimator = TypeVar("Estimator")
 

@@ -33,14 +33,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.arguments import shortened
-from rankwise.distributed._cluster import (
-    RETRIES,
-    find_client,
-    import_dask,
-    log_dashboard,
-    release,
-    results_of,
-)
 from rankwise.distributed._partition import (
     Block,
     Header,
@@ -48,6 +40,14 @@ from rankwise.distributed._partition import (
     check_alike,
     check_columns,
     read_block,
+)
+from rankwise.distributed.connection import (
+    RETRIES,
+    find_client,
+    import_dask,
+    log_dashboard,
+    release,
+    results_of,
 )
 
 # Results that are merged in one task.

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rankwise._core.arguments import shortened
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
-from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._partition import Block
 from rankwise.distributed._partitions import are_dask, as_partitions, delayed_parts, is_dask
+from rankwise.distributed.connection import import_dask
 
 # The predictions of no rows.
 _NONE = np.empty(0)

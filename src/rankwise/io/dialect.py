@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import split_rows
+from rankwise.io.text_rows import split_rows
 
 START = 2**16
 MISSING = (

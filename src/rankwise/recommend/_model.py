@@ -46,7 +46,7 @@ from rankwise.recommend.baseline import (
     with_values,
 )
 from rankwise.recommend.factors import factor_kernel
-from rankwise.recommend.fold_in import predict_users
+from rankwise.recommend.fold_in import Evidence, fold_in
 from rankwise.recommend.intervals import (
     PRIOR_RATINGS,
     calibrate,
@@ -63,6 +63,7 @@ from rankwise.recommend.item_kernel import (
     largest_kernel,
     learn_kernel,
     make_rows,
+    solve_with_bias,
 )
 from rankwise.recommend.person import Catalogue, TasteRanker, person_of
 from rankwise.recommend.taste import FEW, DenseKernel, OwnRows, Taste
@@ -174,10 +175,67 @@ def learn_taste(
     if rank:
         return taste, None
     R, root = rows.ratings, np.sqrt(FIRST_WEIGHT)
-    a, b = root * rows.own
-    own = OwnRows(R.indptr, items[R.indices], a, b, root * rows.own_pseudo)
-    own = own.for_users(active, matrix.shape[0])
-    return taste, replace(own, echo=calibrate_known(taste, own, matrix, pool))
+    (a, b), places = root * rows.own, root * rows.own_pseudo
+    echo = calibrate_known(taste, K, rows, pool)
+    own = OwnRows(R.indptr, items[R.indices], a, b, places, echo)
+    return taste, own.for_users(active, matrix.shape[0])
+
+
+def predict_users(
+    taste: Taste, own: OwnRows | None, R: Ratings, users: Ints, items: Ints, pool: Pool
+) -> Vector:
+    """Return the scores of pairs of a user and an item, in standard units.
+
+    The same as `fold_in` of each user, with one solution for all items of a user: n^3 / 3 for n
+    ratings, O(n) for each score.
+
+    Parameters
+    ----------
+    taste : Taste
+    own : OwnRows or None
+        What the users have added to the kernel; None for a kernel in factors.
+    R : csr_array of shape (n_users, n_items)
+        The ratings of the users, as people give them.
+    users, items : ndarrays of shape (n,)
+    pool : Pool
+    """
+    distinct, group = np.unique(users, return_inverse=True)
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))
+    scores, R, kernel = np.empty(len(users)), R[distinct], taste.kernel
+
+    if own is None or not isinstance(kernel, DenseKernel):
+
+        def predict_user(u: int, pairs: Ints) -> None:
+            at = slice(R.indptr[u], R.indptr[u + 1])
+            fold = fold_in(taste, Evidence.of(R.indices[at], R.data[at]))
+            scores[pairs] = fold.standard_scores(items[pairs])
+
+    else:
+        sizes, rated = np.diff(R.indptr), with_values(R, np.ones(R.nnz))
+        rows = UserRows(
+            ratings=with_values(R, taste.to_standard(R.data)),
+            item_means=taste.means,
+            residual_sd=taste.sigma,
+            own=own.at(np.repeat(distinct, sizes), R.indices),
+            pseudo_ratings=(rated @ taste.places) / np.sqrt(np.maximum(sizes, 1))[:, None],
+            own_pseudo=own.places[distinct],
+            coordinates=taste.places,
+        )
+        own_at_pairs = own.at(users, items)
+
+        def predict_user(u: int, pairs: Ints) -> None:
+            index, right, own_rows = rows.problem(u)
+            coefs, user_bias = solve_with_bias(kernel.matrix, index, right, own_rows, taste.noise)
+            found = kernel.between(items[pairs], index) @ coefs
+            found -= (own_rows[:2] @ coefs) @ own_at_pairs[:, pairs]
+            scores[pairs] = taste.means[items[pairs]] + taste.bias_share(sizes[u]) * user_bias
+            scores[pairs] += found
+
+    def predict_group(u: int) -> None:
+        predict_user(u, order[ends[u - 1] if u else 0 : ends[u]])
+
+    pool.run(predict_group, len(distinct), work=np.inf)
+    return scores
 
 
 class TasteErrors(NamedTuple):

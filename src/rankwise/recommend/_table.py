@@ -614,8 +614,12 @@ class RatingTable:
         past = max(min(check_whole(stop, "stop", 0), self.n_users), first)
         if first == past:
             raise ValueError(f"{start=} and {stop=} select none of {self.n_users} people")
-        matrix = self.matrix[first:past]  # shares the arrays
-        entries = slice(int(self.matrix.indptr[first]), int(self.matrix.indptr[past]))
+        X, ends = self.matrix, self.matrix.indptr[first : past + 1]
+        entries = slice(int(ends[0]), int(ends[-1]))
+        matrix = sparse.csr_array((past - first, self.n_items))
+        # set one by one: SciPy copies slices, and parts that are much smaller than the whole
+        matrix.data, matrix.indices = X.data[entries], X.indices[entries]
+        matrix.indptr = ends - ends[0]
         return self._with(matrix, Ids(self.users[first:past], "users"), entries)
 
     def _entries(self, kept: NDArray[np.bool_]) -> Self:

@@ -23,16 +23,19 @@ take.
 Cost: O(sum n_u^2) for C; for each of H users in two rounds n_u^3 / 3 + n_u n, and 2 H n^2 for F'F.
 """
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import get_cython_function_address
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rankwise._core.threads import Pool
-from rankwise.recommend._loops import add_products
+from rankwise.recommend._loops import add_products, gather
 from rankwise.recommend.baseline import (
     Ints,
     Matrix,
@@ -41,7 +44,6 @@ from rankwise.recommend.baseline import (
     order_by_count,
     with_values,
 )
-from rankwise.recommend.fold_in import solve_user
 
 N_PSEUDO_ITEMS = 20
 # Weight of C beside F'F.
@@ -60,8 +62,62 @@ _PARTS = 3
 # Tasks of the products of items; rows and columns of a tile of F'F; columns of F in a task.
 _TASKS, _TILE, _COLUMNS = 64, 512, 256
 
+Numbers = NDArray[np.floating[Any]]
 Weights = tuple[float, float]
 Say = Callable[[str], None]
+
+# LAPACK's ``posv`` as SciPy exports it to Cython: ``scipy.linalg.lapack`` holds the GIL.
+_POINTERS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
+_POSV = {
+    np.dtype(numbers): _POINTERS(get_cython_function_address("scipy.linalg.cython_lapack", name))
+    for numbers, name in ((np.float64, "dposv"), (np.float32, "sposv"))
+}
+# The upper half of an array in C order is the lower half of one in Fortran order.
+_LOWER = ctypes.create_string_buffer(b"L")
+
+
+def solve_in_place(A: Numbers, rows: Numbers) -> None:
+    """Replace each row b by the solution of ``A x = b``, for a positive definite matrix A.
+
+    The upper half of A is replaced by its Cholesky factor; the lower half is neither read nor
+    written. Both arrays are in C order, and both of float64 or both of float32.
+    """
+    for array in (A, rows):
+        if array.dtype not in _POSV or array.dtype != A.dtype or not array.flags.carray:
+            raise ValueError(
+                f"an array of {array.dtype} is invalid: expected writeable arrays in C order, both "
+                "of float64 or both of float32"
+            )
+    n, m, info = ctypes.c_int(len(A)), ctypes.c_int(len(rows)), ctypes.c_int()
+    size, step = ctypes.byref(n), ctypes.byref(ctypes.c_int(max(len(A), 1)))
+    # quicker than A.ctypes
+    left, right = (int(array.__array_interface__["data"][0]) for array in (A, rows))
+    _POSV[A.dtype](_LOWER, size, ctypes.byref(m), left, step, right, step, ctypes.byref(info))
+    if info.value:
+        raise np.linalg.LinAlgError(
+            f"a matrix of {len(A)} rows is not positive definite, as its row {info.value} shows"
+        )
+
+
+def solve_user(K: Numbers, index: Ints, own: Matrix, noise: float, right: Numbers) -> Numbers:
+    """Return the solution x of ``(K_u + noise I) x = b`` for each row b of ``right``.
+
+    K_u is the kernel among the items of one user, without the rows ``own`` of this user.
+    """
+    A, solutions = np.empty((len(index), len(index)), K.dtype), right.astype(K.dtype)
+    gather(K, index, own, noise, A)
+    solve_in_place(A, solutions)
+    return solutions
+
+
+def solve_with_bias(
+    K: Numbers, index: Ints, right: Matrix, own: Matrix, noise: float
+) -> tuple[Vector, float]:
+    """Return the coefficients and the free bias of a user, of what `UserRows.problem` returns."""
+    of_targets, of_ones = solve_user(K, index, own, noise, right)
+    weight = right[1] @ of_ones
+    user_bias = (right[1] @ of_targets) / weight if weight else 0.0
+    return of_targets - user_bias * of_ones, user_bias
 
 
 @dataclass(frozen=True)
@@ -245,9 +301,7 @@ def score_users(
         own *= first
         if last is not None:
             own[2] = second * last[u, columns[at]]
-        of_targets, of_ones = solve_user(K, columns[at], own, noise, right)
-        user_bias = (right[1] @ of_targets) / (right[1] @ of_ones)
-        coefs[at] = of_targets - user_bias * of_ones
+        coefs[at], _ = solve_with_bias(K, columns[at], right, own, noise)
         along = own @ coefs[at]
         by_rows[at], by_last[u] = along[:2] @ own[:2], second * along[2]
 

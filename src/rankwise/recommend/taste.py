@@ -256,6 +256,14 @@ class OwnRows:
         a, b = self.a[entries.data], self.b[entries.data]
         return OwnRows(entries.indptr, entries.indices, a, b, places, self.echo)
 
+    def at(self, users: Index, items: Index) -> Matrix:
+        """Return the two rows of some users at some items, 0 where they have none."""
+        n = 1 + max(self.items.max(initial=0), items.max(initial=0))
+        keys = np.repeat(np.arange(len(self.starts) - 1) * n, np.diff(self.starts)) + self.items
+        asked = users * n + items
+        entry = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
+        return np.where(keys[entry] == asked, np.array([self.a, self.b])[:, entry], 0.0)
+
     def without(self, taste: Taste, user: int) -> Taste:
         """Return a taste whose kernel is without the rows of a user, who may not have any."""
         at = slice(self.starts[user], self.starts[user + 1])

@@ -51,8 +51,8 @@ METHODS = {
         Method(
             "taste",
             "Taste kernel",
-            "Two {nouns} are alike if the same people like both. Each of your ratings counts for "
-            "all that is like it.",
+            "Two {nouns} are alike if the same people like both. Each of your ratings also counts "
+            "for the {nouns} that are like it.",
             "rankwise's own method",
         ),
         Method(
