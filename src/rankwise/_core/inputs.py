@@ -405,7 +405,7 @@ def bad_row(X: Any, row: int) -> ValueError:
 
 @contextmanager
 def explained(X: Any, y: Any = None) -> Iterator[None]:
-    """Say where and what to do, if scikit-learn refuses words, NaN or infinity.
+    """Name the place and the fix if scikit-learn raises for words, NaN or infinity.
 
     Any other error passes unchanged.
     """

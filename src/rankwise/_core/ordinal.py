@@ -464,7 +464,7 @@ class OnlineMixin(OrdinalMixin):
             if bad >= 0:
                 raise bad_row(X, bad if numbers is None else int(numbers[bad]))
         if not all(np.isfinite(array).all() for array in state.values()):
-            raise ValueError(f"what the model learns from X is {TOO_LARGE}")
+            raise ValueError(f"the learned coefficients are {TOO_LARGE}")
 
     def _finish(self, source: LinearRows, state: State, classes: NDArray[Any]) -> None:
         """Set what was learned, in place of what an earlier call has learned."""

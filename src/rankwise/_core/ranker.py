@@ -176,11 +176,11 @@ def check_size(X: Any, y: Vector, kernel: Any, kept: NDArray[np.int64]) -> None:
 
 
 def check_learned(learned: dict[str, Any], C: float) -> None:
-    """Raise if no float can hold what was learned."""
+    """Raise if a learned value is infinite or NaN."""
     for name, value in learned.items():
         if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
             raise ValueError(
-                f"what was learned ({name}) with C={C:.3g} is larger than a float can hold: scale "
+                f"the learned {name} with C={C:.3g} is larger than a float can hold: scale "
                 "the features, for example with sklearn.preprocessing.StandardScaler, and the "
                 "ratings, or use a smaller C"
             )

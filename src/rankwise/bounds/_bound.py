@@ -75,7 +75,7 @@ def kernel_diagonal(rows: Any, caller: str, kernel: Any, *options: Any) -> tuple
 
 
 def grow(number: float, exponent: int) -> float:
-    """Return a number times 2^exponent, or refuse it."""
+    """Return a number times 2^exponent; raise if it overflows."""
     try:
         return math.ldexp(number, exponent)
     except OverflowError:

@@ -138,7 +138,7 @@ def column_not_found(option: str, name: str, known: Iterable[Any]) -> click.Clic
 def split_names(
     _: click.Context, __: click.Parameter, value: str | tuple[str, ...] | None
 ) -> list[str]:
-    """Return names that stand between commas, in one option or in several of one name."""
+    """Return names that are separated by commas, in one option or in repeated ones."""
     texts = (value or "",) if isinstance(value, str | None) else value
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 

@@ -171,7 +171,7 @@ class Comparison:
 
     @property
     def best_(self) -> Any:
-        """The fitted model: a pipeline that takes what `prepare_like` makes of a table."""
+        """The fitted model: a pipeline that takes the result of `prepare_like`."""
         return self.model
 
     def predict(self, frame: "DataFrame") -> Any:

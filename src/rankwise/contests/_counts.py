@@ -285,7 +285,7 @@ def check_groups(winner: Indices, loser: Indices, items: NDArray[Any], prior: fl
         )
     if prior is None:
         raise ValueError(
-            f"{'; '.join(reasons)}: without a prior their strengths have no finite best; set "
+            f"{'; '.join(reasons)}: without a prior their strengths have no finite estimate; set "
             f"prior={PRIOR}, leave these items out or add contests"
         )
     warn_user(

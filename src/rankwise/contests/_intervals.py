@@ -226,7 +226,7 @@ def bootstrap_fits(
     """Return the strengths of samples of the contests, of shape (n_samples, n).
 
     ``start`` is the fit to all of them and ``inverse`` that of its information. An item or an
-    effect that a sample left without a finite best stays where a prior of the standard deviation
+    effect that a sample left without a finite estimate stays where a prior of standard deviation
     100 puts it, and a sample without ties has no parameter of ties. For `PLAIN` a tie is half a win
     of each.
     """

@@ -177,7 +177,7 @@ class People:
         return C
 
     def share(self, group: UserRows) -> list[Any]:
-        """Return what stands for blocks of the rows of people; they are sent once."""
+        """Return futures of blocks of the rows of people; they are sent once."""
         squares = np.square(np.diff(group.ratings.indptr), dtype=np.float64)
         blocks = [_some_rows(group, *cut) for cut in _cuts(squares, self.n_blocks)]
         self.sent += sum(block.own.nbytes * 2 for block in blocks)
@@ -192,7 +192,7 @@ class People:
         noise: float,
         pool: Pool,  # noqa: ARG002
     ) -> list[Any]:
-        """Return what stands for the scores of each block, which stay on the workers."""
+        """Return futures of the scores of each block, which stay on the workers."""
         if self._kernel[0] is not K:
             self._kernel = K, self._send(K)
         self.sent += len(blocks) * K.nbytes
@@ -214,7 +214,7 @@ class People:
         return K
 
     def _send(self, value: Any) -> Any:
-        """Return what stands for a value on the workers.
+        """Return a future of a value on the workers.
 
         It goes with a task, which the scheduler keeps: if a worker is lost, it is sent again.
         """
@@ -223,7 +223,7 @@ class People:
             return self._run(_same, value)
 
     def _run(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Return what stands for a function of values."""
+        """Return a future of a function of values."""
         if self.client is None:
             return function(*values)
         future = self.client.submit(function, *values, pure=False)

@@ -34,8 +34,8 @@ _CELL = re.compile(rb'[ \t]*"((?:[^"]|"")*+)"[ \t]*')
 class Dialect:
     """The dialect of a delimited text; None: guess it.
 
-    ``start`` is the offset of the first row of data, and ``line`` its number. ``strict`` refuses
-    control characters, and quotes inside of a cell that is not in quotes.
+    ``start`` is the offset of the first row of data, and ``line`` its number. ``strict``:
+    control characters raise, and so do quotes inside of a cell that is not in quotes.
     """
 
     sep: str | None = None

@@ -92,7 +92,7 @@ class BadRows:
 def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
     """Read a file, or the one file of a folder or zip archive whose name fits ``names``.
 
-    Without names a folder is refused, and an archive must hold one file.
+    Without names a folder raises, and an archive must hold one file.
     """
     path = Path(path)
     if not path.is_dir():

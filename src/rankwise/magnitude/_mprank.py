@@ -63,7 +63,7 @@ class MPRank(KernelRanker, BaseEstimator):
     average zero.
 
     Rows may be far from 0, as years are: kernels are formed about the rows. If rounding may still
-    change scores by more than a thousandth of the spread of y, ``fit`` refuses and says so.
+    change scores by more than a thousandth of the spread of y, ``fit`` raises.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ def item_weights(P: Matrix) -> NDArray[np.float32]:
 
 
 def left_out_gain(P: Matrix, matrix: sparse.csr_array, weights: Vector, people: Ints) -> float:
-    """Return how high an item of a person stands that neither of the two were learned with.
+    """Return the gain of the ranks of left-out items for left-out people.
 
     For each item that a person took, all scores are those of the person's other items, and its
     place r among the items not taken gains 1 / log2(1 + r); the mean over a person's items, and

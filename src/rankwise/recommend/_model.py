@@ -501,11 +501,11 @@ class TasteModel(BaseEstimator):
 
     @unchanged_on_error
     def partial_fit(self, table: RatingTable) -> Self:
-        """Add people, or more ratings of known people; what is known of the items stays.
+        """Add people, or more ratings of known people; the item kernel stays the same.
 
-        Everyone added is predicted exactly as a live `person` with these ratings. A rating of an
-        item that the person has rated before takes its place, unless both tables have times and it
-        is older. A table with other items is refused: these need ``fit``.
+        The predictions for them are exactly those of a live `person` with these ratings. A new
+        rating replaces an earlier one of the same item, unless both tables have times and it is
+        older. A table with other items raises: these need ``fit``.
 
         Parameters
         ----------
