@@ -281,3 +281,24 @@ def test_damaged_files_are_read_or_refused(name, tmp_path):
             warnings.simplefilter("ignore", UserWarning)
             table = read_table(path)
             assert table.rankings or len(table.frame)
+
+
+def test_memory_is_estimated_by_what_cells_become():
+    """Measured for fits, by the largest memory in use: 4.4, 31 and 56 times the file."""
+    random = np.random.default_rng(0)
+    numbers = pd.DataFrame(random.normal(size=(200, 14)))
+    digits = pd.DataFrame(random.integers(0, 10, (500, 31)))
+    words = pd.DataFrame(
+        {
+            "a": random.normal(size=1000).round(3),
+            "town": random.choice(["Ulm", "Rome", "New York", "Paris"], 1000),
+            "kind": random.choice(["red", "green", "blue"], 1000),
+            "note": [f"note {i % 50}" for i in range(1000)],
+            "b": random.integers(0, 1000, 1000),
+            "grade": random.integers(1, 6, 1000),
+        }
+    )
+    for frame, low, high in [(numbers, 4.4, 6), (digits, 31, 45), (words, 56, 75)]:
+        assert low < _tables.memory_ratio(frame.to_csv(index=False).encode()) < high
+    assert _tables.memory_ratio(b"\0" * 100) == 8
+    assert _tables.memory_ratio(b"a,b") < 40

@@ -276,7 +276,7 @@ def test_sentence():
     assert f"{FILMS[0]}, which you gave 4.5," in said
     for film in FILMS[6:12]:
         person.rate(film, 3)
-    assert "; the rest of what you said " in str(person.explain(FILMS[20]))
+    assert "; the rest of your answers " in str(person.explain(FILMS[20]))
 
 
 def test_a_ranking_of_scores_alone():
