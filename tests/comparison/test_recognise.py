@@ -109,7 +109,7 @@ def test_grades_that_are_texts_need_an_order():
         (_frame(y=_cycle(np.nan)), {}, "has no values"),
         (_frame(y=np.where(np.arange(N), np.inf, 1)), {}, "infinite"),
         (_frame(y=_cycle(1, 2)), {"ignore": ["x"]}, "no column is left besides 'y'"),
-        (_frame(y=_cycle(1, 2)), {"user": "x"}, "fits no kind of evidence"),
+        (_frame(y=_cycle(1, 2)), {"user": "x"}, "does not determine a task"),
         (_frame(y=_cycle(1, 2)).iloc[:1], {}, "has one row"),
         (_frame(y=_cycle(1, 2)).iloc[:0], {}, "no rows"),
         (_frame(y=_cycle(1, 2)), {"text": "drop"}, "text='drop' must be"),

@@ -136,7 +136,7 @@ def test_many_tiny_logs_are_answered_or_refused(part):
 
 
 def test_the_reported_case_has_no_maximum():
-    with pytest.raises(ValueError, match=r"no finite best fit.*prior=5.0, leave these out or add"):
+    with pytest.raises(ValueError, match=r"no finite estimate.*prior=5.0, leave these out or add"):
         BradleyTerry(prior=None).fit(list("aaa"), list("bbb"), [1, 1, 0.5])
     with pytest.raises(ValueError, match=r"strengths of .* and the effects of 'order' grow"):
         BradleyTerry(prior=None, order_effect=True).fit(list("abb"), list("baa"), [1, 1, 0.5])

@@ -133,7 +133,7 @@ class TestTypes:
 class TestSettings:
     def test_weights_of_streams(self):
         X, y = rows()
-        with pytest.raises(ValueError, match="PRank has no use for sample_weight"):
+        with pytest.raises(ValueError, match="PRank does not use sample_weight"):
             fit(MODELS[2], lazy(X), lazy(y), sample_weight=lazy(np.ones(100)))
 
     @pytest.mark.parametrize("model", [MPRank(kernel="rbf"), RankSVM(kernel="rbf")])

@@ -243,7 +243,7 @@ class TestProgress:
         assert said[-1] == "round 3 of 3"
 
     def test_refused(self):
-        with pytest.raises(ValueError, match="progress='yes' must be a function of a sentence"):
+        with pytest.raises(ValueError, match="progress='yes' must be a function of a string"):
             fit(MPRank(), *rows(), progress="yes")
 
     @pytest.mark.parametrize("timeout", [0, -1, float("nan")])

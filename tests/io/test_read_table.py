@@ -226,7 +226,7 @@ def test_bad_texts(text, message):
         ({"sep": "ab"}, "sep='ab' is invalid"),
         ({"sep": ""}, "sep=''"),
         ({"decimal": ";"}, "decimal=';' must be"),
-        ({"sep": ",", "decimal": ","}, "it is the separator, too"),
+        ({"sep": ",", "decimal": ","}, "it is also the separator"),
         ({"encoding": "no"}, "encoding='no' is not known"),
         ({"header": "yes"}, "header='yes'"),
         ({"columns": ["a"]}, "columns=.* has 1 names, but the first line of open file has 2"),
@@ -334,3 +334,8 @@ def test_any_quoted_texts_come_back(rows, size):
     assert max(map(len, pieces)) <= size
     joined = [x for piece in pieces for x in piece["a"].tolist()]
     assert joined == frame["a"].tolist()
+
+
+def test_a_column_named_as_archives_begin():
+    assert values("PK,b\n1,2\n") == {"PK": [1], "b": [2]}
+    assert next(scan_table(io.StringIO("PK,b\n1,2\n")))["PK"].tolist() == [1]

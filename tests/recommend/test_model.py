@@ -222,10 +222,10 @@ def test_refuses_an_empty_table(ratings):
     model = TasteModel().fit(table)
     with pytest.raises(ValueError, match=r"table=RatingTable\(1 users, 2 items, 0 .* is empty"):
         TasteModel().fit(empty)
-    with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+    with pytest.raises(ValueError, match="is empty: give one with at least one rating"):
         model.partial_fit(empty)
     if ratings is not None:
-        with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+        with pytest.raises(ValueError, match="is empty: give one with at least one rating"):
             model.evaluate(empty)
 
 
@@ -277,7 +277,7 @@ def test_predict_is_a_live_person_in_single_precision():
 def test_refuses_unknown_people_and_unequal_lengths(model):
     with pytest.raises(ValueError, match="users holds 'nobody'"):
         model.predict(["nobody"], [0])
-    with pytest.raises(ValueError, match="users has 2 entries and items 1"):
+    with pytest.raises(ValueError, match="users has 2 entries, but items has 1"):
         model.predict([0, 1], [0])
 
 

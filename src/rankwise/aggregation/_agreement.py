@@ -136,15 +136,15 @@ def concordance(
     """
     votes = read_votes(rankings, weights, candidates, unlisted)
     if (votes.weight != np.rint(votes.weight)).any():
-        raise ValueError("weights must be numbers of voters here, that is, integers")
+        raise ValueError("weights must be integers here: numbers of voters")
     m, n = int(votes.weight.sum()), len(votes.candidates)
     if m > MOST_VOTERS:
         raise ValueError(
-            f"weights add up to {m:.1e} voters, of whom a float can't count the last: give at most "
+            f"weights add up to {m:.1e} voters, more than a float can count: give at most "
             f"{MOST_VOTERS:.0e} in all"
         )
     if m < 2:
-        raise ValueError("rankings is of one voter: agreement takes two")
+        raise ValueError("rankings has one voter: agreement needs two or more")
     w = _coefficient(votes, m)
     wins = votes.wins()
     both = np.triu(wins + wins.T, 1)

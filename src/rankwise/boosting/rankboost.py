@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.arguments import check_whole
@@ -132,8 +132,7 @@ def _check_steps(model: "RankBoost", *, stumps: bool, magnitude: bool, given: bo
     if model.push != 1 and (given or magnitude):
         what = "given pairs" if given else "pair_weight='magnitude'"
         raise ValueError(
-            f"{named} sums over the positives of each negative, and {what} can't be summed so: "
-            "use fit with pair_weight='uniform', or push=1"
+            f"{named} does not support {what}: use fit with pair_weight='uniform', or push=1"
         )
 
 
@@ -146,7 +145,7 @@ def check_groups(push: float, groups: Groups) -> None:
     if push != 1 and n_targets[worst] > 2:
         where = f"query number {worst + 1} has" if groups.n_queries > 1 else "there are"
         raise ValueError(
-            f"push={push} is for two classes, and {where} {n_targets[worst]} different targets: "
+            f"push={push} is for two classes, but {where} {n_targets[worst]} different targets: "
             "make two of them, such as y > 0, or use push=1"
         )
 
@@ -359,6 +358,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     1.0
     """
 
+    _accepts_missing = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, LARGEST, closed="both"), None],
@@ -444,9 +444,9 @@ class RankBoost(RankerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        data = check_ranked(self, X, y, qid, sample_weight, missing=True)
+        data = check_ranked(self, X, y, qid, sample_weight)
         if len(data.y) == 1:
-            raise ValueError("X has 1 sample with a weight, and a pair takes two")
+            raise ValueError("X has 1 sample with a weight, but a pair needs two")
         random = check_random_state(self.random_state)
         m, weight = len(data.y), data.weight
         copies, kept, held = np.ones(m, dtype=np.int64), np.arange(m), None
@@ -551,11 +551,6 @@ class RankBoost(RankerMixin, BaseEstimator):
         self._set_plan(plan, len(weight), 1)
         self.n_dropped_pairs_, self._two_targets = n_dropped, False
         return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the score of each row, higher is better.

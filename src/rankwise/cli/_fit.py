@@ -117,5 +117,5 @@ def read_task(
     known = table.roles if parts.keys() <= table.roles.keys() else {}
     task = recognise(table.frame, **(known | parts), **options)
     if task.kind == "contests":
-        raise click.ClickException(f"{path}: {task.why}; contests are for rankwise duel")
+        raise click.ClickException(f"{path}: {task.why}; for contests use rankwise duel")
     return table.frame, task

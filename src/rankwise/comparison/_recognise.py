@@ -175,7 +175,7 @@ def recognise(
     if given.keys() - {"target", "query", "group"}:
         parts = " ".join(f"{part}={name!r}" for part, name in given.items())
         raise ValueError(
-            f"{parts} fits no kind of evidence: name target and perhaps query, or user, item and "
+            f"{parts} does not determine a task: name target and perhaps query, or user, item and "
             "rating, or winner and loser"
         )
     return _graded(frame, seen, given, order, text)

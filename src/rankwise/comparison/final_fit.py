@@ -104,7 +104,6 @@ def fit_final(method: Method, problem: Problem, setting: dict[str, Any], seed: i
 def contests_message(n: int, task: Task) -> str:
     """Return why contests are not compared, and what to do with them."""
     return (
-        f"these {n:,} rows are contests ({task.why}), which one model explains: fit "
-        "rankwise.contests.BradleyTerry to what contests_of gives; to rank rows by a number, "
-        "name the column as target"
+        f"these {n:,} rows are contests ({task.why}): fit rankwise.contests.BradleyTerry to the "
+        "result of contests_of; to rank rows by a number, name the column as target"
     )

@@ -315,13 +315,13 @@ class GoodnessOfFit(NamedTuple):
     statistic : float
         Pearson's: the sum of z^2 over the pairs that have met.
     dof : float
-        What it is on average if the model holds: pairs less parameters, if pairs met often.
+        Its mean if the model holds: pairs less parameters, if pairs met often.
     pvalue : float
-        The probability of as much, if the model holds. The distribution is a scaled chi-squared of
-        the mean and the variance that the counts imply, so that pairs may have met but once.
+        The probability of a statistic as large if the model holds. The distribution is a scaled
+        chi-squared with the mean and variance that the counts imply, so pairs may have met once.
     unexplained : float
-        The share of what pairs differ by that strengths do not explain, noise taken off: 0 if
-        strengths are all there is, near 1 if winners go in circles.
+        The share of the differences between pairs, without noise, that strengths do not explain:
+        0 if strengths explain all, near 1 if winners go in circles.
     residuals : Residuals
         Pair by pair.
     """
@@ -334,7 +334,7 @@ class GoodnessOfFit(NamedTuple):
 
     @property
     def is_bad(self) -> bool:
-        """Whether it is sure that something is missing, and much."""
+        """Whether the model misses a large and significant part."""
         return self.pvalue < 1e-3 and self.unexplained > 0.1
 
 

@@ -63,7 +63,7 @@ class MPRank(KernelRanker, BaseEstimator):
     average zero.
 
     Rows may be far from 0, as years are: kernels are formed about the rows. If rounding may still
-    change scores by more than a thousandth of the spread of y, ``fit`` refuses and says so.
+    change scores by more than a thousandth of the spread of y, ``fit`` raises.
 
     Parameters
     ----------
@@ -319,9 +319,7 @@ class MPRank(KernelRanker, BaseEstimator):
     def _known_statistics(self) -> Statistics:
         statistics = getattr(self, "_statistics", None)
         if statistics is None:
-            raise ValueError(
-                "it has no statistics: only a model that has learned by partial_fit has some"
-            )
+            raise ValueError("the model has no statistics: only partial_fit keeps them")
         return statistics
 
     def _learned(self, statistics: Statistics) -> Self:

@@ -115,7 +115,7 @@ def auc_interval(
     if qid is None:
         auc, variance, n_least = of_classes(y, s)
     elif method == "newcombe":
-        raise ValueError("method='newcombe' knows no queries: use 'score', or leave out qid")
+        raise ValueError("method='newcombe' does not support qid: use 'score', or leave qid out")
     else:
         auc, variance, n_least = _over_queries(Pairs(y, qid=qid), s)
     if method == "newcombe":

@@ -130,7 +130,7 @@ class Decoder:
         if max(equal, default=0) > _EQUAL_HASHES:
             raise ValueError(f"more than {_EQUAL_HASHES} values of a set or dict have one hash")
         if len(set(values)) < len(values):
-            raise ValueError(f"{_short(given)} has a value twice")
+            raise ValueError(f"{_short(given)} has a duplicated value")
         return values
 
     def _dict(self, given: Any) -> dict[str, Any]:

@@ -235,7 +235,7 @@ def _check_facts(facts: dict[str, Any]) -> dict[str, Any]:
     if facts.get("format") != FORMAT or type(schema) is not int or schema < 1:
         raise ValueError("it is not a model of rankwise")
     if not isinstance(made_with, dict):
-        raise ValueError("it does not say what it was made with")
+        raise ValueError("it lacks the versions that made it")
     if schema > SCHEMA:
         raise ValueError(
             f"it was saved by rankwise {str(made_with.get('rankwise'))[:40]!r} in schema {schema}, "

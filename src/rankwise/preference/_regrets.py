@@ -112,7 +112,7 @@ def preference_regret(
         names = [as_order(row_names, "items") for row_names in named]
         if [len(row_names) for row_names in names] != [len(P) for P in matrices]:
             raise ValueError(
-                f"items={short(items)} must name each row of each prefer_matrix, each differently"
+                f"items={short(items)} must have a unique name for each row of each prefer_matrix"
             )
     sets = _sets(groups, names, weight, several)
     had = sum(s.share * float((P * s.costs).sum()) for P, s in zip(matrices, sets, strict=True))

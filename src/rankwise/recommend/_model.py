@@ -57,10 +57,11 @@ from rankwise.recommend.intervals import (
 from rankwise.recommend.item_kernel import (
     FIRST_WEIGHT,
     HERE,
+    LEAST_USERS,
+    MOST_USERS,
     Say,
     UserRows,
     Work,
-    largest_kernel,
     learn_kernel,
     make_rows,
     solve_with_bias,
@@ -445,7 +446,7 @@ class TasteModel(BaseEstimator):
         rows, columns = self.table_.user_index(users), self.table_.item_index(items)
         if len(rows) != len(columns):
             raise ValueError(
-                f"users has {len(rows)} entries and items {len(columns)}: give one of each a score"
+                f"users has {len(rows)} entries, but items has {len(columns)}: give pairs of both"
             )
         return taste.to_ratings(self._scores(taste, rows, columns))
 
@@ -483,7 +484,7 @@ class TasteModel(BaseEstimator):
         taste = self._need_ratings("evaluate")
         check_table(table)
         if not table.has_ratings:
-            raise ValueError("table has no ratings to compare predictions with: who took what only")
+            raise ValueError("table has only choices, and no ratings to compare predictions with")
         matrix = table.matrix
         rows = np.repeat(np.arange(table.n_users), np.diff(matrix.indptr))
         users = self.table_.user_index(table.users[rows])
@@ -500,11 +501,11 @@ class TasteModel(BaseEstimator):
 
     @unchanged_on_error
     def partial_fit(self, table: RatingTable) -> Self:
-        """Add people, or more ratings of known people; what is known of the items stays.
+        """Add people, or more ratings of known people; the item kernel stays the same.
 
-        Everyone added is predicted exactly as a live `person` with these ratings. A rating of an
-        item that the person has rated before takes its place, unless both tables have times and it
-        is older. A table with other items is refused: these need ``fit``.
+        The predictions for them are exactly those of a live `person` with these ratings. A new
+        rating replaces an earlier one of the same item, unless both tables have times and it is
+        older. A table with other items raises: these need ``fit``.
 
         Parameters
         ----------
@@ -558,7 +559,10 @@ class TasteModel(BaseEstimator):
     def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
         """Return the form of the kernel, its rank and the number of items of its head."""
         (n_users, n_items), n_ratings = table.matrix.shape, table.matrix.nnz
-        largest = largest_kernel(n_users, n_ratings, self.max_memory * _GIGABYTE)
+        users = min(n_users, max(LEAST_USERS, n_users // 2), MOST_USERS)
+        # numbers of 8 bytes: 8 for each rating, 2 n^2 for the kernels, and the scores of the users
+        numbers = max(self.max_memory * _GIGABYTE / 8 - 8 * n_ratings, 0.0)
+        largest = int((np.sqrt(users**2 + 8 * numbers) - users) / 4)
         if self.rank is None and n_items <= largest:
             return "exact", 0, n_items
         return "factors", self.rank or _RANK, min(n_items, max(min(largest, _HEAD), _LEAST_HEAD))
@@ -588,8 +592,8 @@ class TasteModel(BaseEstimator):
         taste: Taste | None = self.taste_
         if taste is None:
             raise ValueError(
-                f"{method} needs ratings, and the table of this model has none: who took what "
-                'only. person(...).ranking(by="choice") ranks what a person may take next'
+                f"{method} needs ratings, but the table of this model has only choices: use "
+                'person(...).ranking(by="choice")'
             )
         return taste
 

@@ -160,7 +160,7 @@ def to_latex(report: "Report") -> str:
 
 
 def to_html(report: "Report") -> str:
-    """Return one file that needs nothing else: style and figures are inside, no script."""
+    """Return one self-contained file: style and figures are inside, without a script."""
     tables = "".join(_html_table(table, report.links) for table in report.tables)
     # A link whose name begins a row is there.
     named = {row[0] for table in report.tables for row in table.rows if row}

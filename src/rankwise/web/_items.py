@@ -264,7 +264,7 @@ def _genres(text: str) -> list[str]:
 
 
 def _readable(title: str) -> str:
-    """Put an article that stands behind a title before it."""
+    """Move an article from the end of a title to its beginning."""
     found = _ARTICLE.fullmatch(title)
     if not found:
         return title
