@@ -438,7 +438,11 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         return normal_interval(self.effects_, covariance, self._level(level))
 
     def reliability_interval(self, level: float | None = None) -> Floats:
-        """Return the ends of the interval of each rater's reliability, strengths taken as known."""
+        """Return the ends of the interval of each rater's reliability, strengths taken as known.
+
+        With few contests, low reliabilities would seem too certain: for those between -1 and 1, the
+        standard error is that of a reliability of 1.
+        """
         check_is_fitted(self)
         return normal_interval(
             self.reliabilities_, np.diag(self._rater_errors**2), self._level(level)

@@ -263,8 +263,11 @@ def fit_raters(
         better /= max(float(weight @ better) / weight.sum(), _LEAST)
         change = float(np.abs(better - scales).max())
         scales = better
+    # The information falls as a scale grows: a rater who contradicts the others by chance would
+    # seem sure. For scales nearer to 0 than the mean, 1, it is that at 1.
     curvature = np.ones(len(scales))
-    scale_derivatives(of.cells, of.n, best.params, of.kind, rater, 0 * scales, curvature)
+    cells = of.cells._replace(scale=np.where(np.abs(scales) < 1, 1.0, scales)[rater])
+    scale_derivatives(cells, of.n, best.params, of.kind, rater, 0 * scales, curvature)
     return best, of, scales, 1.0 / np.sqrt(curvature), change <= _STEADY
 
 
