@@ -180,7 +180,7 @@ def test_given_pairs_grow_trees_and_have_no_lists(graded_rows):
         model = RankBoost(20, **TREES, loss=loss)
         expected = model.fit(X, y).predict(X)
         assert_allclose(model.fit_pairs(X, pairs).predict(X), expected, atol=1e-6)
-    with pytest.raises(ValueError, match="given pairs are no lists"):
+    with pytest.raises(ValueError, match="fit_pairs has no lists"):
         RankBoost(pair_weight="ndcg").fit_pairs(X, pairs)
 
 

@@ -99,7 +99,7 @@ def test_tables_for_papers(form, table, capsys):
     [
         (["absent.csv"], 1, "absent.csv: No such file or directory"),
         (["{table}", "--target", "z"], 1, "column 'z' not found"),
-        (["{table}", "--ignore", "a,b"], 1, "no column is left beside 'grade'"),
+        (["{table}", "--ignore", "a,b"], 1, "no column is left besides 'grade'"),
         (["{table}", "--method", "magic"], 1, "the method 'magic' is not known"),
         (["{table}", "--out", "{table}/x"], 1, "Not a directory"),
         (["{table}", "--format", "docx"], 2, "Invalid value for '--format'"),

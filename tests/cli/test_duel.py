@@ -62,7 +62,7 @@ def test_the_first_one_always_won(tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("left,right,winner\na,b,left\nb,c,left\nc,a,left\n")
     said = " ".join(run(path).output.split())
-    assert "Whether it matters who comes first can't be told" in said
+    assert "can't show whether the order of the two matters" in said
     assert "'order' can tell who wins without fail" in said
 
 

@@ -265,7 +265,7 @@ def test_processes_give_the_same_numbers():
 
 
 def test_methods_are_told_by_their_names():
-    with pytest.raises(ValueError, match="the method 'magic' is not known; these do: constant"):
+    with pytest.raises(ValueError, match="the method 'magic' is not known; these fit: constant"):
         compare(TABLE, **KINDS["grades"], methods=["magic"])
     with pytest.raises(ValueError, match="'RankSVM' does not fit this table"):
         compare(TABLE, **KINDS["grades"], methods=["RankSVM"])
@@ -298,7 +298,7 @@ def test_ratings_go_to_the_taste_model():
     assert "3 ratings are of an item rated again: the last counts." in found.warnings
     report = found.report()
     assert "One person's list" in [section.title for section in report.sections]
-    assert "TasteModel().fit(table)" in found.code
+    assert "fit(frame, user='user', item='film', rating='stars')" in found.code
     part = compare(frame, quick=True, max_rows=300)
     assert any("the model learns from all" in text for text in part.warnings)
     assert part.problem.n_ratings == found.problem.n_ratings

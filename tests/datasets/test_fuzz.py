@@ -23,11 +23,11 @@ from rankwise.datasets import (
     read_ratings,
 )
 from rankwise.io import layout as layouts
-from rankwise.io._rows import split_rows
 from rankwise.io.dialect import Dialect
 from rankwise.io.files import BadRows, Source
 from rankwise.io.layout import ID, INTEGER, NUMBER, TEXT, Column, Layout, explain_row, read_columns
 from rankwise.io.svmlight import Rules, literal_row
+from rankwise.io.text_rows import split_rows
 
 INSERTS = [b'"', b"\\", b"\n", b"\r", b"\x00", b"\xff", b"9" * 20, b"-", b"nan", b"{", b"}", b"#"]
 INSERTS += [

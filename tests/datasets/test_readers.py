@@ -466,7 +466,7 @@ def test_ordinal_tables(samples, write):
         read_ordinal(path, target="acid")
     with pytest.raises(ValueError, match=r"wine.csv:1: no column 'no'"):
         read_ordinal(path, target="no")
-    with pytest.raises(ValueError, match=r"twice.csv:1: .* is no header"):
+    with pytest.raises(ValueError, match=r"twice.csv:1: .* is not a header"):
         read_ordinal(write("twice.csv", b"a,a\n1,1\n"))
 
 

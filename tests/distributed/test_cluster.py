@@ -17,8 +17,8 @@ from rankwise.comparison.runner import run_jobs
 from rankwise.comparison.trials import Trials
 from rankwise.distributed import _partitions, fit, predict, rank
 from rankwise.distributed import cluster as connect
-from rankwise.distributed._cluster import on_cluster
 from rankwise.distributed._partitions import DaskPartitions
+from rankwise.distributed.connection import on_cluster
 from rankwise.magnitude import MPRank, SVRank
 from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
 from rankwise.pairwise import RankSVM

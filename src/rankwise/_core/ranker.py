@@ -132,7 +132,7 @@ EPS = float(np.finfo(np.float64).eps)
 TRUSTED = 1e-3
 """Scores may be off by this share of the spread of y."""
 ERRORS = 8.0 * EPS
-"""The error of an entry beside its size, generously."""
+"""A generous bound on the relative error of an entry."""
 # Ratings and squares of rows past these would overflow in sums of squares.
 _LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
 # Rows that are predicted at a time, whose kernel values fit the cache.

@@ -168,7 +168,7 @@ def find_edges(ordered: Floats, weight: Floats | None, max_bins: int | None) -> 
     """Return the edges between bins of about equal weight, halfway between two sorted values.
 
     A value that is heavier than a bin should be counts as one, so that the others still share the
-    rest. With at most ``max_bins`` distinct values, or if it is None, each has a bin of its own.
+    rest. With at most ``max_bins`` distinct values, or if it is None, each has its own bin.
     Missing values are left out.
     """
     n = int(np.searchsorted(ordered, np.nan))
@@ -319,7 +319,7 @@ class Block(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes with the rounds.
+    """The state of boosting that changes in each round.
 
     - ``scores`` (m,);
     - ``factors`` (2, m): of a row as the worse one of its pairs, and as the better one;

@@ -41,7 +41,7 @@ _NAMES = ("kemeny", "borda", "copeland", "footrule", "markov_chain", "kwiksort")
     type=click.Choice(["ignored", "last"]),
     default="ignored",
     show_default=True,
-    help="What becomes of candidates that a voter does not name.",
+    help="Treatment of candidates that a voter does not name.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
 @json_option

@@ -48,7 +48,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to keep it.  [default: RANKWISE_DATA if it is there, or your cache folder]",
+    help="The folder to keep it in.  [default: RANKWISE_DATA if it is there, or your cache folder]",
 )
 @json_option
 def get(name: str, folder: Path | None, as_json: bool) -> None:

@@ -33,15 +33,15 @@ _UNKNOWN = 50.0
 @click.option("--first", metavar="COL", help="The one item.  [default: found by its name]")
 @click.option("--second", metavar="COL", help="The other.")
 @click.option("--outcome", metavar="COL", help="Who won.")
-@click.option("--winner", metavar="COL", help="Who won, if the other column says who lost.")
+@click.option("--winner", metavar="COL", help="The winner, if the other column is the loser.")
 @click.option("--loser", metavar="COL", help="Who lost.")
-@click.option("--rater", metavar="COL", help="Who judged: each one gets a reliability.")
+@click.option("--rater", metavar="COL", help="The rater: each one gets a reliability.")
 @click.option(
     "--ties",
     type=click.Choice(["davidson", "rao-kupper", "half"]),
     default="davidson",
     show_default=True,
-    help="How ties are modelled.",
+    help="The model of ties.",
 )
 @click.option("--no-order", is_flag=True, help="Fit no advantage of coming first.")
 @click.option(
@@ -163,7 +163,7 @@ def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report
     said : list of str
         Warnings of the fit.
     draw : bool
-        Whether figures are wanted.
+        Whether to draw figures.
     """
     table = model.table()
     n, percent = len(table["item"]), f"{100 * model.level:g} %"
@@ -232,7 +232,7 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
 
 def _order_finding(effect: float, low: float, high: float) -> str:
     if high - low > _UNKNOWN:
-        return "Whether it matters who comes first can't be told from these contests."
+        return "These contests can't show whether the order of the two matters."
     sure = "is not significant" if low <= 0 <= high else "is significant"
     return (
         f"The advantage of coming first {sure}: it adds {effect:.2f} to the first one's strength "

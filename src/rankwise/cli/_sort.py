@@ -123,7 +123,7 @@ class Answers(list[Any]):
     def summary(self) -> str:
         """Return what is kept where."""
         if not self.kept:
-            return "There is no answer to keep."
+            return "No answers to keep."
         return (
             f"{self.kept} answers are kept in {self.path}; the same command continues from there."
         )

@@ -28,7 +28,7 @@ _QUERIES = {"target": "grade", "query": "query"}
 
 
 class TableFile(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ Fold = tuple[Indices, Indices]
 
 @dataclass(frozen=True)
 class Problem:
-    """What methods are compared on.
+    """The data that methods are compared on.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Problem:
         return replace(self, rows=self.rows.iloc[index], **parts)
 
     def sample(self, n: int, seed: int) -> Self:
-        """Return at most so many rows; whole lists if there are lists."""
+        """Return at most n rows; whole lists if there are lists."""
         if len(self.y) <= n:
             return self
         order = np.random.default_rng(seed).permutation(self._n_units())

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import sklearn
-from sklearn.pipeline import Pipeline
 
-from rankwise._core.arguments import check_whole, check_word, did_you_mean
+from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.child_process import Child, ChildError
-from rankwise.comparison._columns import as_frame, prepare_like
+from rankwise.comparison._columns import as_frame, look_at_columns, prepare_like
 from rankwise.comparison._describe import describe
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import (
@@ -32,11 +31,12 @@ from rankwise.comparison._significance import (
     expected_losses,
     standard_error,
 )
+from rankwise.comparison.final_fit import contests_message, fit_final
 from rankwise.comparison.measures import MAE, Measure
-from rankwise.comparison.methods import METHODS, Method, methods_for, slug
-from rankwise.comparison.problem import Problem, make_folds, make_problem
-from rankwise.comparison.trials import Trials, choose, fit, run
-from rankwise.distributed._cluster import on_cluster
+from rankwise.comparison.methods import Method, choose_methods, methods_for
+from rankwise.comparison.problem import make_folds, make_problem
+from rankwise.comparison.trials import Trials, choose, run
+from rankwise.distributed.connection import on_cluster
 from rankwise.io.files import pandas
 from rankwise.metrics import pair_accuracy_interval
 
@@ -64,7 +64,7 @@ class Row:
     fit_seconds, predict_seconds : float
         Medians over the folds.
     failure : str
-        Why there are no numbers, else empty.
+        The reason why numbers are missing, else empty.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Comparison:
     Attributes
     ----------
     task : Task
-        What the table was taken for, and why.
+        The task that was recognised, and why.
     measures : list of Measure
         What was measured; the first decides.
     rows : list of Row
@@ -159,7 +159,7 @@ class Comparison:
 
     @property
     def advice(self) -> list[str]:
-        """What to use, and how sure that is: two or three sentences."""
+        """Two or three sentences: which method to use, and how sure that is."""
         return advise(self)
 
     @property
@@ -167,7 +167,7 @@ class Comparison:
         """The lines of Python that fit ``model``."""
         from rankwise.comparison._report import lines_of  # noqa: PLC0415
 
-        return lines_of(self, self.source)
+        return lines_of(self)
 
     @property
     def best_(self) -> Any:
@@ -293,7 +293,7 @@ def compare(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Cross-validate the methods that fit a table, beside honest baselines.
+    """Cross-validate the methods that suit a table, and baselines.
 
     Folds keep lists whole; missing values, scaling and settings are learned inside the folds only.
 
@@ -321,7 +321,7 @@ def compare(
     timeout : float, default=None
         Seconds that a method may take in all. Methods then run in a process of their own.
     n_jobs : int, default=1
-        Methods that run at the same time, each in a process of its own if there are several.
+        Methods that run at the same time, each in its own process if there are several.
     random_state : int, default=0
         Seed of folds and methods.
     progress : callable, default=None
@@ -363,11 +363,10 @@ def compare(
 
         return compare_ratings(frame, task, quick, max_rows, timeout, n_jobs, random_state, said)
     if task.kind == "contests":
-        raise ValueError(
-            f"these {len(frame):,} rows are contests ({task.why}), which one model explains: fit "
-            "rankwise.contests.BradleyTerry to what contests_of gives; to rank rows by a number, "
-            "name the column as target"
-        )
+        raise ValueError(contests_message(len(frame), task))
+    if text == "ignore":
+        learned = {*task.columns.names, *task.roles.values(), *dropped}
+        dropped += look_at_columns(frame, [c for c in frame.columns if c not in learned]).texts
     whole = make_problem(frame, task, name=name, split=split)
     problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
     rare = min(np.sum(problem.y == 1), np.sum(problem.y == 2)) if problem.binary else len(problem.y)
@@ -378,7 +377,7 @@ def compare(
         )
     n_repeats = _repeats(len(problem.y), quick=quick) if split == "random" else 1
     folds = make_folds(problem, 5, n_repeats, random_state)
-    chosen = _chosen(methods_for(problem, len(whole.y), quick=quick), methods)
+    chosen = choose_methods(methods_for(problem, len(whole.y), quick=quick), methods)
     jobs = {
         method.name: partial(run, method.name, problem, folds, random_state) for method in chosen
     }
@@ -411,7 +410,7 @@ def compare(
 
 
 def provenance(seed: int) -> dict[str, str]:
-    """Return what a result depends on beside its table."""
+    """Return what a result depends on besides its table."""
     return {
         "date": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         "rankwise": importlib.metadata.version("rankwise"),
@@ -425,19 +424,6 @@ def _repeats(n_rows: int, *, quick: bool) -> int:
     """Return how often folds are dealt out, until enough rows were tested."""
     least, most, tested = (1, 3, 600) if quick else (2, 10, 4000)
     return min(max(tested // n_rows, least), most)
-
-
-def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:
-    if names is None:
-        return fitting
-    known = [method.slug for method in fitting]
-    for name in names:
-        if slug(name) not in known:
-            fits = slug(name) in [method.slug for method in METHODS]
-            why = "does not fit this table" if fits else "is not known" + did_you_mean(name, known)
-            raise ValueError(f"the method {name!r} {why}; these do: {', '.join(known)}")
-    wanted = [slug(name) for name in names]
-    return [method for method in fitting if method.slug in wanted]
 
 
 def run_jobs(
@@ -487,7 +473,7 @@ def _run_in(child: Child, name: str, job: Callable[[], Trials], timeout: float |
 
 
 def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
-    """Run a job in a process of its own, on whichever machine this is."""
+    """Run a job in a separate process, on whichever machine this is."""
     with Child() as child:
         return _run_in(child, name, job, timeout)
 
@@ -584,13 +570,3 @@ def tied_with_best(rows: list[Row], name: str) -> bool:
     """Whether a method is not surely worse than the one with the best mean."""
     row = next(row for row in rows if row.name == name)
     return bool(np.isnan(row.pvalue) or row.pvalue > SURE) and not row.failure
-
-
-def fit_final(method: Method, problem: Problem, setting: dict[str, Any], seed: int) -> Pipeline:
-    """Fit a method to all rows; a model of grades predicts them as the table has them."""
-    labels = problem.labels
-    if labels is None or not problem.graded:
-        return fit(method, problem, setting, seed)
-    if isinstance(labels[0], str) or any(label != int(label) for label in labels):
-        setting = {**setting, "label_order": labels}
-    return fit(method, problem, setting, seed, np.array(labels)[problem.y.astype(int) - 1])

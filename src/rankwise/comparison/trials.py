@@ -25,7 +25,7 @@ _FEW_ROWS = 1000
 
 @dataclass
 class Trials:
-    """What became of a method.
+    """The results of a method.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Trials:
     shares : ndarray of shape (n, k)
         Probabilities of the grades out of fold, nan where there are none.
     failure : str
-        Why there are no values, else empty.
+        The reason why values are missing, else empty.
     """
 
     name: str

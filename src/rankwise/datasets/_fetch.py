@@ -46,7 +46,7 @@ def fetch_movielens(
         names, if it is set, then from the origin.
     checksum : str or None, default="registry"
         What the file must hash to, such as ``"sha256:50d2..."``; by default what the registry
-        says. None trusts the first download: its hash is kept in ``checksums.json`` beside it, and
+        says. None trusts the first download: its hash is kept in ``checksums.json`` next to it, and
         later ones must equal it.
     timeout : float, default=30.0
         Seconds without an answer, or between two pieces of it, before an attempt is given up.

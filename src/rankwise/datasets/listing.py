@@ -1,4 +1,4 @@
-"""What is known of data sets and found out about files, printed: for both command lines."""
+"""Printed lists of data sets and of checked files, for both command lines."""
 
 from collections.abc import Sequence
 from dataclasses import fields

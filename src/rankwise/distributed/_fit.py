@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 
 from rankwise._core.arguments import shortened
 from rankwise._core.inputs import unchanged_on_error
-from rankwise.distributed._cluster import logger
 from rankwise.distributed._partition import Block, in_part
 from rankwise.distributed._partitions import Partitions, as_partitions
+from rankwise.distributed.connection import logger
 
 Estimator = TypeVar("Estimator")
 
@@ -78,7 +78,7 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        One of the above. If the fit raises, it stays as it was.
+        One of the above. If the fit raises, it is unchanged.
     X : dask array or dataframe, list of delayed frames, path of Parquet, ndarray or memmap
         The rows. Chunks of an array may be of unknown size. A path is a Parquet file, or a folder
         of such, read in the order of their names.

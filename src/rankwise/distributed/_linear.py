@@ -37,10 +37,10 @@ from rankwise._core.kernels import Anchored, anchor_rows, shift_rows
 from rankwise._core.queries import encode_queries
 from rankwise._core.ranker import check_rows_of_queries
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise.distributed._cluster import logger
 from rankwise.distributed._fit import set_features
 from rankwise.distributed._partition import ROWS, Block, checked_ratings
 from rankwise.distributed._partitions import Partitions
+from rankwise.distributed.connection import logger
 from rankwise.magnitude import MPRank
 from rankwise.magnitude.statistics import Scatter, Statistics
 

@@ -160,7 +160,7 @@ def check_columns(raw: Raw, known: Sequence[str], where: str) -> None:
         if column not in known:
             shown = ", ".join(map(repr, known[:12])) or "none"
             raise ValueError(
-                f"{name}={column!r} is no column of {where}, whose columns are {shown}"
+                f"{name}={column!r} is not a column of {where}, whose columns are {shown}"
             )
 
 

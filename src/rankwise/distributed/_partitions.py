@@ -33,14 +33,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.arguments import shortened
-from rankwise.distributed._cluster import (
-    RETRIES,
-    find_client,
-    import_dask,
-    log_dashboard,
-    release,
-    results_of,
-)
 from rankwise.distributed._partition import (
     Block,
     Header,
@@ -48,6 +40,14 @@ from rankwise.distributed._partition import (
     check_alike,
     check_columns,
     read_block,
+)
+from rankwise.distributed.connection import (
+    RETRIES,
+    find_client,
+    import_dask,
+    log_dashboard,
+    release,
+    results_of,
 )
 
 # Results that are merged in one task.
@@ -393,7 +393,7 @@ class DaskPartitions(Partitions):
             release(futures)
 
     def _say_done(self, futures: Sequence[Any]) -> None:
-        """Report the progress of a pass, as far as it is known here."""
+        """Report the known progress of a pass."""
         done = f", {sum(each.done() for each in futures)} done" if len(futures) > 1 else ""
         self.say(f"pass {self.traffic.passes} over {self.n_parts} parts{done}")
 
@@ -567,7 +567,7 @@ def parquet_groups(raw: Raw, limit: int, width: int) -> list[tuple[str, int, int
         try:
             metadata = parquet.read_metadata(path)
         except ValueError as error:  # ArrowInvalid
-            raise ValueError(f"X={str(path)!r} is no Parquet file: {error}") from error
+            raise ValueError(f"X={str(path)!r} is not a Parquet file: {error}") from error
         known = metadata.schema.to_arrow_schema().names
         check_columns(raw, known, path.name)
         first = first or known

@@ -44,11 +44,11 @@ from rankwise.boosting.binning import (
     sample_rows,
 )
 from rankwise.boosting.rankboost import check_groups, make_rounds, plan_fit
-from rankwise.distributed._cluster import RETRIES, logger, release, results_of
 from rankwise.distributed._fit import set_features
 from rankwise.distributed._partition import Block as Part
 from rankwise.distributed._partition import in_part
 from rankwise.distributed._partitions import FAN_IN, DaskPartitions, Partitions, n_bytes
+from rankwise.distributed.connection import RETRIES, logger, release, results_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

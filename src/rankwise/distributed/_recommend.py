@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 from rankwise._core.arguments import shortened
 from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.threads import Pool
-from rankwise.distributed._cluster import find_client, import_dask, logger, release, results_of
 from rankwise.distributed._partitions import FAN_IN
+from rankwise.distributed.connection import find_client, import_dask, logger, release, results_of
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.item_kernel import (
     UserRows,

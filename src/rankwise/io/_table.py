@@ -5,6 +5,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -44,7 +45,7 @@ LINES = {"csv", "json lines", "svmlight"}
 
 
 class Request(NamedTuple):
-    """What a caller asks for; None is a property to be guessed."""
+    """The properties that a caller asks for; None: guess it."""
 
     format: str | None
     encoding: str | None
@@ -97,8 +98,8 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-        Numbers, booleans (``true`` and ``false``), dates (ISO 8601) and texts. Integers keep all
-        their digits. Blanks around a cell are no part of it. ``frame.attrs["source"]`` is a dict
+        Numbers, booleans (``true`` and ``false``), dates (ISO 8601) and strings. Integers keep all
+        their digits. Blanks around a cell are dropped. ``frame.attrs["source"]`` is a dict
         of what was read and guessed; `describe` puts it into a sentence.
 
     Raises
@@ -130,7 +131,7 @@ def read_table(
     need("pandas")
     asked = _request(format, sep, decimal, encoding, header, columns, comment, missing)
     source, compression = _load(path)
-    kind = asked.format or guess_format(source.raw[:START], source.label)
+    kind = asked.format or guess_format(source.raw[:START], source.label, asked.encoding)
     notes = _notes(source.label, kind, compression)
     if kind in LINES:
         text, notes["encoding"] = as_utf8(source, asked.encoding)
@@ -140,7 +141,7 @@ def read_table(
             raise ValueError(f"{source.label}: the file is empty")
         frame = _read_lines(text, source.label, kind, asked.dialect, notes)
     else:
-        frame = read_json(source) if kind == "json" else read_binary(source, kind)
+        frame = read_json(source, asked.encoding) if kind == "json" else read_binary(source, kind)
     return _finished(frame, notes, before=0)
 
 
@@ -181,7 +182,7 @@ def scan_table(
     ------
     ValueError
         As `read_table`; also for a cell of another type than the first rows have in its column,
-        such as a text among numbers, with its line. The rows before it are yielded first.
+        such as a string among numbers, with its line. The rows before it are yielded first.
 
     Examples
     --------
@@ -258,7 +259,7 @@ def write_table(frame: "DataFrame", path: "str | os.PathLike[str]") -> None:
     Raises
     ------
     ValueError
-        The frame is no data frame, or the path leads to a directory.
+        The frame is not a data frame, or the path leads to a directory.
     OSError
         The file can't be written.
 
@@ -281,7 +282,11 @@ def write_table(frame: "DataFrame", path: "str | os.PathLike[str]") -> None:
     *_, before, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     packing = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}.get(last)
     ending = before if packing else last
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with ExitStack() as stack:
+        out: Any = stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
+        if packing == "zstd":  # of which pandas needs another package
+            out = stack.enter_context(need("pyarrow").CompressedOutputStream(out, packing))
+            packing = None
         if ending == ".parquet":
             frame.to_parquet(out, index=False)
         elif ending in {".arrow", ".feather"}:
@@ -405,7 +410,7 @@ def _frame(table: Any) -> "DataFrame":
 
 
 def _finished(frame: "DataFrame", notes: dict[str, Any], before: int) -> "DataFrame":
-    """Name the columns by texts, and attach what is known of the source."""
+    """Name the columns by strings, and attach what is known of the source."""
     names = [str(name).strip() for name in frame.columns]
     check_names(notes["path"], names)
     if names != list(frame.columns):
@@ -459,7 +464,9 @@ def _guarded(label: str, frames: Iterator["DataFrame"]) -> Iterator["DataFrame"]
 def _frames(
     pieces: Pieces, label: str, rows: int, asked: Request, notes: dict[str, Any]
 ) -> Iterator["DataFrame"]:
-    kind = notes["format"] = asked.format or guess_format(pieces.look()[:START], label)
+    kind = notes["format"] = asked.format or guess_format(
+        pieces.look()[:START], label, asked.encoding
+    )
     if kind in LINES:
         lines = Lines(pieces, label, asked.encoding)
         notes["encoding"] = lines.encoding
@@ -472,7 +479,7 @@ def _frames(
         yield from binary_frames(pieces.whole(), label, kind, rows)
     else:
         source = Source(label, pieces.rest())
-        frame = read_json(source) if kind == "json" else read_binary(source, kind)
+        frame = read_json(source, asked.encoding) if kind == "json" else read_binary(source, kind)
         for start in range(0, len(frame), rows):
             yield frame.iloc[start : start + rows].reset_index(drop=True)
 

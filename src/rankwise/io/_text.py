@@ -5,18 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import as_csv, is_regular, split_rows
-from rankwise.io.dialect import NUMBERS, Dialect, is_number
+from rankwise.io.dialect import NUMBERS, START, Dialect, is_number
 from rankwise.io.files import need
+from rankwise.io.text_rows import as_csv, count_byte, is_regular, split_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 # Stands for "::", which the fast parser does not know; no text holds it.
 _UNIT = b"\x1f"
-_BLOCK = 2**18  # of a size that the processor's caches hold
+_BLOCK = 2**20
 EXACT = 2**53
 _LOOK = 200
+_HEX = re.compile(rb"\b0[xX][0-9a-fA-F]")
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -60,9 +61,10 @@ def parse(text: bytes, dialect: Dialect, label: str, texts: Sequence[str] = ()) 
             ",", dialect.decimal, columns=dialect.columns, quote=True, missing=dialect.missing
         )
         table = _fast(text, dialect, texts)
+    has_hex = _HEX.search(text, dialect.start, dialect.start + START) is not None
     for place, name in enumerate(table.column_names):
         column = table.column(place)
-        if pa.types.is_time(column.type):
+        if pa.types.is_time(column.type) or (has_hex and pa.types.is_integer(column.type)):
             column = _cells(text, dialect, name)
         if pa.types.is_string(column.type):
             column = _trimmed(column, dialect, infer=name not in texts)
@@ -92,12 +94,17 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     """
     pa, reader = need("pyarrow"), need("pyarrow.csv")
     start, sep = dialect.start, dialect.sep or ","
-    if len(sep) > 1:
+    names = list(dialect.columns or ())
+    if len(sep) > 1 and not dialect.quote and _only_pairs(text, start, sep.encode()):
+        # a separator of one byte, with an empty cell between two cells
+        options["include_columns"] = options.get("include_columns") or names
+        names, sep = [part for name in names for part in (name, f"{name}{_UNIT!r}")][:-1], sep[0]
+    elif len(sep) > 1:
         text, start, sep = text[start:].replace(sep.encode(), _UNIT), 0, _UNIT.decode()
     data = pa.py_buffer(text)[start:]
     if not text[start : start + _BLOCK].strip(b"\r\n"):
-        names = options.get("include_columns") or dialect.columns or ()
-        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in names})
+        wanted = options.get("include_columns") or names
+        return pa.table({name: pa.array([], types.get(name, pa.null())) for name in wanted})
     conversion = reader.ConvertOptions(
         column_types=types,
         null_values=list(dialect.missing),
@@ -107,7 +114,7 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     )
 
     def read(block: int, *, long_cells: bool) -> Any:
-        reading = reader.ReadOptions(column_names=dialect.columns, block_size=block)
+        reading = reader.ReadOptions(column_names=names, block_size=block)
         parsing = reader.ParseOptions(
             delimiter=sep, quote_char='"' if dialect.quote else False, newlines_in_values=long_cells
         )
@@ -116,13 +123,18 @@ def parse_regular(text: bytes, dialect: Dialect, types: dict[str, Any], **option
     quoted = bool(dialect.quote) and text.find(b'"', start) >= 0
     try:
         table = read(_BLOCK, long_cells=False)
-        if not quoted or len(table) == text.count(b"\n", start) + (not text.endswith(b"\n")):
+        if not quoted or len(table) == count_byte(text, b"\n", start) + (not text.endswith(b"\n")):
             return table
         return read(_BLOCK, long_cells=True)
     except pa.ArrowInvalid:  # rows may be longer than a block
         if not _BLOCK < len(data) < 2**31 - 1:
             raise
         return read(len(data) + 1, long_cells=True)
+
+
+def _only_pairs(text: bytes, start: int, pair: bytes) -> bool:
+    """Return whether each of two equal bytes occurs in such pairs only."""
+    return count_byte(text, pair[:1], start) == 2 * text.count(pair, start)
 
 
 def _cells(text: bytes, dialect: Dialect, name: str) -> Any:
@@ -160,8 +172,8 @@ def _trimmed(column: Any, dialect: Dialect, *, infer: bool) -> Any:
         if all(map(pattern.fullmatch, known)) and _all_match(column, whole):
             plain = pc.replace_substring(column, ",", ".") if mark == "," else column
             plain = pc.replace_substring_regex(plain, r"^\+", "")
-            kind = pa.int64() if _all_match(plain, "^-?[0-9]{1,18}$") else pa.float64()
-            return plain.cast(kind)
+            is_whole = _all_match(plain, "^-?[0-9]+$")
+            return _integers(plain) if is_whole else plain.cast(pa.float64())
     return column
 
 
@@ -171,15 +183,24 @@ def _all_match(column: Any, pattern: str) -> bool:
 
 
 def _exact(column: Any, text: bytes, dialect: Dialect, name: str) -> Any:
-    """Keep every digit of integers that 64 bits do not hold; those of over 76 digits are text."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    """Keep every digit of integers that 64 bits do not hold."""
+    pc = need("pyarrow.compute")
     extremes = pc.min_max(column).as_py().values()
     if None in extremes or max(map(abs, extremes)) < 2.0**63:
         return column
     cells = pc.utf8_trim_whitespace(_cells(text, dialect, name))
     if not _all_match(cells, "^[+-]?[0-9]+$"):
         return column
-    return cells.cast(pa.decimal256(76)) if _all_match(cells, "^[+-]?[0-9]{1,76}$") else cells
+    return _integers(cells)
+
+
+def _integers(cells: Any) -> Any:
+    """Return texts of digits as integers; those of over 76 digits stay texts."""
+    pa = need("pyarrow")
+    try:
+        return cells.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return cells.cast(pa.decimal256(76)) if _all_match(cells, "^[+-]?[0-9]{1,76}$") else cells
 
 
 def to_pandas(table: Any) -> "DataFrame":

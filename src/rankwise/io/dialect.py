@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rankwise._core.arguments import shortened
-from rankwise.io._rows import split_rows
+from rankwise.io.text_rows import split_rows
 
 START = 2**16
 MISSING = (
@@ -23,7 +23,7 @@ _SAMPLE = 100
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited text is written; None is a property to be guessed.
+    """The dialect of a delimited text; None: guess it.
 
     ``start`` is the offset of the first row of data, and ``line`` its number. ``strict`` refuses
     control characters, and quotes inside of a cell that is not in quotes.
@@ -110,7 +110,7 @@ def _skip_blank(head: bytes, start: int, comment: str) -> int:
 
 
 def _guess_comment(head: bytes) -> str:
-    """Return ``#`` if the text begins with it, in a line that is no header of what follows."""
+    """Return ``#`` if the text begins with it, in a line that is not a header."""
     lines = [line.strip() for line in head.splitlines() if line.strip()]
     if not lines or not lines[0].startswith(b"#"):
         return ""

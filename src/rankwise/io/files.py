@@ -30,7 +30,13 @@ _PACKED = {
     b"(\xb5/\xfd": "zstd",
     b"PK\x03\x04": "zip",
 }
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_OVER_ASCII = {"ascii", "utf-8", "iso8859-1", "cp1252"}
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as UTF-16 does
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 class Source(NamedTuple):
@@ -42,7 +48,7 @@ class Source(NamedTuple):
 
 
 class BadRows:
-    """What becomes of the rows of one file that can't be read.
+    """Collect the rows of one file that can't be read.
 
     Parameters
     ----------
@@ -215,7 +221,7 @@ def _chosen(archive: zipfile.ZipFile, names: Sequence[str]) -> list[zipfile.ZipI
 
 
 def unpacked_limit(packed: int) -> int:
-    """Return how many bytes an archive of so many may unpack to."""
+    """Return how many bytes an archive of this size may unpack to."""
     return max(UNPACKED_BYTES, UNPACKED_RATIO * packed)
 
 
@@ -304,7 +310,8 @@ def as_utf8(source: Source, encoding: str | None, *, at: str = ": line ") -> tup
     chosen = (encoding or guess_encoding(source.raw, whole=True)).lower()
     raw = source.raw.removeprefix(codecs.BOM_UTF8)
     known = encoding is None and len(raw) == len(source.raw)  # the guess has decoded it
-    if chosen == "utf-8" and (known or raw.isascii()):
+    is_ascii = codecs.lookup(chosen).name in _OVER_ASCII and raw.isascii()
+    if is_ascii or (known and chosen == "utf-8"):
         return raw, chosen
     try:
         return raw.decode(chosen).removeprefix("\ufeff").encode(), chosen

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise._core.arguments import shortened
 from rankwise.io._text import EXACT, RowError
-from rankwise.io.files import BadRows, Source, check_unpacked, need
+from rankwise.io.files import BadRows, Source, as_utf8, check_unpacked, guess_encoding, need
 from rankwise.io.svmlight import DENSE, X_BYTES, X_RATIO, Rules, read_graded
 
 if TYPE_CHECKING:
@@ -27,20 +27,18 @@ _MARKS = {
     b"PK": "excel",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "excel",
 }
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SVMLIGHT = re.compile(rb"[0-9.+-]\S*[ \t]+(qid:[0-9]+|[0-9]+:[0-9.+-])")
 # A sheet may state so many cells for each byte of its file.
 _CELLS_PER_BYTE, _MOST_CELLS = 10, 2**24
 
 
-def guess_format(start: bytes, label: str) -> str:
+def guess_format(start: bytes, label: str, encoding: str | None = None) -> str:
     """Return the format of a file by its first bytes."""
     known = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
     if known is not None:
         return known
-    if start.startswith(_WIDE):
-        return "csv"
+    start = start.decode(encoding or guess_encoding(start, whole=False), "replace").encode()
     if not start.strip():
         raise ValueError(f"{label}: the file is empty")
     if is_binary(start):
@@ -55,7 +53,7 @@ def guess_format(start: bytes, label: str) -> str:
 
 
 def is_binary(start: bytes) -> bool:
-    """Return whether bytes are no text of one byte a letter, or of UTF-8."""
+    """Return whether bytes are neither UTF-8 nor text of one byte a letter."""
     return _CONTROL.search(start) is not None
 
 
@@ -178,17 +176,31 @@ def _xlsx(source: Source) -> Iterator[tuple[Any, ...]]:
         yield row
 
 
-def read_json(source: Source) -> "DataFrame":
+def read_json(source: Source, encoding: str | None = None) -> "DataFrame":
     """Read one list of JSON objects."""
+    text, _ = as_utf8(source, encoding)
     try:
-        rows = json.loads(source.raw)
+        rows = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{source.label}: not JSON: {error}") from error
     odd = next((row for row in rows if not isinstance(row, dict)), None)
     if odd is not None or not rows:
         shown = "an empty list" if odd is None else shortened(odd)
         raise ValueError(f"{source.label}: {shown} where objects such as {{...}} are expected")
-    return need("pandas").DataFrame(rows)
+    return _frame_of(rows)
+
+
+def _frame_of(rows: list[dict[str, Any]]) -> "DataFrame":
+    """Return objects as rows; integers stay integers where a float would lose digits."""
+    pd = need("pandas")
+    frame: DataFrame = pd.DataFrame(rows)
+    for name in frame.select_dtypes("float"):
+        cells = [row.get(name) for row in rows]
+        if all(cell is None or type(cell) is int for cell in cells):
+            largest = frame[name].abs().max()
+            kind = float if largest < EXACT else "Int64" if largest < 2.0**63 else object
+            frame[name] = pd.array(cells, dtype=kind)
+    return frame
 
 
 def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
@@ -219,7 +231,7 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
                 raise RowError(f"{label}: line {number}: {reason}", start)
             rows.append(row)
         start += len(content) + 1
-    return need("pandas").DataFrame(rows)
+    return _frame_of(rows)
 
 
 def _may_lose_digits(column: Any) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.io._rows import Row, as_csv, byte_places, is_regular, split_rows
 from rankwise.io._text import parse_regular
 from rankwise.io.dialect import Dialect, is_number
 from rankwise.io.files import BadRows, Source, need
+from rankwise.io.text_rows import Row, as_csv, byte_places, count_byte, is_regular, split_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,7 +42,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is written.
+    """The layout of a table in a file.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def read_columns(source: Source, layout: Layout, bad: BadRows) -> tuple["DataFra
     else:
         problems = []
         lines = np.arange(line, line + len(table))
-        if len(table) != text.count(b"\n", start):  # some are empty, or belong to one row
+        if len(table) != count_byte(text, b"\n", start):  # some are empty, or belong to one row
             lines = line + _filled_lines(text[start:])
         if len(table) != len(lines):
             rows = split_rows(text, dialect, start, line)

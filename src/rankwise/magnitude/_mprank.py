@@ -53,7 +53,7 @@ class MPRank(KernelRanker, BaseEstimator):
     for the residuals r of a query, it is a ridge regression with a free intercept a query and the
     penalty :math:`\lambda = m / 2C` (without queries and weights). Three solvers:
 
-    - ``"primal"``, linear kernels only: O(m d^2 + d^3) time, O(d^2) memory beside the rows;
+    - ``"primal"``, linear kernels only: O(m d^2 + d^3) time, O(d^2) memory besides the rows;
     - ``"dual"``: O(m^3) time, O(m^2) memory;
     - ``"online"``: the dual, climbed in passes over the points until a pass raises it by less
       than ``tol`` of its value. A pass takes O(m^2) time with a kernel and O(entries of X) for a

@@ -352,7 +352,7 @@ def of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
 def _row_counts(pairs: Pairs, s: Floats) -> tuple[Floats, Floats]:
     """Return twice the pairs of each row in the right order, a tie counting half, and all of them.
 
-    A row counts in the pairs that it is the better and the worse of; there are no weights.
+    A row counts in the pairs that it is the better and the worse of, without weights.
     """
     y = pairs.y
     if pairs.codes is None and y.min() < y.max() and ((y == y.min()) | (y == y.max())).all():

@@ -121,7 +121,7 @@ def one_sided(rows: Scored, pair_weight: str = "uniform") -> tuple[Scored, Pairs
     pairs = rows.pairs(pair_weight=pair_weight)
     if not pairs.one_sided_weight > _LOW_SUM:
         raise ValueError(
-            "sample_weight spreads so far that a float can't hold the weight of a pair beside the "
+            "sample_weight spreads so far that a float can't hold the weight of a pair next to the "
             "highest: bring its values nearer to each other"
         )
     return rows, pairs

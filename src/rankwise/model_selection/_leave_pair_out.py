@@ -40,7 +40,7 @@ class LeavePairOutResult:
         Mean squared difference between predicted and true differences, over the pairs i != j.
     misranking : float
         Share of the pairs with different ratings that are in the wrong order, ties included. NaN
-        if there is no such pair.
+        without such pairs.
     n_pairs : int
         Unordered pairs that the errors are means of.
     exact : bool

@@ -16,9 +16,9 @@ A class may have a method ``_check_loaded(self)``, which is called when all attr
 and raises a ValueError if they do not belong together. It has to look at whatever a compiled loop
 would take on trust.
 
-scikit-learn believes what its estimators have learned. Where a forged one could make compiled code
-read or write beside an array, or read a pickle, it is refused here; elsewhere NumPy and SciPy look
-at every index themselves.
+scikit-learn does not check what its estimators have learned. Where a forged one could make compiled
+code read or write outside an array, or read a pickle, it is refused here; elsewhere NumPy and SciPy
+check every index.
 """
 
 import itertools

@@ -36,7 +36,7 @@ def _columns(size: int, /, **columns: Any) -> list[Floats]:
 
 
 def _list_rows(ax: "Axes", names: list[str], *, named: bool = True) -> None:
-    """Write a name beside each row, the first on top."""
+    """Label the rows with names, the first on top."""
     ax.set_yticks(range(len(names)) if named else [], names if named else [])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)

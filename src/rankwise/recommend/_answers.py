@@ -1,4 +1,4 @@
-"""What a live person is answered: a ranking with scores, and why an item stands where it does."""
+"""The answers to a live person: a ranking with scores, and the reasons for an item's place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class TasteRanking(Ranking):
 
 
 class Reason(NamedTuple):
-    """What one rating does to the score of another item.
+    """The effect of one rating on the score of another item.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ USUAL_NAMES = {
     "item": "item itemid movie movieid film filmid isbn product productid book bookid joke jokeid",
     "rating": "rating ratings stars bookrating score",
 }
-"""What columns of ratings are called, small letters only: as `rankwise compare` finds them."""
+"""Usual names of the columns of ratings, in small letters, as `rankwise compare` finds them."""
 
 # Squares of ratings of this size, and sums of them, still fit a float.
 _LARGEST = 1e151

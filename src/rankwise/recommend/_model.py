@@ -1,4 +1,4 @@
-r"""What everyone's ratings teach about the items, and predictions for everyone.
+r"""Learn from everyone's ratings about the items, and predict for everyone.
 
 1. Some ratings are held out.
 2. From the rest: baseline, first kernel, the noise for which it predicts the held-out ratings best,
@@ -240,7 +240,7 @@ def predict_users(
 
 
 class TasteErrors(NamedTuple):
-    """How far predictions are from a table of ratings.
+    """Errors of the predictions of a table of ratings.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class TasteErrors(NamedTuple):
     misranking : float
         Share of the pairs of ratings of one person that are put in the wrong order, a tie half.
     n_ratings : int
-        How many ratings were predicted.
+        The number of ratings that were predicted.
     """
 
     rmse: float
@@ -259,7 +259,7 @@ class TasteErrors(NamedTuple):
 
 
 class TasteModel(BaseEstimator):
-    r"""What everyone's ratings teach about items: a kernel for one ranking problem a person.
+    r"""Learn a kernel of items from everyone's ratings, and rank for each person with it.
 
     A person's scores minimise
 
@@ -290,7 +290,7 @@ class TasteModel(BaseEstimator):
         is learned when a live person first asks. From a table without ratings it is all that is
         learned.
     max_memory : float, default=4.0
-        Gigabytes that ``fit`` may take beside the table.
+        Gigabytes that ``fit`` may take besides the table.
     n_jobs : int, default=None
         Threads of ``fit`` and ``predict``; -1 for all cores. The result is the same for any number.
     verbose : bool, default=False
@@ -305,7 +305,7 @@ class TasteModel(BaseEstimator):
     choice_ : ChoiceModel
         What people take next; None until it is learned.
     catalogue_ : Catalogue
-        What live people share beside that: ids, scale, how many people know an item.
+        What live people share besides that: ids, scale, how many people know an item.
     own_ : OwnRows
         What each person has added to the exact kernel; None for the other forms. It is taken away
         when this person is predicted.
@@ -599,7 +599,7 @@ class TasteModel(BaseEstimator):
 
 
 class LateChoice:
-    """What people take next, learned when it is first asked for."""
+    """A model of what people take next, learned at its first use."""
 
     def __init__(self, model: TasteModel) -> None:
         self._model = model

@@ -34,7 +34,7 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What is in a table of ratings; `print` shows it.
+    """The summary of a table of ratings; `print` shows it.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def choose_raters(
     """Return the raters of a person's features, never the person.
 
     None are all others who rated something, a number n the n of them who rated most of the person's
-    items (most of all items if there is no person), equals in the order of the table.
+    items (most of all items without a person), equals in the order of the table.
     """
     n_given = np.diff(matrix.indptr)
     if raters is None:
@@ -174,7 +174,7 @@ class RatingTable:
         The ratings in float64, read-only, each row in the order of the items. What is not rated is
         not stored, so that a rating of 0 is an entry like any other. Without ratings all are 1.
     times : ndarray of shape (n_ratings,) or None
-        When each entry of ``matrix.data`` was rated, as it was given: integers, floats, or NumPy's
+        When each entry of ``matrix.data`` was rated, in the given type: integers, floats, or NumPy
         dates in their resolution, those with a zone in UTC.
     has_ratings : bool
         Whether people graded what they took.
@@ -319,7 +319,7 @@ class RatingTable:
         Parameters
         ----------
         users, items : array-like of shape (n,)
-            Ids: numbers, texts or anything that can be a key of a dict.
+            Ids: numbers, strings or anything that can be a key of a dict.
         ratings : array-like of shape (n,), default=None
             Numbers, higher is better. None: people took items, and did not grade them.
         times : array-like of shape (n,), default=None
@@ -335,8 +335,8 @@ class RatingTable:
         Raises
         ------
         ValueError
-            If there is no row, the lengths differ, an id is missing, or a rating or time is no
-            finite number. The message names the row.
+            If the table is empty, the lengths differ, an id is missing, or a rating or time is not
+            finite. The message names the row.
         """
         check_word(duplicates, "duplicates", ("refuse", "last", "mean"))
         check_word(nan, "nan", ("refuse", "drop"))
@@ -494,7 +494,7 @@ class RatingTable:
         Parameters
         ----------
         user : id or None
-            The person, who is no column. None: somebody who is not in the table.
+            The person, who is not among the columns. None: somebody who is not in the table.
         items : list of ids, default=None
             The items; by default all that the person has not rated.
         raters, missing, center
@@ -700,7 +700,7 @@ def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.f
 
 
 def _joined(times: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """Return the times of two tables, dates beside numbers as seconds since 1970."""
+    """Return the times of two tables; dates become seconds since 1970 if the others are numbers."""
     if (times.dtype.kind == "M") != (more.dtype.kind == "M"):
         times, more = (
             part.astype("M8[us]").astype(np.int64) / 1e6 if part.dtype.kind == "M" else part

@@ -63,7 +63,7 @@ _ORDINARY = 10.0
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one person said. The arrays are never written to.
+    """The ratings and preferences of one person. The arrays are never written to.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Fold:
 
     @property
     def offset(self) -> float:
-        """What is added to the scores of all items."""
+        """The constant that is added to the scores of all items."""
         base = -float(self.center @ self.coefficients)
         return self.share * self.bias + (1.0 - self.share) * base
 
@@ -322,7 +322,7 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
         return Fold(taste, evidence, index, block, target, target, target, 0.0, 0.0, target)
     factor, failed = lapack.dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
     if failed:
-        raise ValueError("taste.kernel is not positive semi-definite: fit the model anew")
+        raise ValueError("taste.kernel is not positive semi-definite: fit the model again")
     both = lapack.dpotrs(factor, both, lower=1)[0]
     unit = both[:, 1]
     weight = float(unit[:n].sum())

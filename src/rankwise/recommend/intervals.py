@@ -1,4 +1,4 @@
-r"""How far predictions are off: the noise, and the scale of the standard deviations.
+r"""Calibration of the predictions: the noise, and the scale of the standard deviations.
 
 Some ratings are held out before anything is learned. They choose the noise, and say what the
 variances that the kernel states are multiplied by:

@@ -32,7 +32,7 @@ _RATERS = 300
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What all live people share.
+    """The data that all live people share.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Catalogue:
 
 
 class PersonalModel:
-    """An estimator in the place of the taste kernel, fitted anew whenever something is asked.
+    """An estimator in place of the taste kernel, fitted again at each question.
 
     The features of an item are the ratings of the 300 people who rated most of the items that this
     person has rated, what is missing filled by `RatingTable.problem_for`'s default.
@@ -182,7 +182,7 @@ class TasteRanker:
     # What the person says
 
     def rate(self, item: Any, rating: float | None = None) -> Self:
-        """Rate an item, or rate it anew.
+        """Rate an item, or change its rating.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class TasteRanker:
         """Return why an item has its score.
 
         The score is linear in the ratings: the weight of a rating says by how much the score would
-        rise if the rating were 1 higher. Coefficients of the kernel are no explanation: they are
+        rise if the rating were 1 higher. Coefficients of the kernel would not explain it: they are
         large and cancel.
 
         Parameters

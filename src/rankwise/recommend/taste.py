@@ -1,4 +1,4 @@
-r"""What everyone's ratings teach of the items: means, a kernel, and the scale of the errors.
+r"""The taste that is learned from everyone: item means, a kernel, and the scale of errors.
 
 With o the n items that a user has rated and the pseudo-items, ``A = K[o, o] + noise I``, ``t`` the
 ratings less ``means`` and the ratings of the pseudo-items, and ``e`` 1 at ratings and 0 at
@@ -222,7 +222,7 @@ class Taste:
 
 @dataclass(frozen=True)
 class OwnRows:
-    """What each user has added to the kernel directly, so that it can be taken away again.
+    """The terms that each user adds to the kernel directly, so that they can be subtracted.
 
     Attributes
     ----------

@@ -231,7 +231,7 @@ class Visitors:
         )
 
     def find(self, cookies: Mapping[str, str]) -> str | None:
-        """Return the visitor of a request, None if there is no cookie of this service.
+        """Return the visitor of a request, None without a cookie of this service.
 
         Raises
         ------

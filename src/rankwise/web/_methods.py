@@ -51,8 +51,8 @@ METHODS = {
         Method(
             "taste",
             "Taste kernel",
-            "Two {nouns} are alike if the same people like both. Each of your ratings counts for "
-            "all that is like it.",
+            "Two {nouns} are alike if the same people like both. Each of your ratings also counts "
+            "for the {nouns} that are like it.",
             "rankwise's own method",
         ),
         Method(
@@ -153,7 +153,7 @@ def learn_line(
     Raises
     ------
     CannotLearnError
-        If there are no two different ratings, or nobody else has rated these items.
+        If all ratings are equal, or nobody else has rated these items.
     """
     levels = np.unique(ratings)
     if len(levels) < 2:

@@ -30,7 +30,7 @@ Places = NDArray[np.int64]
 _REASONS = 5
 PEOPLE = Counter(
     "rankwise_people_total",
-    "How often a visitor was found in memory, or read from the database",
+    "Visitors found in memory, or read from the database",
     ["found"],
 )
 # A list is cut at its largest gap behind the third entry at the earliest.

@@ -95,28 +95,39 @@ def is_regular(text: bytes, dialect: "Dialect") -> bool:
     around whole cells.
     """
     start = dialect.start
-    data = np.frombuffer(text, np.uint8, offset=start)
-    if dialect.strict:
-        known = sum(text.count(byte, start) for byte in (b"\n", b"\t", b"\r"))
-        if np.count_nonzero(data < ord(" ")) > known:
-            return False
-    if text.find(b"\r", start) >= 0:
-        after = (byte_places(data, b"\r") + 1) % len(data)
-        if (data[after] != ord("\n")).any():
-            return False
     if dialect.comment and text.find(dialect.comment.encode(), start) >= 0:
         return False
-    if not dialect.quote or text.find(b'"', start) < 0:
-        return True
-    at = byte_places(data, b'"')
+    data = np.frombuffer(text, np.uint8, offset=start)
+    returns = text.find(b"\r", start) >= 0
+    quotes = bool(dialect.quote) and text.find(b'"', start) >= 0
     border = np.zeros(256, bool)
     border[list((dialect.sep or ",").encode() + b'\r\n"')] = True
-    opening, closing = at[::2], at[1::2]
-    if len(opening) > len(closing):
-        return False
-    first, last = int(opening[0] == 0), int(closing[-1] == len(data) - 1)
-    outer = data[opening[first:] - 1], data[closing[: len(closing) - last] + 1]
-    return all(bool(border[byte].all()) for byte in outer)
+    n_quotes = 0
+    for first in range(0, len(data) if dialect.strict or returns or quotes else 0, _BLOCK):
+        block = data[first : first + _BLOCK]
+        if dialect.strict:
+            known = sum(map(np.count_nonzero, (block == ord(byte) for byte in "\n\t\r")))
+            if np.count_nonzero(block < ord(" ")) > known:
+                return False
+        if returns:
+            after = first + 1 + np.flatnonzero(block == ord("\r"))
+            if (data.take(after, mode="clip") != ord("\n")).any():
+                return False
+        if quotes:
+            at = first + np.flatnonzero(block == ord('"'))
+            opening, closing = at[n_quotes % 2 :: 2], at[1 - n_quotes % 2 :: 2]
+            n_quotes += len(at)
+            before = data.take(opening - 1, mode="clip")  # the first byte of all is a quote itself
+            if not (border[before].all() and border[data.take(closing + 1, mode="clip")].all()):
+                return False
+    return n_quotes % 2 == 0
+
+
+def count_byte(text: bytes, byte: bytes, start: int = 0) -> int:
+    """Return how often a byte occurs from an offset on."""
+    data = np.frombuffer(text, np.uint8, offset=start)
+    blocks = range(0, len(data), _BLOCK)
+    return sum(int(np.count_nonzero(data[at : at + _BLOCK] == ord(byte))) for at in blocks)
 
 
 def byte_places(data: NDArray[np.uint8], byte: bytes) -> NDArray[np.int64]:
