@@ -149,11 +149,6 @@ def _find(name: str) -> type | None:
     return found if isclass(found) and issubclass(found, BaseEstimator) else None
 
 
-def is_sklearn(name: str) -> bool:
-    """Return whether the class of a name is one of scikit-learn's."""
-    return name in _SKLEARN
-
-
 def savable_steps() -> list[str]:
     """Return the names of scikit-learn's classes that a user may put into a pipeline."""
     return [name.rpartition(".")[2] for name, made_by in _SKLEARN.items() if not made_by]
