@@ -123,6 +123,9 @@ def test_proportions_of_weights():
     assert_array_equal(copies, [1, 1])
     assert_allclose(weight, [2 / (1 + np.pi), 2 * np.pi / (1 + np.pi)])
     assert_array_equal(proportions(np.array([1e-300, 1e60]))[0], [0, 2])
+    assert_array_equal(proportions(1.0 + 1.0 / np.array([1, 2, 3]))[1], [12, 9, 8])
+    # the least common denominator of these has hundreds of digits
+    assert_array_equal(proportions(1.0 + 1.0 / np.arange(1, 900))[1], np.ones(899))
 
 
 def test_many_queries_take_the_edge_by_themselves(graded_rows):
