@@ -59,7 +59,7 @@ def fit(
     >>> films = rankwise.datasets.load_films()
     >>> model = rankwise.comparison.fit(films, "ridge", target="liked", ignore=["title"])
     >>> model[-1]
-    Ridge()
+    Ridge(random_state=0)
     """
     frame = as_frame(frame)
     return fit_task(frame, recognise(frame, **columns), method, settings, random_state).model
