@@ -79,7 +79,7 @@ def fit(
     """Fit a model to TABLE and save it.
 
     TABLE may be CSV, TSV, Parquet, Arrow, JSON lines, Excel, LETOR, svmlight or a file of ratings,
-    also compressed by gzip; - is the standard input. Columns that no option names are recognised by
+    also compressed; - is the standard input. Columns that no option names are recognised by
     their names. The model handles categories, dates and missing values, and settings such as C are
     chosen by cross-validation.
     """

@@ -16,7 +16,7 @@ from rankwise.comparison._inspection import (
 )
 from rankwise.comparison._significance import SURE, corrected_interval
 from rankwise.comparison.methods import method_named
-from rankwise.metrics import mean_rank_loss_per_rank
+from rankwise.metrics import mean_rank_loss_per_rank, pairwise_misranking_loss
 from rankwise.reports import Report, Section, Table, charts
 
 if TYPE_CHECKING:
@@ -356,8 +356,6 @@ def _truth(problem: Any, row: int) -> str:
 
 def list_values(y: Any, scores: Any, qid: Any) -> tuple[Any, Any]:
     """Return the size of each query with a comparable pair, and its pairwise accuracy."""
-    from rankwise.metrics import pairwise_misranking_loss  # noqa: PLC0415
-
     sizes, values = [], []
     order = np.argsort(qid, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(qid[order])) + 1):

@@ -19,6 +19,7 @@ import sklearn
 
 from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.child_process import Child, ChildError
+from rankwise.comparison import _report
 from rankwise.comparison._columns import as_frame, look_at_columns, prepare_like
 from rankwise.comparison._describe import describe
 from rankwise.comparison._recognise import Task, recognise
@@ -39,6 +40,7 @@ from rankwise.comparison.trials import Trials, choose, run
 from rankwise.distributed.connection import on_cluster
 from rankwise.io.files import pandas
 from rankwise.metrics import pair_accuracy_interval
+from rankwise.reports import Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -165,9 +167,7 @@ class Comparison:
     @property
     def code(self) -> str:
         """The lines of Python that fit ``model``."""
-        from rankwise.comparison._report import lines_of  # noqa: PLC0415
-
-        return lines_of(self)
+        return _report.lines_of(self)
 
     @property
     def best_(self) -> Any:
@@ -230,15 +230,11 @@ class Comparison:
 
     def table(self, *, brief: bool = False) -> Any:
         """Return the rows as a `rankwise.reports.Table`; a brief one fits a terminal."""
-        from rankwise.comparison._report import table_of  # noqa: PLC0415
-
-        return table_of(self, brief=brief)
+        return _report.table_of(self, brief=brief)
 
     def footnotes(self) -> list[str]:
         """Return a line on the measures, and why methods have no numbers."""
-        from rankwise.comparison._report import failures, legend  # noqa: PLC0415
-
-        return [legend(self), *failures(self)]
+        return [_report.legend(self), *_report.failures(self)]
 
     def __repr__(self) -> str:
         """Return the advised method and its first measure."""
@@ -247,8 +243,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the advice and the table, for a notebook."""
-        from rankwise.reports import Report  # noqa: PLC0415
-
         return Report("Advice", "", [self.table()], self.advice)._repr_html_()
 
     def report(
@@ -265,9 +259,7 @@ class Comparison:
         progress : callable, default=None
             Called with what is under way.
         """
-        from rankwise.comparison._report import report_of  # noqa: PLC0415
-
-        report = report_of(self, title, progress or (lambda _: None))
+        report = _report.report_of(self, title, progress or (lambda _: None))
         if path is not None:
             report.save(Path(path).parent, ["html"], name=Path(path).name.removesuffix(".html"))
         return report

@@ -72,8 +72,9 @@ pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-si
   .said td:first-child::before { content: none; }
   pre { white-space: pre-wrap; }
 }
-@media print { :root { font-size: 11px; } body { max-width: none; margin: 0; font-size: 1rem; } nav { display: none; }
-  figure, table, pre, .headline { break-inside: avoid; } h2, h3 { break-after: avoid; }
+@media print { :root { font-size: 11px; } body { max-width: none; margin: 0; font-size: 1rem; }
+  nav { display: none; } h2, h3 { break-after: avoid; }
+  figure, table, pre, .headline { break-inside: avoid; }
   .scroll { overflow: visible; } pre { white-space: pre-wrap; } svg { max-width: 26rem; }
   th, td { padding: .15rem .4rem; } }
 """
