@@ -192,7 +192,7 @@ def test_ctrl_c_anywhere_is_130(monkeypatch, failure):
     def interrupted():
         raise failure
 
-    monkeypatch.setattr("rankwise.datasets.listing.print_list", interrupted)
+    monkeypatch.setattr("rankwise.datasets.list_datasets", interrupted)
     assert CliRunner().invoke(rankwise, ["data", "list"]).exit_code == 130
 
 

@@ -10,7 +10,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 import rankwise
-from rankwise.comparison import compare, prepare_like
+from rankwise.comparison import compare, make_transformer, prepare_like
+from rankwise.comparison import problem as problem_module
 from rankwise.comparison import runner as _compare
 from rankwise.comparison._recognise import recognise
 from rankwise.comparison.methods import METHODS, Method, methods_for
@@ -163,7 +164,7 @@ def test_missing_targets_and_samples_are_told():
     frame = TABLE.assign(grade=TABLE["grade"].where(TABLE.index > 9))
     found = compare(frame, **KINDS["grades"], methods=FEW, quick=True, max_rows=50)
     assert len(found.problem.y) == 50
-    assert "10 rows have no target and are left out." in found.warnings
+    assert "Rows without a target are left out: 10." in found.warnings
     assert any("on a sample of 50 of the 110 rows" in text for text in found.warnings)
 
 
@@ -209,6 +210,23 @@ def test_settings_are_chosen_inside_the_folds(monkeypatch):
     from rankwise.comparison.measures import PAIRS
 
     assert choose(spy, problem, PAIRS, 0) == {"deep": 1}
+
+
+def test_columns_of_a_small_table_are_prepared_once_for_all_methods(monkeypatch):
+    prepared = []
+
+    def counted(columns):
+        prepared.append(columns)
+        return make_transformer(columns)
+
+    monkeypatch.setattr(problem_module, "make_transformer", counted)
+    compare(TABLE, **KINDS["grades"], quick=True, methods=["constant", "ridge"])
+    n_folds = len(prepared)
+    prepared.clear()
+    methods = ["constant", "ridge", "logistic-regression", "prank"]
+    found = compare(TABLE, **KINDS["grades"], quick=True, methods=methods)
+    assert len(prepared) <= n_folds
+    assert not [row.failure for row in found.rows if row.failure]
 
 
 class Fails(RegressorMixin, BaseEstimator):

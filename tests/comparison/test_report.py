@@ -166,6 +166,17 @@ def test_the_legend_tells_directions_and_absences():
     assert "-:" not in legend(found)
 
 
+def test_calibration_is_of_the_middle_grade_and_histograms_are_of_values():
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": random.normal(size=100), "step": np.arange(100) % 8})
+    frame["mark"] = np.digitize(frame["a"] + random.normal(size=100) / 2, [-1.5, 0, 1.5])
+    found = compare(frame, target="mark", methods=["ridge"], quick=True)
+    sections = {section.title: section for section in found.report().sections}
+    assert "30 % for a grade above 1" in " ".join(sections["Errors"].text)
+    bars = {row[0]: row[5].count("<rect") for row in sections["Data summary"].tables[1].rows}
+    assert bars == {"a": 12, "step": 8}
+
+
 @pytest.mark.parametrize(("method", "reading"), [("ridge", "the diagonal"), ("ranksvm", "no unit")])
 def test_scores_without_a_unit_have_no_diagonal(method, reading):
     found = compare(_frame(), target="mark", ignore=["list"], methods=[method], quick=True)

@@ -326,6 +326,8 @@ def test_texts_are_hashed_or_left_out_with_a_note():
 def test_the_result_shows_itself_in_a_notebook(tmp_path):
     found = rankwise.compare(frame(), target="grade", methods=FEW, quick=True)
     assert "<table" in found._repr_html_()
+    value = f"{found.row(found.best).means[0]:.3f}"
+    assert repr(found) == f"<Comparison of 3 methods; best: '{found.best}' (MAE {value})>"
     assert found.advice[0].split(":")[0] in found._repr_html_()
     table = found.to_frame()
     assert table["method"].tolist() == [row.name for row in found.rows]

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from rankwise.contests import BradleyTerry, PlackettLuce, next_pairs
+from rankwise.contests import BradleyTerry, EloRating, PlackettLuce, next_pairs
 from tests.contests.tiny_contests import draw_contests, draw_rankings, quietly
 from tests.reference import contest_log_posterior
 
@@ -314,9 +314,16 @@ def test_ranks_of_rankings_hold_their_level(spread, m):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_same_call_twice_gives_the_same_bits(seed):
-    options, columns, extra = draw_contests(np.random.default_rng([9, seed]))
+    random = np.random.default_rng([9, seed])
+    options, columns, extra = draw_contests(random)
     one, other = (answers(BradleyTerry(**options).fit, *columns, **extra) for _ in range(2))
     assert_same(one, other)
+    options, rankings, weight = draw_rankings(random)
+    model = PlackettLuce(**options)
+    one, other = (answers(model.fit, rankings, sample_weight=weight) for _ in range(2))
+    assert_same(one, other)
+    one, other = (EloRating().fit(*columns).ratings_ for _ in range(2))
+    assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("outcome", [[0.7, 0.7], [0.5, 0.5], [0.9]])

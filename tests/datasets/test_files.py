@@ -196,5 +196,5 @@ def test_a_spreadsheet_is_not_filled_up_to_what_it_states(samples, tmp_path):
             archive.writestr(name, content)
     path = tmp_path / "jester.xlsx"
     path.write_bytes(file.getvalue())
-    with pytest.raises(ValueError, match=r"jester\.xlsx:900000: None is not a number"):
+    with pytest.raises(ValueError, match=r"jester\.xlsx:900000: count is '', expected"):
         read_jester(path)

@@ -334,3 +334,8 @@ def test_any_quoted_texts_come_back(rows, size):
     assert max(map(len, pieces)) <= size
     joined = [x for piece in pieces for x in piece["a"].tolist()]
     assert joined == frame["a"].tolist()
+
+
+def test_a_column_named_as_archives_begin():
+    assert values("PK,b\n1,2\n") == {"PK": [1], "b": [2]}
+    assert next(scan_table(io.StringIO("PK,b\n1,2\n")))["PK"].tolist() == [1]

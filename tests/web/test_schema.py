@@ -59,10 +59,10 @@ def test_no_request_breaks_the_server(client):
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_the_command_line_of_schemathesis_finds_nothing(serving):
+def test_the_command_line_of_schemathesis_finds_nothing(serving, tmp_path):
     _, address = serving()
     command = [Path(sys.executable).with_name("schemathesis"), "run", f"{address}/openapi.json"]
     command += ["--max-examples", "20", "--seed", "1", "--no-color"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Tested: 15" in done.stdout

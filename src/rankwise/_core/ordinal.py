@@ -329,6 +329,8 @@ class OnlineMixin(OrdinalMixin):
     }
     # Whether each rank has its own direction, instead of thresholds on a common one.
     _own_directions: ClassVar[bool] = False
+    # Values of ``update`` by which thresholds move by 1 whatever the length of the rows.
+    _fixed_steps: ClassVar[frozenset[str]] = frozenset()
 
     epochs: int | str
     shuffle: bool
@@ -455,7 +457,7 @@ class OnlineMixin(OrdinalMixin):
     ) -> None:
         """Run one pass over the rows; raise if a score or what is learned is not finite."""
         for place, numbers, rows in source.tiles(X, state, order, learning=True):
-            if self._has_fixed_steps() and state["counts"][0] == 0:
+            if getattr(self, "update", None) in self._fixed_steps and state["counts"][0] == 0:
                 warn_unusual_scale(rows, type(self).__name__)
             some = (ranks, order) if numbers is None else (ranks[numbers], NONE)
             bad = self._pass((as_rows(rows), *some, state["counts"], guesses[place]), state)
@@ -476,10 +478,6 @@ class OnlineMixin(OrdinalMixin):
             setattr(self, name.replace("coef_", "dual_coef_") if dual else name, value)
         if dual:
             self._set_supports(source, state)
-
-    def _has_fixed_steps(self) -> bool:
-        """Return whether thresholds move by 1 whatever the length of the rows."""
-        return False
 
     def _check_state(self) -> LinearRows:
         """Return the training rows; raise if they, the state or the labels were changed."""

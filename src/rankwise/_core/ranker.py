@@ -1,6 +1,6 @@
 """Rankers: regressors of a score that puts rows in order, with or without a kernel."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,12 +47,16 @@ class RankerMixin(RegressorMixin):
     ``n_queries_``, the number of queries in the fit.
     """
 
+    # Whether X may hold NaN, a missing value.
+    _accepts_missing: ClassVar[bool] = False
+
     n_queries_: int
     _two_targets: bool
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._accepts_missing
         kernel = getattr(self, "kernel", None)
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         return tags
@@ -235,9 +239,8 @@ def check_ranked(
     sample_weight: ArrayLike | None,
     *,
     reset: bool = True,
-    missing: bool = False,
 ) -> Ranked:
-    """Validate the rows and ratings of a ranker; with ``missing``, X may hold NaN.
+    """Validate the rows and ratings of a ranker.
 
     With ``reset``, the ranker notes whether its ratings are exactly two.
     """
@@ -250,7 +253,7 @@ def check_ranked(
             accept_sparse="csr",
             dtype=np.float64,
             order="C",
-            ensure_all_finite="allow-nan" if missing else True,
+            ensure_all_finite="allow-nan" if estimator._accepts_missing else True,
             y_numeric=True,
             reset=reset,
         )

@@ -11,14 +11,13 @@ the blocks. So a block that is lost with its worker is computed again from the b
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.threads import Pool
-from rankwise.boosting._loops.histogram import CELLS, Bins, bin_rows
+from rankwise.boosting._loops.histogram import CELLS, TILE, Bins, bin_rows
 
 __all__ = ["Bins"]
 
@@ -234,8 +233,12 @@ class BinMapper(NamedTuple):
         bins = dense_bins(codes.ravel(), n_bins, missing)
         rows = np.ascontiguousarray(X).view()
         rows.flags.writeable = False
-        fill = partial(bin_rows, rows, order, *self, codes, missing)
-        pool.run_ranges(fill, m, work=BIN_STEPS * m * d)
+        tables = rows, order, *self, codes, missing
+        pool.run_ranges(
+            lambda *tile: bin_rows(*tables, np.empty(TILE), np.empty(TILE, np.int32), *tile),
+            m,
+            work=BIN_STEPS * m * d,
+        )
         return bins
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.arguments import check_whole
@@ -358,6 +358,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     1.0
     """
 
+    _accepts_missing = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, LARGEST, closed="both"), None],
@@ -443,7 +444,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        data = check_ranked(self, X, y, qid, sample_weight, missing=True)
+        data = check_ranked(self, X, y, qid, sample_weight)
         if len(data.y) == 1:
             raise ValueError("X has 1 sample with a weight, but a pair needs two")
         random = check_random_state(self.random_state)
@@ -550,11 +551,6 @@ class RankBoost(RankerMixin, BaseEstimator):
         self._set_plan(plan, len(weight), 1)
         self.n_dropped_pairs_, self._two_targets = n_dropped, False
         return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the score of each row, higher is better.

@@ -82,10 +82,10 @@ def compare(
     """Compare the methods that fit a table, and save the advised one.
 
     TABLE is CSV or TSV (any usual separator), Parquet, Arrow or Feather, JSON, JSON lines, Excel,
-    LETOR, svmlight or a file of ratings, also within gzip; - is the standard input, and films a
-    table of this package. The task is recognised from its columns, or named by the options. The
-    suitable methods are cross-validated against baselines; the advised one is fitted to all rows
-    and saved. A table of contests gets the strengths of rankwise duel.
+    LETOR, svmlight or a file of ratings, also compressed (gz, zip, xz, zstd); - is the standard
+    input, and films a table of the package. The task is recognised from its columns, or named by
+    the options. The methods that fit are cross-validated beside baselines; the advised one is
+    fitted to all rows and saved. A table of contests gets the strengths of rankwise duel.
     """
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
@@ -186,6 +186,7 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
 
 def _print(found: Any, form: str) -> None:
     """Print the answer, then the table, then what is to be known about both."""
+    from rankwise._core.terminal import degraded  # noqa: PLC0415
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
     from rankwise.reports.terminal import show  # noqa: PLC0415
 
@@ -197,11 +198,9 @@ def _print(found: Any, form: str) -> None:
         return
     console = Console(markup=False, emoji=False, highlight=False)
     show(report, console)
-    for text in found.footnotes():
-        console.print(text)
-    for text in found.warnings:
-        if not text.startswith("Leak?"):
-            console.print(f"Note: {text}")
+    notes = [f"Note: {text}" for text in found.warnings if not text.startswith("Leak?")]
+    for text in [*found.footnotes(), *notes]:
+        console.print(degraded(text, console.encoding))
 
 
 def check_out(out: Path) -> None:

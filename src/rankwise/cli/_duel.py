@@ -9,6 +9,7 @@ from rich.console import Console
 
 from rankwise.cli._shared import (
     FORMS,
+    count,
     examples,
     format_option,
     reading_options,
@@ -135,7 +136,8 @@ def judge(
         warnings.simplefilter("always")
         model.fit(*contests, rater=rater)
     texts = [str(w.message) for w in said]
-    texts += [f"{left_out:,} rows have no scores and are left out"] * bool(left_out)
+    if left_out:
+        texts.append(f"{count(left_out, 'row')} without scores: not counted as contests")
     report = make_report(model, name, texts, draw=out is not None)
     console = Console(markup=False, emoji=False)
     if form == "table":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GIVEN_AWAY = 0.995
 _FEW_OF_A_GRADE = 5
 _PERFECT = 5e-4
+_BARS = 12
 _COUNTS = re.compile(r"(^|[^a-z])(n|freq|frequency|count|counts|cases)$")
 
 
@@ -93,7 +94,7 @@ def _rows(frame: "DataFrame", task: Task, whole: Problem, problem: Problem) -> l
     found = []
     if len(frame) > len(whole.y):
         n_absent = len(frame) - len(whole.y)
-        found.append(f"{n_absent:,} rows have no target and are left out.")
+        found.append(f"Rows without a target are left out: {n_absent:,}.")
         words = whole.labels is not None and isinstance(whole.labels[0], str)
         if words and 5 * n_absent > len(frame):
             found.append(
@@ -216,12 +217,14 @@ def summaries(problem: Problem) -> list[Summary]:
         category = name in problem.columns.categories
         if category:
             tally = values.value_counts()
-            counts = tally.head(12).tolist()
+            counts = tally.head(_BARS).tolist()
             extent = ", ".join(tally.index[:3]) + (", ..." if len(tally) > 3 else "")
             missing = float((values == MISSING).mean())
         else:
             known = values.dropna().to_numpy()
-            counts = np.histogram(known, 12)[0].tolist() if len(known) else [0]
+            values_of = np.unique(known, return_counts=True)[1]
+            counts = values_of if len(values_of) <= _BARS else np.histogram(known, _BARS)[0]
+            counts = counts.tolist()
             extent = f"{plain(known.min())} to {plain(known.max())}" if len(known) else "no values"
             missing = float(values.isna().mean())
             if source_of(name) != name and len(known):

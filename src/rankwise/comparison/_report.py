@@ -162,7 +162,7 @@ def _methods(found: "Comparison") -> Section:
         figures["paired-differences-to-the-best"] = charts.intervals(apart, name, zero=True)
     meanings = "; ".join(f"{m.name}: {m.meaning.format('x')}" for m in found.measures)
     text = [
-        f"{legend(found)} Seconds are medians on one thread, compiling not counted.",
+        f"{legend(found)} Seconds are medians on one thread, of the estimator alone.",
         f"Meaning of x: {meanings}.",
         _READING,
         *failures(found),
@@ -266,11 +266,12 @@ def _errors(found: "Comparison") -> Section:
         )
         figures["confusion-matrix"] = charts.matrix(problem.labels, shares, "predicted", "true")
         if np.isfinite(tried.shares[seen]).all():
-            figures["calibration"] = _calibration(y, tried.shares[seen])
-            what = "of the second class" if problem.binary else "of a grade above the lowest"
+            cut = int(np.argmin([abs(np.mean(y > rank) - 0.5) for rank in range(1, k)]))
+            figures["calibration"] = _calibration(y > cut + 1, tried.shares[seen, cut + 1 :])
+            what = problem.labels[1] if k == 2 else f"a grade above {problem.labels[cut]}"
             text.append(
-                "Calibration: where the curve is on the diagonal, 30 % of the rows with a "
-                f"probability of 30 % are {what}."
+                f"Calibration: of the rows with a probability of 30 % for {what}, 30 % have it "
+                "where the curve is on the diagonal."
             )
     elif problem.qid is not None:
         sizes, values = list_values(y, scores, problem.qid[seen])
@@ -306,10 +307,10 @@ def _by_group(found: "Comparison", y: Any, tried: Any, seen: Any) -> list[Table]
     return [Table("Groups with the largest errors", ["group", "rows", "MAE"], rows)]
 
 
-def _calibration(y: Any, shares: Any) -> charts.Svg:
-    """Draw the share of rows above the lowest grade against its probability, by tenths of rows."""
-    chance, truth = 1.0 - shares[:, 0], y > 1
-    parts = np.array_split(np.argsort(chance, kind="stable"), min(10, max(2, len(y) // 15)))
+def _calibration(truth: Any, shares: Any) -> charts.Svg:
+    """Draw the share of rows above a grade against its probability, by tenths of rows."""
+    chance, n = shares.sum(axis=1), len(truth)
+    parts = np.array_split(np.argsort(chance, kind="stable"), min(10, max(2, n // 15)))
     series = charts.Series(
         [chance[part].mean() for part in parts], [truth[part].mean() for part in parts], line=True
     )

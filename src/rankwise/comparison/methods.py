@@ -371,7 +371,8 @@ def choose_methods(fitting: list[Method], names: Sequence[str] | None) -> list[M
     for name in names:
         if slug(name) not in known:
             fits = slug(name) in [method.slug for method in METHODS]
-            why = "does not fit this table" if fits else "is not known" + did_you_mean(name, known)
-            raise ValueError(f"the method {name!r} {why}; these fit: {', '.join(known)}")
+            why = "does not fit this table" if fits else "is not known"
+            near = "" if fits else did_you_mean(slug(name), known)
+            raise ValueError(f"the method {name!r} {why}; these fit: {', '.join(known)}{near}")
     wanted = [slug(name) for name in names]
     return [method for method in fitting if method.slug in wanted]

@@ -1,12 +1,12 @@
 """A table as a problem: rows, what they are worth, and the folds."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.comparison._columns import DAYS, Columns, prepare
+from rankwise.comparison._columns import DAYS, Columns, make_transformer, prepare
 from rankwise.comparison._recognise import Task
 from rankwise.comparison.measures import Measure, measures_of
 from rankwise.io.files import pandas
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.int64]
 Fold = tuple[Indices, Indices]
+# Splits of so many cells are kept: all methods learn from them, and preparing costs more than many
+# a fit.
+_KEPT_CELLS = 20_000
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,9 @@ class Problem:
     groups: Indices | None = None
     times: NDArray[np.float64] | None = None
     group_names: list[str] = field(default_factory=list)
+    _splits: dict[bytes, "Split"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def graded(self) -> bool:
@@ -92,11 +98,32 @@ class Problem:
         kept = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))]
         return self.take(np.flatnonzero(np.isin(self.qid, kept)))._renumbered()
 
+    def split(self, train: Indices, test: Indices) -> "Split":
+        """Return the rows of a fold, with the columns prepared by what the training rows teach."""
+        key = train.tobytes() + b"test" + test.tobytes()
+        if key in self._splits:
+            return self._splits[key]
+        learned, held = self.take(train), self.take(test)
+        columns = make_transformer(self.columns).fit(learned.rows)
+        split = Split(learned, held, columns.transform(learned.rows), columns.transform(held.rows))
+        if self.rows.size <= _KEPT_CELLS:
+            self._splits[key] = split
+        return split
+
     def _n_units(self) -> int:
         return len(self.y) if self.qid is None else int(self.qid.max()) + 1
 
     def _renumbered(self) -> Self:
         return replace(self, qid=np.unique(np.asarray(self.qid), return_inverse=True)[1])
+
+
+class Split(NamedTuple):
+    """The rows to learn from and those to test on, and the prepared columns of both."""
+
+    learned: Problem
+    held: Problem
+    X: Any
+    X_held: Any
 
 
 def make_problem(

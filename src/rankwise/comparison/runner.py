@@ -79,7 +79,7 @@ class Row:
     failure: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The result of a comparison.
 
@@ -239,6 +239,11 @@ class Comparison:
         from rankwise.comparison._report import failures, legend  # noqa: PLC0415
 
         return [legend(self), *failures(self)]
+
+    def __repr__(self) -> str:
+        """Return the advised method and its first measure."""
+        value = f"{self.measures[0].name} {self.row(self.best).means[0]:.3f}"
+        return f"<Comparison of {len(self.rows)} methods; best: {self.best!r} ({value})>"
 
     def _repr_html_(self) -> str:
         """Return the advice and the table, for a notebook."""

@@ -121,7 +121,9 @@ def rank_bounds(
     if its trace is the larger one.
     """
     per_error = _per_error(covariance)
-    gaps = largest_gaps(draws, np.argsort(draws, axis=1), per_error)
+    most = np.where(np.eye(len(strengths), dtype=np.bool_), 0.0, per_error).max(axis=1)
+    gaps = np.empty(len(draws))
+    largest_gaps(draws, np.argsort(draws, axis=1), per_error, most, gaps)
     share = min(1.0, float(np.trace(covariance) / np.trace(model)))
     per_error = np.minimum(per_error, _per_error(share * model))
     # two standard errors above, since the same seed errs in the same direction for all data

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankwise._core.arguments import check_word
 from rankwise.io.files import PathLike, Source, clean, pandas, read_source
-from rankwise.io.layout import INTEGER, TEXT, Column, Layout, read_layout
+from rankwise.io.text import INTEGER, TEXT, Column, Layout, in_range, read_layout
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -22,7 +22,7 @@ _LAYOUTS = {
         (
             Column("user", INTEGER),
             Column("item", TEXT),
-            Column("rating", INTEGER, lambda ratings: ratings <= 10, "0 to 10"),
+            in_range("rating", INTEGER, 0, 10),
         ),
         ";",
         True,

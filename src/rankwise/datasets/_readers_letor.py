@@ -14,7 +14,8 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_flag, check_whole
 from rankwise.io.dialect import is_number
 from rankwise.io.files import BadRows, PathLike, Source, clean, read_source
-from rankwise.io.svmlight import DENSE, SPARSE, X_BYTES, X_RATIO, Graded, Rules, read_graded
+from rankwise.io.svmlight import DENSE, SPARSE, Graded, Rules, check_dense, read_graded
+from rankwise.io.text import INTEGER, Column, Layout, read_layout
 
 Array = NDArray[Any]
 
@@ -121,7 +122,8 @@ def read_letor(
     ]
     width = n_features or max(1, *(part.X.shape[1] for part in parts))
     if not sparse:
-        _check_bytes(8 * width * sum(len(part.grades) for part in parts), sources)
+        n_rows = sum(len(part.grades) for part in parts)
+        check_dense((n_rows, width), sum(len(one.raw) for one in sources), sources[0].label)
     for part in parts:
         part.X.resize(part.X.shape[0], width)
     X = sp.vstack([part.X for part in parts], format="csr")
@@ -154,16 +156,9 @@ def _sizes(path: PathLike, source: Source) -> Array | None:
             f"{source.label}:{number}: no query: write qid:number after each grade, or the numbers "
             f"of rows of the queries, one a line, into {_beside(path)[0]}"
         )
-    sizes = clean(read_source(beside))
-    found = []
-    for number, content in enumerate(sizes.raw.decode().splitlines(), 1):
-        size = content.strip()
-        if size and not re.fullmatch("[0-9]{1,15}", size):
-            raise ValueError(f"{sizes.label}:{number}: size is {size[:40]!r}, expected an integer")
-        if size and int(size) < 1:
-            raise ValueError(f"{sizes.label}:{number}: size is {size}, expected 1 or more")
-        found += [int(size)] if size else []
-    return np.array(found, np.int64)
+    size = Column("size", INTEGER, lambda sizes: sizes >= 1, "1 or more")
+    sizes = read_layout(clean(read_source(beside)), Layout([size], ","), "raise")
+    return sizes["size"].to_numpy()
 
 
 def has_sizes(path: PathLike) -> bool:
@@ -173,15 +168,6 @@ def has_sizes(path: PathLike) -> bool:
 
 def _beside(path: PathLike) -> list[Path]:
     return [Path(f"{name}.query") for name in (path, os.fspath(path).removesuffix(".gz"))]
-
-
-def _check_bytes(wanted: int, sources: Sequence[Source]) -> None:
-    room = max(X_BYTES, X_RATIO * sum(len(source.raw) for source in sources))
-    if wanted > room:
-        raise ValueError(
-            f"{sources[0].label}: a dense X would take {wanted:,} bytes, more than {room:,}; pass "
-            "sparse=True"
-        )
 
 
 def _queries(

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise._core.arguments import check_word
 from rankwise.io.files import PathLike, Source, clean, first_line, pandas, read_source
-from rankwise.io.layout import (
+from rankwise.io.text import (
     INTEGER,
     NUMBER,
     TEXT,

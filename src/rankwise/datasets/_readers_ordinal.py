@@ -5,7 +5,7 @@ from sklearn.utils import Bunch
 
 from rankwise._core.arguments import check_text
 from rankwise.io.files import PathLike, clean, first_line, read_source
-from rankwise.io.layout import MAX_COLUMNS, NUMBER, Column, Layout, read_layout
+from rankwise.io.text import MAX_COLUMNS, NUMBER, Column, Layout, read_layout
 
 
 def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str = "raise") -> Bunch:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.io.dialect import Dialect, is_number
+from rankwise.io.dialect import Dialect, is_number, split_rows
 from rankwise.io.files import PathLike, Source, clean, first_line, read_source
-from rankwise.io.layout import (
+from rankwise.io.text import (
     ID,
     NUMBER,
     Array,
     Column,
     Layout,
     first_row,
+    in_range,
     read_layout,
 )
-from rankwise.io.text_rows import split_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -117,9 +117,7 @@ def read_ratings(
         header = len(fields) == len(names) and not any(map(_is_float, fields))
     if header and usual:
         _check_header(source, fields)
-    rated = Column("rating", NUMBER)
-    if bounds is not None:
-        rated = Column("rating", NUMBER, *_inside(*bounds))
+    rated = in_range("rating", NUMBER, *bounds) if bounds else Column("rating", NUMBER)
     table = [Column(name, ID) for name in names]
     for name in ("user", "item"):
         table[names.index(name)] = Column(name, ID, _is_named, "a name or a number")
@@ -194,13 +192,6 @@ def _check_header(source: Source, fields: Sequence[str]) -> None:
                 f"{source.label}:1: the header is {', '.join(fields)[:60]!r}: pass columns, with "
                 "user, item and rating in the order of the file"
             )
-
-
-def _inside(low: float, high: float) -> tuple[Any, str]:
-    def holds(ratings: Array) -> Array:
-        return (low <= ratings) & (ratings <= high)
-
-    return holds, f"{low:g} to {high:g}"
 
 
 def _is_named(values: Array) -> Array:

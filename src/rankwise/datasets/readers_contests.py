@@ -12,7 +12,7 @@ from rankwise.io import read_table
 from rankwise.io.dialect import START, Dialect, guess_dialect
 from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, read_source
 from rankwise.io.formats import guess_format
-from rankwise.io.layout import (
+from rankwise.io.text import (
     MAX_COLUMNS,
     TEXT,
     Array,

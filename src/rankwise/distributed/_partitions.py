@@ -13,6 +13,7 @@ travel in the graph, so that Dask itself computes again what was lost with a wor
 checked in the first pass, whichever it is.
 """
 
+import operator
 import os
 import re
 import warnings
@@ -227,6 +228,13 @@ class Partitions:
         """Split an array that has an entry for each row by partitions."""
         return np.split(values, np.cumsum(self.rows)[:-1])
 
+    def set_features(self, estimator: Any) -> None:
+        """Set the number of features and their names, as scikit-learn's validation does."""
+        estimator.n_features_in_ = self.n_features
+        estimator.__dict__.pop("feature_names_in_", None)
+        if self.names is not None:
+            estimator.feature_names_in_ = np.array(self.names, dtype=object)
+
     def say(self, sentence: str) -> None:
         """Report the progress of the fit."""
         if self.progress is not None:
@@ -270,7 +278,7 @@ class Partitions:
         self, function: Function, shared: tuple[Any, ...], each: Each, run: Function | None = None
     ) -> Iterable[Any]:
         """Yield the calls of a function of each partition, or what they return if not delayed."""
-        apply, call = self.delayed(run or _run), self._call(function, shared)
+        apply, call = self.delayed(run or operator.call), self._call(function, shared)
         for at, (part, raw) in enumerate(self._raws()):
             yield apply(call, part, [values[at] for values in each], raw)
 
@@ -418,10 +426,6 @@ def _same(value: Any) -> Any:
 
 def _whole(block: Block) -> Block:
     return block
-
-
-def _run(call: Function, *arguments: Any) -> Any:
-    return call(*arguments)
 
 
 def _result(call: Function, *arguments: Any) -> Any:

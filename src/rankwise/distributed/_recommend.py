@@ -33,7 +33,6 @@ from rankwise.recommend.item_kernel import (
     Work,
     first_kernel,
     score_users,
-    sum_squares,
 )
 
 Matrix = NDArray[np.float64]
@@ -171,10 +170,8 @@ class People:
 
     def first_kernel(self, rows: UserRows, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
         """Return the products of items; see `rankwise.recommend.item_kernel.first_kernel`."""
-        squares = np.square(np.diff(rows.ratings.indptr), dtype=np.float64)
-        blocks = [_some_rows(rows, *cut) for cut in _cuts(squares, self.n_blocks)]
-        found = self._sum([self._run(_first_kernel, self._send(block)) for block in blocks])
-        self.sent += sum(block.own.nbytes * 2 for block in blocks)
+        blocks = self.share(rows)
+        found = self._sum([self._run(_first_kernel, block) for block in blocks])
         self.back += len(blocks) * found[0].nbytes
         C: Matrix = found[0].astype(precision, copy=False)
         return C
@@ -207,35 +204,28 @@ class People:
     def multiply_scores(
         self,
         scores: list[Any],
-        counts: NDArray[np.int64],
         pool: Pool,  # noqa: ARG002
-    ) -> tuple[Matrix, float]:
-        """Return the products of the scores of items, and the sum of squares."""
-        counted = self._send(counts)
-        blocks = [self._run(_multiply, F, counted) for group in scores for F in group]
-        K, squares = self._sum(blocks)
+    ) -> Matrix:
+        """Return the products of the scores of items."""
+        blocks = [self._run(_multiply, F) for group in scores for F in group]
+        K: Matrix = self._sum(blocks)[0]
         self._kernel = None, None
         self.back += len(blocks) * K.nbytes
-        return K, squares
+        return K
 
     def _send(self, value: Any) -> Any:
         """Return a future of a value on the workers.
 
         It goes with a task, which the scheduler keeps: if a worker is lost, it is sent again.
         """
-        if self.client is None:
-            return value
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
-            return self._submit(_same, value)
+            return self._run(_same, value)
 
     def _run(self, function: Callable[..., Any], *values: Any) -> Any:
         """Return a future of a function of values."""
         if self.client is None:
             return function(*values)
-        return self._submit(function, *values)
-
-    def _submit(self, function: Callable[..., Any], *values: Any) -> Any:
         future = self.client.submit(function, *values, pure=False)
         self._futures.add(future)
         return future
@@ -282,10 +272,10 @@ def _score(
         return score_users(K, weights, last, block, noise, pool)
 
 
-def _multiply(F: Matrix, counts: NDArray[np.int64]) -> tuple[Matrix, float]:
-    """Return the products of the scores of items, and their weighted sum of squares."""
+def _multiply(F: Matrix) -> tuple[Matrix]:
+    """Return the products of the scores of items."""
     with threadpool_limits(1, "blas"):
-        return F.T @ F, sum_squares(F, counts)
+        return (F.T @ F,)
 
 
 def _add(*found: tuple[Any, ...]) -> tuple[Any, ...]:

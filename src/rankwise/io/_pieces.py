@@ -7,9 +7,8 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from rankwise.io.dialect import START, Dialect
+from rankwise.io.dialect import START, Dialect, is_regular, row_ends, split_rows
 from rankwise.io.files import guess_encoding
-from rankwise.io.text_rows import is_regular, row_ends, split_rows
 
 _PIECE = 2**22
 # A chunk of so many bytes may have fewer rows than asked for.

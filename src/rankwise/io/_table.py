@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
 from rankwise._core.files import replacing
 from rankwise.io._pieces import Lines, Pieces, opened
-from rankwise.io._text import RowError, kind_of, parse, to_pandas, wrong_cell
 from rankwise.io.dialect import MISSING, START, Dialect, check_names, guess_dialect
 from rankwise.io.files import (
     Source,
@@ -23,6 +22,7 @@ from rankwise.io.files import (
     check_encoding,
     check_regular,
     compression_of,
+    damaged,
     need,
     read_source,
     unpack,
@@ -37,6 +37,7 @@ from rankwise.io.formats import (
     read_json_lines,
     read_svmlight,
 )
+from rankwise.io.text import RowError, kind_of, parse, to_pandas, wrong_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -130,9 +131,9 @@ def read_table(
     """
     need("pandas")
     asked = _request(format, sep, decimal, encoding, header, columns, comment, missing)
-    source, compression = _load(path)
+    source = _load(path)
     kind = asked.format or guess_format(source.raw[:START], source.label, asked.encoding)
-    notes = _notes(source.label, kind, compression)
+    notes = _notes(source.label, kind, source.compression)
     if kind in LINES:
         text, notes["encoding"] = as_utf8(source, asked.encoding)
         if b"\n" not in text and b"\r" in text:
@@ -225,18 +226,16 @@ def describe(frame: "DataFrame", *, brief: bool = False) -> str:
             f"frame={shortened(frame)} has no attrs['source']: expected a result of read_table or "
             "scan_table"
         )
-    parts = [source["format"]]
-    if source["format"] == "csv":
-        parts = [f"{source['sep']!r}-separated".replace("'\\t'", "tab")]
-    if source["decimal"] == ",":
-        parts.append("decimal comma")
-    if source["header"] is False:
-        parts.append("no header: columns are named by their numbers")
-    if source["encoding"] not in {None, "utf-8"}:
-        parts.append(source["encoding"].capitalize().replace("Utf", "UTF"))
-    if source["compression"] is not None:
-        parts.append(f"packed by {source['compression']}")
-    words = ", ".join([*parts, *source["notes"]])
+    sep, encoding, compression = (source[key] for key in ("sep", "encoding", "compression"))
+    parts = [
+        f"{sep!r}-separated".replace("'\\t'", "tab") if sep else source["format"],
+        "decimal comma" if source["decimal"] == "," else "",
+        "no header: columns are named by their numbers" if source["header"] is False else "",
+        encoding.capitalize().replace("Utf", "UTF") if encoding not in {None, "utf-8"} else "",
+        f"packed by {compression}" if compression else "",
+        *source["notes"],
+    ]
+    words = ", ".join(filter(None, parts))
     n = source["rows"]
     return words if brief else f"Read {source['path']!r}: {n:,} row{'s' * (n != 1)}, {words}"
 
@@ -353,22 +352,13 @@ def _texts(values: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
     return found
 
 
-def _load(path: Any) -> tuple[Source, str | None]:
-    """Return all of a file, unpacked, and how it was compressed."""
+def _load(path: Any) -> Source:
+    """Return all of a file, unpacked."""
     if hasattr(path, "read") or str(path) == "-":
         file, label = opened(path)
         content = file.read()
-        raw = content.encode() if isinstance(content, str) else content
-        source = unpack(label, raw)
-    else:
-        source = read_source(path)
-        with Path(path).open("rb") as file:
-            raw = file.read(8)
-        label = str(path)
-    compression = compression_of(raw)
-    if compression == "zip" and source.raw[:2] == b"PK":
-        compression = None
-    return Source(label, source.raw), compression
+        return unpack(label, content.encode() if isinstance(content, str) else content)
+    return read_source(path)._replace(label=str(path))
 
 
 def _notes(label: str, kind: str, compression: str | None) -> dict[str, Any]:
@@ -440,25 +430,19 @@ def _scan_file(file: Any, label: str, rows: int, asked: Request) -> Iterator["Da
     compression = compression_of(start)
     if compression == "zip":
         source = unpack(label, pieces.rest())
-        compression = None if source.raw.startswith(b"PK") else "zip"
+        compression = source.compression
         pieces = Pieces(BytesIO(source.raw))
     elif compression is not None:
         pieces = Pieces(unpacking(pieces, compression), live=False)
     notes = _notes(label, "", compression)
     before = 0
-    for frame in _guarded(label, _frames(pieces, label, rows, asked, notes)):
-        yield _finished(frame, notes, before)
-        before += len(frame)
+    errors = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+    with damaged(label, "archive", errors):
+        for frame in _frames(pieces, label, rows, asked, notes):
+            yield _finished(frame, notes, before)
+            before += len(frame)
     if not before:
         raise ValueError(f"{label}: a header and no rows")
-
-
-def _guarded(label: str, frames: Iterator["DataFrame"]) -> Iterator["DataFrame"]:
-    """Name the file in the errors of damaged archives."""
-    try:
-        yield from frames
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{label}: a damaged archive: {error}") from error
 
 
 def _frames(

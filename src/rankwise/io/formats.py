@@ -3,16 +3,25 @@
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._text import EXACT, RowError
-from rankwise.io.files import BadRows, Source, as_utf8, check_unpacked, guess_encoding, need
-from rankwise.io.svmlight import DENSE, X_BYTES, X_RATIO, Rules, read_graded
+from rankwise.io.dialect import as_csv
+from rankwise.io.files import (
+    BadRows,
+    Source,
+    as_utf8,
+    check_unpacked,
+    damaged,
+    guess_encoding,
+    need,
+)
+from rankwise.io.svmlight import DENSE, Rules, check_dense, read_graded
+from rankwise.io.text import EXACT, RowError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,7 +33,7 @@ _MARKS = {
     b"ARROW1": "arrow",
     b"FEA1": "arrow",
     b"\xff\xff\xff\xff": "arrow",
-    b"PK": "excel",
+    b"PK\x03\x04": "excel",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "excel",
 }
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -59,19 +68,8 @@ def is_binary(start: bytes) -> bool:
 
 def read_binary(source: Source, kind: str) -> "DataFrame":
     """Read a file of Parquet, Arrow or Excel."""
-    return _guarded(source.label, kind, lambda: _BINARY[kind](source))
-
-
-def _guarded(label: str, kind: str, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    # pyarrow and openpyxl end in a dozen exceptions on a damaged file, zlib's among them
-    except Exception as error:
-        known = isinstance(error, ValueError) and str(error).startswith(label)
-        if known or isinstance(error, ImportError | MemoryError):
-            raise
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{label}:1: a damaged {kind.capitalize()} file: {reason}") from error
+    with damaged(source.label, f"{kind.capitalize()} file"):
+        return _BINARY[kind](source)
 
 
 def _read_parquet(source: Source) -> "DataFrame":
@@ -87,25 +85,19 @@ def _read_arrow(source: Source) -> "DataFrame":
 def binary_frames(file: Any, label: str, kind: str, rows: int) -> Iterator["DataFrame"]:
     """Yield frames of a file of Parquet or Arrow, which is read a group of rows at a time."""
     pa, ipc, parquet = need("pyarrow"), need("pyarrow.ipc"), need("pyarrow.parquet")
-    try:
+    with damaged(label, f"{kind.capitalize()} file", (pa.ArrowException, OSError)):
         if kind == "parquet":
             batches = parquet.ParquetFile(file).iter_batches(rows)
         else:
             start = file.read(8)
-            file.seek(0)
-            if start.startswith(b"FEA1"):
-                batches = iter(need("pyarrow.feather").read_table(file).to_batches())
-            elif start.startswith(b"ARROW1"):
-                opened = ipc.open_file(file)
-                batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
-            else:
-                batches = iter(ipc.open_stream(file))
+            file.seek(8 if start.startswith(b"ARROW1") else 0)  # a stream is in such a file
+            is_old = start.startswith(b"FEA1")
+            feather = need("pyarrow.feather")
+            batches = feather.read_table(file).to_batches() if is_old else ipc.open_stream(file)
         for batch in batches:
             for start in range(0, batch.num_rows, rows):
                 table = pa.Table.from_batches([batch.slice(start, rows)])
                 yield table.to_pandas().reset_index(drop=True)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{label}:1: a damaged {kind.capitalize()} file: {error}") from error
 
 
 def _read_excel(source: Source) -> "DataFrame":
@@ -126,7 +118,15 @@ _BINARY = {"parquet": _read_parquet, "arrow": _read_arrow, "excel": _read_excel}
 
 def read_sheet(source: Source) -> list[tuple[int, list[Any]]]:
     """Return the rows of the first sheet that are not empty, with their numbers from 1."""
-    return _guarded(source.label, "excel", lambda: list(_sheet_rows(source)))
+    with damaged(source.label, "Excel file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(_sheet_rows(source))
+
+
+def sheet_as_csv(source: Source) -> bytes:
+    """Return the first sheet as CSV, a line for each row; rows may end in empty cells."""
+    rows = dict(read_sheet(source))
+    return as_csv(rows.get(number, []) for number in range(1, 1 + max(rows, default=0)))
 
 
 def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
@@ -158,22 +158,12 @@ def _xls(source: Source) -> Iterator[list[Any]]:
 
 
 def _xlsx(source: Source) -> Iterator[tuple[Any, ...]]:
-    openpyxl = need("openpyxl")
     check_unpacked(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        book = openpyxl.load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        # else every row is filled up to the size that the file states, whatever is in it
-        sheet.reset_dimensions()
-        rows = sheet.iter_rows(values_only=True)
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row = next(rows, None)
-        if row is None:
-            return
-        yield row
+    book = need("openpyxl").load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
+    sheet = book.worksheets[0]
+    # else every row is filled up to the size that the file states, whatever is in it
+    sheet.reset_dimensions()
+    return sheet.iter_rows(values_only=True)
 
 
 def read_json(source: Source, encoding: str | None = None) -> "DataFrame":
@@ -248,12 +238,7 @@ def read_svmlight(raw: bytes, label: str) -> "DataFrame":
     source = Source(label, raw)
     grouped = re.search(rb"^[^#\n]*[ \t]qid:", raw, re.MULTILINE) is not None
     found = read_graded(source, Rules(DENSE, base=0, grouped=grouped), BadRows(source, "raise"))
-    needed = 8 * found.X.shape[0] * found.X.shape[1]
-    if needed > max(X_BYTES, X_RATIO * len(raw)):
-        raise ValueError(
-            f"{label}: a table of {needed:,} bytes, far more than the file; read_letor with "
-            "sparse=True reads it"
-        )
+    check_dense(found.X.shape, len(raw), label)
     X = found.X.toarray()
     first = int(X.shape[1] > 1 and not X[:, 0].any())  # features count from 1, unless there is a 0
     names = [str(j) for j in range(first, X.shape[1])]

@@ -23,10 +23,9 @@ _KEPT = ("W", "B", "voter_counts")
 class UpdateMixin(KernelMixin):
     """A model whose parameter ``update`` names one of `UPDATES`."""
 
-    update: str
+    _fixed_steps = frozenset(name for name, update in UPDATES.items() if update.fixed_steps)
 
-    def _has_fixed_steps(self) -> bool:
-        return UPDATES[self.update].fixed_steps
+    update: str
 
     def _memory(self, state: State, *members: int) -> NDArray[np.float64]:
         """Return what the update keeps between rounds, part of the state; zeros if it is new."""
@@ -320,10 +319,11 @@ class PRank(UpdateMixin, BaseEstimator):
         if self.vote == "voted":
             return self._voted_pass(stream, state)
         iterate = state["w"][None], state["b"], state["w_late"][None], state["b_late"]
-        memory = self._memory(state)
         if self.update == "perceptron":
+            state.pop("memory", None)  # that another update has left
             return int(prank(*stream, *iterate))
-        return int(margin(*stream, UPDATES[self.update].code, *iterate, memory))
+        update = UPDATES[self.update].code
+        return int(margin(*stream, update, *iterate, self._memory(state)))
 
     def _voted_pass(self, stream: Stream, state: State) -> int:
         update = UPDATES[self.update].code

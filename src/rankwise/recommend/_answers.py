@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.ranking import Ranking
+from rankwise.recommend.baseline import Vector
 from rankwise.recommend.fold_in import Fold
-
-Vector = NDArray[np.float64]
 
 _SHOWN = 3
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from rankwise._core._loops.keys import counting_sort
 from rankwise._core.arguments import (
     check_whole,
     check_word,
@@ -18,10 +17,10 @@ from rankwise._core.arguments import (
     shortened,
 )
 from rankwise._core.inputs import as_floats, ratings_of
+from rankwise._core.queries import group_rows
 from rankwise.io.files import need
-from rankwise.recommend._ids import Ids, Places
-
-Vector = NDArray[np.float64]
+from rankwise.recommend._ids import Ids
+from rankwise.recommend.baseline import Ints, Vector
 
 USUAL_NAMES = {
     "user": "user userid person personid customer customerid reviewer reviewerid worker",
@@ -114,8 +113,8 @@ def check_inside(ratings: Vector, scale: tuple[float, float]) -> None:
 
 
 def build_matrix(
-    rows: Places,
-    columns: Places,
+    rows: Ints,
+    columns: Ints,
     ratings: Vector,
     times: NDArray[Any] | None,
     ids: tuple[Ids, Ids],
@@ -128,8 +127,8 @@ def build_matrix(
     users, items = ids
     key = rows * len(items) + columns
     if not (key[1:] > key[:-1]).all():
-        by_item, _ = counting_sort(columns, len(items))
-        order = by_item[counting_sort(rows[by_item], len(users))[0]]
+        by_item, _ = group_rows(columns, len(items))
+        order = by_item[group_rows(rows[by_item], len(users))[0]]
         again = np.flatnonzero(key[order[1:]] == key[order[:-1]])
         if len(again) and duplicates == "refuse":
             first, second = order[again[0]], order[again[0] + 1]

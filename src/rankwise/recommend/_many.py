@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 from rankwise._core.arguments import shortened
 from rankwise._core.sklearn_private import validate_parameter_constraints
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
-from rankwise.recommend._ids import Places
 from rankwise.recommend._table import RatingTable, check_features, check_table, varied_rows
+from rankwise.recommend.baseline import Ints
 
 Progress = Callable[[int, int], object]
 
@@ -119,7 +119,7 @@ def fit_many(
     return _models(table, estimator, people.tolist(), options, n_jobs, workers, progress)
 
 
-def _learnable(table: RatingTable, users: ArrayLike | None) -> Places:
+def _learnable(table: RatingTable, users: ArrayLike | None) -> Ints:
     """Return the rows of the people to fit, each of them with two different ratings."""
     table._check_graded("fit_many")
     varied = varied_rows(table.matrix)

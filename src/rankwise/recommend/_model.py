@@ -57,10 +57,11 @@ from rankwise.recommend.intervals import (
 from rankwise.recommend.item_kernel import (
     FIRST_WEIGHT,
     HERE,
+    LEAST_USERS,
+    MOST_USERS,
     Say,
     UserRows,
     Work,
-    largest_kernel,
     learn_kernel,
     make_rows,
     solve_with_bias,
@@ -558,7 +559,10 @@ class TasteModel(BaseEstimator):
     def _choose_form(self, table: RatingTable) -> tuple[str, int, int]:
         """Return the form of the kernel, its rank and the number of items of its head."""
         (n_users, n_items), n_ratings = table.matrix.shape, table.matrix.nnz
-        largest = largest_kernel(n_users, n_ratings, self.max_memory * _GIGABYTE)
+        users = min(n_users, max(LEAST_USERS, n_users // 2), MOST_USERS)
+        # numbers of 8 bytes: 8 for each rating, 2 n^2 for the kernels, and the scores of the users
+        numbers = max(self.max_memory * _GIGABYTE / 8 - 8 * n_ratings, 0.0)
+        largest = int((np.sqrt(users**2 + 8 * numbers) - users) / 4)
         if self.rank is None and n_items <= largest:
             return "exact", 0, n_items
         return "factors", self.rank or _RANK, min(n_items, max(min(largest, _HEAD), _LEAST_HEAD))

@@ -24,8 +24,8 @@ from rankwise.recommend._build import (
     columns_of,
     tested_entries,
 )
-from rankwise.recommend._ids import Ids, Places
-from rankwise.recommend.baseline import Matrix, Vector, some_entries
+from rankwise.recommend._ids import Ids
+from rankwise.recommend.baseline import Ints, Matrix, Vector, some_entries
 
 MISSING = ("median", "mean", "zero", "nan")
 CENTER = ("scale", "user")
@@ -126,7 +126,7 @@ def varied_rows(matrix: sparse.csr_array) -> NDArray[np.bool_]:
 
 def choose_raters(
     matrix: sparse.csr_array, by_item: sparse.csr_array, person: int | None, raters: Any, ids: Ids
-) -> Places:
+) -> Ints:
     """Return the raters of a person's features, never the person.
 
     None are all others who rated something, a number n the n of them who rated most of the person's
@@ -398,11 +398,11 @@ class RatingTable:
         """The ids of the items, in the order of the columns."""
         return self._item_ids.values
 
-    def user_index(self, users: ArrayLike) -> Places:
+    def user_index(self, users: ArrayLike) -> Ints:
         """Return the row of each of these people; unknown ids are a ValueError that names them."""
         return self._user_ids.find(users, "users")
 
-    def item_index(self, items: ArrayLike) -> Places:
+    def item_index(self, items: ArrayLike) -> Ints:
         """Return the column of each of these items; unknown ids are a ValueError."""
         return self._item_ids.find(items, "items")
 
@@ -517,7 +517,7 @@ class RatingTable:
         return self._features(person, chosen, raters, missing, center), self.items[chosen]
 
     def _features(
-        self, person: int | None, items: Places, raters: Any, missing: str, center: str | None
+        self, person: int | None, items: Ints, raters: Any, missing: str, center: str | None
     ) -> Matrix:
         """Return a row for each of some items, and a column for each rater."""
         check_word(missing, "missing", MISSING)
@@ -601,7 +601,7 @@ class RatingTable:
     def people(self, start: int, stop: int) -> Self:
         """Return the table of the people from one place up to another, with all items.
 
-        It shares the ratings of this table. Places are those of ``users``, as in a slice.
+        It shares the ratings of this table. Ints are those of ``users``, as in a slice.
 
         Examples
         --------

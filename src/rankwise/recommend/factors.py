@@ -21,7 +21,7 @@ from rankwise.recommend.taste import FactorKernel, Kernel
 # Penalty of the ridge of an item of the tail, in units of rank / mean |V_i|^2.
 _PENALTY = 0.35
 # Steps of the iteration that finds the factors, and directions beyond the rank.
-_STEPS, _BEYOND = 10, 20
+_STEPS, _BEYOND = 6, 20
 
 
 def factor_kernel(

@@ -50,7 +50,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import log_ndtr
 
-from rankwise.recommend.taste import Index, Matrix, Taste, Vector
+from rankwise.recommend.baseline import Matrix, Vector
+from rankwise.recommend.taste import Index, Taste
 
 # Past so many deviations a preference is as good as certain, or as good as impossible.
 _FAR = 4.0

@@ -28,7 +28,13 @@ from rankwise.recommend.baseline import (
     order_by_count,
     some_entries,
 )
-from rankwise.recommend.item_kernel import FIRST_WEIGHT, UserRows, solve_in_place, solve_user
+from rankwise.recommend.item_kernel import (
+    FIRST_WEIGHT,
+    ROUNDING,
+    UserRows,
+    solve_in_place,
+    solve_user,
+)
 from rankwise.recommend.taste import FEW, Taste
 
 # The prior of a user bias is as if _PRIOR_RATINGS more ratings had been without any.
@@ -105,12 +111,10 @@ def predict_nobody(K: Matrix, rows: UserRows, noise: float) -> Errors:
     """
     R, n_items = rows.ratings, rows.ratings.shape[1]
     A, cross = K[n_items:, n_items:].copy(), K[:n_items, n_items:].copy()
-    variances = np.diagonal(K)[:n_items] + noise
-    if len(A):
-        A.flat[:: len(A) + 1] += noise
-        solution = cross.copy()
-        solve_in_place(A, solution)
-        variances = variances - np.einsum("ij,ij->i", cross, solution)
+    A.flat[:: len(A) + 1] += noise
+    solution = cross.copy()
+    solve_in_place(A, solution)
+    variances = np.diagonal(K)[:n_items] + noise - np.einsum("ij,ij->i", cross, solution)
     counts = np.bincount(R.indices, minlength=n_items)
     left_out = (counts + SHRINKAGE) / (counts + SHRINKAGE - 1)
     errors = (R.data - rows.item_means[R.indices]) * left_out[R.indices]
@@ -167,10 +171,10 @@ def find_variances(known: Errors, nobody: Errors, bias_variance: float) -> tuple
     """
     errors, variances, unused = known
     squares, without = np.square(errors), np.square(nobody[0]).mean()
+    if squares.mean() <= ROUNDING**2 * without:
+        return 1.0, bias_variance
     for _ in range(_STEPS):
         prior_variance = float(np.mean(squares / (variances + bias_variance * unused)))
-        if prior_variance == 0.0:
-            return 1.0, bias_variance
         bias_variance = max(float(without / prior_variance - nobody[1].mean()), 0.0)
     return prior_variance, bias_variance
 

@@ -52,12 +52,12 @@ _FEW_RATERS = _FEW_USERS = 20.0
 _PRIOR_RATINGS = 10.0
 _PRESENCE_WEIGHT, _PSEUDO_SD = 2.0, 0.6
 # Numbers smaller than this share of what they are computed from are rounding errors.
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 # Of larger matrices of users x items only the leading singular vectors are computed.
 _SMALL = 200
-# Half of the users take part in the rounds, but at least _LEAST and at most _MOST of those with at
-# most _LONGEST ratings.
-_LEAST, _MOST, _LONGEST = 3_000, 10_000, 800
+# Half of the users take part in the rounds, but at least LEAST_USERS and at most MOST_USERS. None
+# of them has more than _LONGEST ratings.
+LEAST_USERS, MOST_USERS, _LONGEST = 3_000, 10_000, 800
 _PARTS = 3
 # Tasks of the products of items; rows and columns of a tile of F'F; columns of F in a task.
 _TASKS, _TILE, _COLUMNS = 64, 512, 256
@@ -210,7 +210,7 @@ def make_rows(
     squares = np.bincount(users, residuals * residuals, minlength=n_users)
     residual_sd = float(np.sqrt(squares.sum() / R.nnz))
     # Where the baseline is exact, nothing is left to scale by.
-    exact = residual_sd <= _ROUNDING * float(np.abs(R.data).max())
+    exact = residual_sd <= ROUNDING * float(np.abs(R.data).max())
     unit = 1.0 if exact else residual_sd
     w = np.power(counts + _FEW_RATERS, -0.5, dtype=np.float64)
     omega = (sizes * (n_users / R.nnz)) ** -0.25
@@ -226,7 +226,7 @@ def make_rows(
     largest = (rated @ np.abs(q)) / roots
     q -= counts @ q / R.nnz
     x = (rated @ q) / roots
-    real = np.mean(x * x, axis=0) > _ROUNDING**2 * np.mean(largest * largest, axis=0)
+    real = np.mean(x * x, axis=0) > ROUNDING**2 * np.mean(largest * largest, axis=0)
     x, q = x[:, real], q[:, real]
     scale = _PSEUDO_SD * unit / np.sqrt(np.mean(x * x, axis=0))
     x, q = x * scale, q * scale
@@ -241,13 +241,13 @@ def leading_vectors(M: sparse.csr_array, k: int) -> Matrix:
     """
     if min(M.shape) <= max(_SMALL, 2 * k + 2):
         _, values, rows = np.linalg.svd(M.toarray(), full_matrices=False)
-        vectors = rows[:k][values[:k] > _ROUNDING * values[0]].T
+        vectors = rows[:k][values[:k] > ROUNDING * values[0]].T
     else:
         T = M.T.tocsr()
         products = LinearOperator((M.shape[1],) * 2, matvec=lambda v: T @ (M @ v), dtype=np.float64)
         values, vectors = eigsh(products, k, v0=T @ np.ones(M.shape[0]))
         order = np.argsort(-values)
-        vectors = vectors[:, order[values[order] > _ROUNDING**2 * values.max()]]
+        vectors = vectors[:, order[values[order] > ROUNDING**2 * values.max()]]
     return np.where(vectors.sum(axis=0) < 0, -vectors, vectors)
 
 
@@ -320,14 +320,8 @@ def score_users(
     return F
 
 
-def sum_squares(F: Matrix, counts: Ints) -> float:
-    """Return the sum of the squared scores of the items, each times its count."""
-    scores = F[:, : len(counts)]
-    return float(np.einsum("ui,ui,i->", scores, scores, counts))
-
-
-def multiply_scores(scores: Sequence[Matrix], counts: Ints, pool: Pool) -> tuple[Matrix, float]:
-    """Return F'F, tile by tile, and the sum of squares; F is one matrix above the other."""
+def multiply_scores(scores: Sequence[Matrix], pool: Pool) -> Matrix:
+    """Return F'F, tile by tile; F is one matrix above the other."""
     n = scores[0].shape[1]
     out = np.empty((n, n), scores[0].dtype)
     edges = range(0, n, _TILE)
@@ -339,7 +333,7 @@ def multiply_scores(scores: Sequence[Matrix], counts: Ints, pool: Pool) -> tuple
         out[j, i] = out[i, j].T
 
     pool.run(tile, len(tiles), work=float(sum(map(np.size, scores)) * n))
-    return out, sum(sum_squares(F, counts) for F in scores)
+    return out
 
 
 class Work(NamedTuple):
@@ -356,7 +350,7 @@ class Work(NamedTuple):
     first_kernel: Callable[[UserRows, Pool, Any], Matrix]
     share: Callable[[UserRows], Any]
     score_users: Callable[[Matrix, Weights, Any, Any, float, Pool], Any]
-    multiply_scores: Callable[[list[Any], Ints, Pool], tuple[Matrix, float]]
+    multiply_scores: Callable[[list[Any], Pool], Matrix]
 
 
 HERE = Work(first_kernel, lambda group: group, score_users, multiply_scores)
@@ -381,8 +375,9 @@ def learn_kernel(
             g: work.score_users(K, weights, scores.get(g), groups[g], noise, pool)
             for g in taking_part
         }
-        K, squares = work.multiply_scores(list(scores.values()), counts, pool)
-        is_rounding = squares * max(noise, 1.0) ** 2 <= _ROUNDING**2 * R.nnz
+        K = work.multiply_scores(list(scores.values()), pool)
+        squares = float(counts @ np.diagonal(K)[: len(counts)])
+        is_rounding = squares * max(noise, 1.0) ** 2 <= ROUNDING**2 * R.nnz
         weights = FIRST_WEIGHT, 0.0 if is_rounding else R.nnz / squares
         K *= weights[1]
         K += FIRST_WEIGHT * C
@@ -396,13 +391,6 @@ def thirds(R: Ratings) -> list[Ints]:
     """
     order = order_by_count(R)
     short = order[np.diff(R.indptr)[order] <= _LONGEST]
-    users = short[: min(max(_LEAST, R.shape[0] // 2), _MOST)]
+    users = short[: min(max(LEAST_USERS, R.shape[0] // 2), MOST_USERS)]
     n_parts = max(1, min(_PARTS, len(users)))
     return [np.sort(users[k::n_parts]) for k in range(n_parts)]
-
-
-def largest_kernel(n_users: int, n_ratings: int, memory: float) -> int:
-    """Return the largest number of items whose C, K, F and ratings fit in this memory."""
-    users = min(n_users, max(_LEAST, n_users // 2), _MOST)
-    numbers = max(memory / 8 - 8 * n_ratings, 0.0)  # 2 n^2 + users n
-    return int((np.sqrt(users**2 + 8 * numbers) - users) / 4)

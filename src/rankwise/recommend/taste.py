@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from rankwise.recommend.baseline import Matrix, Vector
+
 Index = NDArray[np.integer]
 
 FEW, MANY = (0, 1, 3, 10), 30

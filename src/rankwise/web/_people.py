@@ -1,7 +1,7 @@
 """Visitors by name, as of now: what they submitted, and what follows from it."""
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, cast
 
 import numpy as np
@@ -70,6 +70,7 @@ class Person:
             np.fromiter(self.rating_of.values(), np.float64, len(self.rating_of)),
             np.array(pairs, np.int64).reshape(-1, 2),
         )
+        self._fold = partial(fold_in, catalogue.taste, self.evidence)  # type: ignore[arg-type]
         name = submitted.visitor.method
         self.method = cast(MethodName, name if name in METHODS else "taste")
         self._line: Line | None = None
@@ -194,9 +195,6 @@ class Person:
             own = (evidence.items, evidence.ratings)
             return learn_line(self.method, items.table, *own, items.scale)
         return line_of_ratings(fold.scores(), evidence.items, evidence.ratings, items.scale)
-
-    def _fold(self) -> Fold:
-        return fold_in(self._catalogue.taste, self.evidence)  # type: ignore[arg-type]
 
     def _ranker(self) -> TasteRanker:
         return TasteRanker(self._catalogue, self.evidence)
