@@ -302,6 +302,11 @@ def test_small_tables(users, items, ratings, rank):
     assert np.isfinite(sd).all()
 
 
+def test_memory_without_a_limit():
+    table = RatingTable.from_arrays([0, 0, 1], [0, 1, 0], [1, 2, 3])
+    assert TasteModel(max_memory=1e308).fit(table).form_ == "exact"
+
+
 def test_memory_chooses_the_form(parts, capsys):
     model = TasteModel(max_memory=1e-4, verbose=True).fit(parts[0])
     assert model.form_ == "factors"

@@ -562,10 +562,11 @@ class TasteModel(BaseEstimator):
         users = min(n_users, max(LEAST_USERS, n_users // 2), MOST_USERS)
         # numbers of 8 bytes: 8 for each rating, 2 n^2 for the kernels, and the scores of the users
         numbers = max(self.max_memory * _GIGABYTE / 8 - 8 * n_ratings, 0.0)
-        largest = int((np.sqrt(users**2 + 8 * numbers) - users) / 4)
+        largest = float(np.sqrt(users**2 + 8 * numbers) - users) / 4
         if self.rank is None and n_items <= largest:
             return "exact", 0, n_items
-        return "factors", self.rank or _RANK, min(n_items, max(min(largest, _HEAD), _LEAST_HEAD))
+        head = max(int(min(largest, _HEAD)), _LEAST_HEAD)
+        return "factors", self.rank or _RANK, min(n_items, head)
 
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not belong together."""
