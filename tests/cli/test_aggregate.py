@@ -88,3 +88,10 @@ def test_an_election_of_preflib():
         pytest.skip("RANKWISE_DATA has no PrefLib files")
     told = json.loads(run(files[0], "--json").stdout)
     assert told["methods"][0]["proven"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_names_keep_their_letters_in_any_encoding(tmp_path, encoding):
+    path = tmp_path / "votes.txt"
+    path.write_bytes("Zoë > José\n".encode(encoding))
+    assert read_votes(path)[0] == [["Zoë", "José"]]

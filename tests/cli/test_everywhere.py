@@ -192,7 +192,7 @@ def test_ctrl_c_anywhere_is_130(monkeypatch, failure):
     def interrupted():
         raise failure
 
-    monkeypatch.setattr("rankwise.datasets.listing.print_list", interrupted)
+    monkeypatch.setattr("rankwise.datasets.list_datasets", interrupted)
     assert CliRunner().invoke(rankwise, ["data", "list"]).exit_code == 130
 
 
@@ -241,7 +241,7 @@ def test_ctrl_c_in_a_terminal(tmp_path):
     path.write_text("pear\nfig\n")
     shown, status = in_terminal(["sort", path], b"\x03", until=b"enough)")
     assert status == 130
-    assert "no answer to keep" in shown
+    assert "No answers to keep" in shown
     assert "Traceback" not in shown
 
 

@@ -22,12 +22,11 @@ from rankwise.datasets import (
     read_preflib,
     read_ratings,
 )
-from rankwise.io import layout as layouts
-from rankwise.io._rows import split_rows
-from rankwise.io.dialect import Dialect
+from rankwise.io import text as delimited
+from rankwise.io.dialect import Dialect, split_rows
 from rankwise.io.files import BadRows, Source
-from rankwise.io.layout import ID, INTEGER, NUMBER, TEXT, Column, Layout, explain_row, read_columns
 from rankwise.io.svmlight import Rules, literal_row
+from rankwise.io.text import ID, INTEGER, NUMBER, TEXT, Column, Layout, explain_row, read_columns
 
 INSERTS = [b'"', b"\\", b"\n", b"\r", b"\x00", b"\xff", b"9" * 20, b"-", b"nan", b"{", b"}", b"#"]
 INSERTS += [
@@ -240,7 +239,7 @@ def test_a_table_of_many_blocks_is_read_alike_by_both_ways(monkeypatch):
     source = Source("file", b"".join(cell + b"\n" for cell in cells))
     layout = LAYOUTS["colons"]
     fast = read_columns(source, layout, BadRows(source, "raise"))
-    monkeypatch.setattr(layouts, "is_regular", lambda *_: False)
+    monkeypatch.setattr(delimited, "is_regular", lambda *_: False)
     slow = read_columns(source, layout, BadRows(source, "raise"))
     assert fast[0].equals(slow[0])
     assert (fast[1] == slow[1]).all()

@@ -279,10 +279,10 @@ def test_preflib(samples, write):
         ("2: 4,1", "2: 4,{1,4}", r":12: alternative 4 occurs twice"),
         ("2: 4,1", "-2: 4,1", r":12: '-2: 4,1' is not of the form"),
         ("2: 4,1", "0: 4,1", r":13: 4 in all, but NUMBER VOTERS is 6"),
-        ("2: 4,1", "2: 4,,1", r":12: ',1' is neither"),
-        ("2: 4,1", "2: {4,1", r":12: '{4,1' is neither"),
-        ("2: 4,1", "2: {}", r":12: '{}' is not a tie"),
-        ("2: 4,1", "2: 4;1", r":12: ';1' where a comma"),
+        ("2: 4,1", "2: 4,,1", r":12: '' in '4,,1' is neither"),
+        ("2: 4,1", "2: {4,1", r":12: '{4' in '{4,1' is neither"),
+        ("2: 4,1", "2: {}", r":12: '{}' in '{}' is neither"),
+        ("2: 4,1", "2: 4;1", r":12: '4;1' in '4;1' is neither"),
         ("2: 4,1", "3: 4,1", r":13: 7 in all, but NUMBER VOTERS is 6"),
         ("1: {3}\n", "", r":12: 5 in all, but NUMBER VOTERS is 6"),
         ("VOTERS: 6", "VOTERS: six", r":5: NUMBER VOTERS is 'six'"),
@@ -466,7 +466,7 @@ def test_ordinal_tables(samples, write):
         read_ordinal(path, target="acid")
     with pytest.raises(ValueError, match=r"wine.csv:1: no column 'no'"):
         read_ordinal(path, target="no")
-    with pytest.raises(ValueError, match=r"twice.csv:1: .* is no header"):
+    with pytest.raises(ValueError, match=r"twice.csv:1: .* is not a header"):
         read_ordinal(write("twice.csv", b"a,a\n1,1\n"))
 
 
@@ -706,11 +706,11 @@ def test_a_header_in_another_order_is_not_guessed(write):
         ({"columns": "user"}, "columns='user' must have user"),
         ({"columns": ["user", "item", "rating", "item"]}, "columns=.* each once"),
         ({"columns": ["user", "item", "rating", 4]}, "columns=.* must be names"),
-        ({"separator": ""}, "separator='' must be one character"),
-        ({"separator": ":;"}, "separator=':;' must be"),
-        ({"separator": "é"}, "separator='é' must be"),
-        ({"separator": "1"}, "separator='1' must be"),
-        ({"separator": "\n"}, "separator='.n' must be"),
+        ({"separator": ""}, "separator='' is invalid: expected one character"),
+        ({"separator": ":;"}, "separator=':;' is invalid"),
+        ({"separator": "é"}, "separator='é' is invalid"),
+        ({"separator": "1"}, "separator='1' is invalid"),
+        ({"separator": "\n"}, "separator='.n' is invalid"),
         ({"separator": ";"}, r"x:1: '1,2,3' has not 3 or 4 fields between any of ';'"),
         ({"columns": ["user", "item", "rating", "a", "b"]}, "x:1: '1,2,3' has not 5 fields"),
         ({"scale": 5}, "scale=5 must be two numbers"),

@@ -111,10 +111,24 @@ def test_integers_keep_their_digits():
     frame = read(f"a,b,c\n{2**64},1.5,1e300\n{10**70 + 1},{10**30},2\n")
     assert frame["a"].tolist() == [2**64, 10**70 + 1]
     assert frame["b"].tolist() == [1.5, 1e30]
+    assert read(f"a,b\n {2**62 + 1},1\n3 ,2\n")["a"].tolist() == [2**62 + 1, 3]
+    assert read(f"a,b\n {2**64 + 1},1\n3 ,2\n")["a"].tolist() == [2**64 + 1, 3]
     frame = read(f"a,b\n{'1' * 400},{'2' * 77}\n3,-4\n")
     assert frame.to_dict("list") == {"a": ["1" * 400, "3"], "b": ["2" * 77, "-4"]}
     lines = json.dumps({"a": 2**53 + 1}) + "\n" + json.dumps({"a": 2**70}) + "\n"
     assert read(lines)["a"].tolist() == [2**53 + 1, 2**70]
+    for big in (2**53 + 1, 2**70):
+        rows = [{"a": big, "b": 1}, {"a": None, "b": None}]
+        for text in (json.dumps(rows), "\n".join(map(json.dumps, rows))):
+            frame = read(text)
+            assert frame["a"].tolist()[0] == big
+            assert frame["a"].isna().tolist() == [False, True]
+            assert frame["b"].dtype == float
+
+
+@pytest.mark.parametrize("text", ["a,b\n0x10,1\n0XfF,2\n", "a,b\n0x10,1\n255,2\n"])
+def test_hexadecimal_ids_stay_texts(text):
+    assert read(text)["a"].tolist() == [line.split(",")[0] for line in text.split()[1:]]
 
 
 @settings(max_examples=50)
@@ -139,6 +153,17 @@ def test_encodings(encoding, shown):
         read(b"\xef\xbb\xbfa,b\n1,\xff\n")
     with pytest.raises(ValueError, match="open file: line 2: not utf-8"):
         read("a,b\n1,д\n".encode("cp1251"), encoding="utf-8")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le"])
+@pytest.mark.parametrize(
+    "text", ["a,b\n1,é\n", '{"a": 1, "b": "é"}\n', '[{"a": 1, "b": "é"}]', "3 1:1\n4 2:.5\n"]
+)
+def test_wide_encodings_in_all_formats_of_text(encoding, text):
+    raw, named = text.encode(encoding), {"encoding": encoding} if "le" in encoding else {}
+    frame, expected = read(raw, **named), read(text)
+    pd.testing.assert_frame_equal(frame, expected)
+    pd.testing.assert_frame_equal(pd.concat(scan_table(io.BytesIO(raw), **named)), expected)
 
 
 PACK = {
@@ -201,7 +226,7 @@ def test_bad_texts(text, message):
         ({"sep": "ab"}, "sep='ab' is invalid"),
         ({"sep": ""}, "sep=''"),
         ({"decimal": ";"}, "decimal=';' must be"),
-        ({"sep": ",", "decimal": ","}, "it is the separator, too"),
+        ({"sep": ",", "decimal": ","}, "it is also the separator"),
         ({"encoding": "no"}, "encoding='no' is not known"),
         ({"header": "yes"}, "header='yes'"),
         ({"columns": ["a"]}, "columns=.* has 1 names, but the first line of open file has 2"),
@@ -227,6 +252,7 @@ def test_the_source_is_plain_data(tmp_path):
     assert describe(frame) == f"Read '{path}': 1 row, ';'-separated, decimal comma"
 
 
+PACKED = ["csv.gz", "csv.xz", "csv.zst", "csv.zip", "jsonl.zst"]
 FRAME = pd.DataFrame(
     {
         "a": np.arange(500) / 7,
@@ -238,7 +264,7 @@ FRAME = pd.DataFrame(
 
 
 @pytest.mark.parametrize(
-    "ending", ["csv", "tsv", "jsonl", "json", "parquet", "arrow", "xlsx", "csv.gz", "csv.xz"]
+    "ending", ["csv", "tsv", "jsonl", "json", "parquet", "arrow", "xlsx", *PACKED]
 )
 def test_what_is_written_is_read_whole_and_in_frames(tmp_path, ending):
     path = tmp_path / f"t.{ending}"
@@ -308,3 +334,8 @@ def test_any_quoted_texts_come_back(rows, size):
     assert max(map(len, pieces)) <= size
     joined = [x for piece in pieces for x in piece["a"].tolist()]
     assert joined == frame["a"].tolist()
+
+
+def test_a_column_named_as_archives_begin():
+    assert values("PK,b\n1,2\n") == {"PK": [1], "b": [2]}
+    assert next(scan_table(io.StringIO("PK,b\n1,2\n")))["PK"].tolist() == [1]

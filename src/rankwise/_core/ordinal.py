@@ -464,7 +464,7 @@ class OnlineMixin(OrdinalMixin):
             if bad >= 0:
                 raise bad_row(X, bad if numbers is None else int(numbers[bad]))
         if not all(np.isfinite(array).all() for array in state.values()):
-            raise ValueError(f"what the model learns from X is {TOO_LARGE}")
+            raise ValueError(f"the learned coefficients are {TOO_LARGE}")
 
     def _finish(self, source: LinearRows, state: State, classes: NDArray[Any]) -> None:
         """Set what was learned, in place of what an earlier call has learned."""
@@ -484,8 +484,8 @@ class OnlineMixin(OrdinalMixin):
         state, source = self._state, self._source()
         if not np.array_equal(state.get("kernel", ()), source.description):
             raise ValueError(
-                "the kernel, one of its numbers or budget was changed within a stream: restore "
-                "what it began with, or fit again"
+                "the kernel, its parameters or budget were changed within a stream: restore them, "
+                "or fit again"
             )
         classes = np.asarray(self.classes_)
         check_shape("classes_", classes, None, kind=classes.dtype)

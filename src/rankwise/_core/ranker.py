@@ -136,7 +136,7 @@ EPS = float(np.finfo(np.float64).eps)
 TRUSTED = 1e-3
 """Scores may be off by this share of the spread of y."""
 ERRORS = 8.0 * EPS
-"""The error of an entry beside its size, generously."""
+"""A generous bound on the relative error of an entry."""
 # Ratings and squares of rows past these would overflow in sums of squares.
 _LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
 # Rows that are predicted at a time, whose kernel values fit the cache.
@@ -176,11 +176,11 @@ def check_size(X: Any, y: Vector, kernel: Any, kept: NDArray[np.int64]) -> None:
 
 
 def check_learned(learned: dict[str, Any], C: float) -> None:
-    """Raise if no float can hold what was learned."""
+    """Raise if a learned value is infinite or NaN."""
     for name, value in learned.items():
         if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
             raise ValueError(
-                f"what was learned ({name}) with C={C:.3g} is larger than a float can hold: scale "
+                f"the learned {name} with C={C:.3g} is larger than a float can hold: scale "
                 "the features, for example with sklearn.preprocessing.StandardScaler, and the "
                 "ratings, or use a smaller C"
             )

@@ -33,7 +33,7 @@ Sums = tuple[float, float, float]
 
 
 class Tree(NamedTuple):
-    """What a round adds to the score: a tree of n nodes and n + 1 leaves.
+    """A tree of n nodes and n + 1 leaves, which a round adds to the score.
 
     - ``features``, ``cuts``, ``missing_above`` (n,): a row is above node k if its bin of the
       feature is ``cuts[k]`` or more, or if it is missing and ``missing_above[k]``;
@@ -54,7 +54,7 @@ class Tree(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How large trees may be, and how far they go; see `rankwise.boosting.RankBoost`."""
+    """Limits on the size and the steps of trees; see `rankwise.boosting.RankBoost`."""
 
     max_leaf_nodes: int
     max_depth: int | None

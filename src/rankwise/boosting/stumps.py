@@ -122,7 +122,7 @@ def log_sums(
 
 
 class Rounds:
-    """What rounds on all pairs and on given ones share.
+    """The part that rounds on all pairs and on given pairs share.
 
     Parameters
     ----------

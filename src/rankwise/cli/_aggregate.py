@@ -41,7 +41,7 @@ _NAMES = ("kemeny", "borda", "copeland", "footrule", "markov_chain", "kwiksort")
     type=click.Choice(["ignored", "last"]),
     default="ignored",
     show_default=True,
-    help="What becomes of candidates that a voter does not name.",
+    help="Treatment of candidates that a voter does not name.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
 @json_option
@@ -54,11 +54,11 @@ def aggregate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Make one ranking from many, by every method.
+    """Combine rankings into one, by every method.
 
     VOTES is a file of PrefLib (soc, soi, toc, toi), or has a ranking a line, best first: "a, b, c"
     or "a > b = c"; "12: a, b" counts twelve times. The Kemeny cost is the number of pairs that
-    voters order otherwise: less is better. A lower bound tells how far from the best it may be.
+    voters order differently: less is better. A lower bound limits the distance from the best.
     """
     from rankwise import aggregation  # noqa: PLC0415
 
@@ -137,13 +137,13 @@ def read_votes(path: Path) -> Votes:
 def _read(path: Path, name: str) -> Votes:
     from rankwise.datasets import read_preflib  # noqa: PLC0415
     from rankwise.datasets.check import guess_format  # noqa: PLC0415
-    from rankwise.io.files import read_source  # noqa: PLC0415
+    from rankwise.io.files import as_utf8, read_source  # noqa: PLC0415
 
     known = guess_format(path)
     if known is not None and known.name == "PrefLib":
         orders, counts = read_preflib(path, return_counts=True)
         return orders, counts.tolist()
-    raw = read_source(path).raw
+    raw, _ = as_utf8(read_source(path), None)
     if b"\0" in raw:
         raise click.ClickException(
             f"{name} is not a text file: expected PrefLib, or one ranking per line"
@@ -151,7 +151,7 @@ def _read(path: Path, name: str) -> Votes:
     orders, counts = [], []
     lines = [
         (number, line.strip())
-        for number, line in enumerate(raw.decode("utf-8-sig", "replace").splitlines(), start=1)
+        for number, line in enumerate(raw.decode().splitlines(), start=1)
         if line.strip() and not line.strip().startswith("#")
     ]
     voters = [_VOTER.fullmatch(text) for _, text in lines]

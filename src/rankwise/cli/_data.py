@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 
 import click
 
@@ -19,12 +20,13 @@ def data() -> None:
 def list_(as_json: bool) -> None:
     """Print the name, size and call of every data set."""
     from rankwise.datasets import dataset_info, list_datasets  # noqa: PLC0415
-    from rankwise.datasets.listing import print_list  # noqa: PLC0415
 
+    entries = [dataset_info(name) for name in list_datasets()]
     if as_json:
-        show_json([asdict(dataset_info(name)) for name in list_datasets()])
-    else:
-        print_list()
+        show_json([asdict(entry) for entry in entries])
+        return
+    for entry in entries:
+        click.echo(f"{entry.name:16} {entry.what}\n{'':16} {entry.rows}; {entry.access}")
 
 
 @data.command(epilog=examples("rankwise data show ml-1m", "rankwise data show jester-1 --json"))
@@ -33,12 +35,16 @@ def list_(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Print the terms, citation and checksum of a data set."""
     from rankwise.datasets import dataset_info  # noqa: PLC0415
-    from rankwise.datasets.listing import print_entry  # noqa: PLC0415
 
+    entry = asdict(dataset_info(name))
     if as_json:
-        show_json(asdict(dataset_info(name)))
-    else:
-        print_entry(name)
+        show_json(entry)
+        return
+    for field, value in entry.items():
+        text = " ".join(value) if isinstance(value, tuple) else value
+        text = text or ("not known" if field == "checksum" and entry["urls"] else "none")
+        title = f"{field.replace('_', ' '):16}"
+        click.echo(fill(text, 100, initial_indent=title, subsequent_indent=" " * 16))
 
 
 @data.command(
@@ -48,7 +54,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to keep it.  [default: RANKWISE_DATA if it is there, or your cache folder]",
+    help="The folder to keep it in.  [default: RANKWISE_DATA if it is there, or your cache folder]",
 )
 @json_option
 def get(name: str, folder: Path | None, as_json: bool) -> None:
@@ -75,12 +81,14 @@ def check(path: Path, as_json: bool) -> None:
     The exit status is 1 if none can be read, or one has a mistake.
     """
     from rankwise.datasets.check import check as look  # noqa: PLC0415
-    from rankwise.datasets.listing import is_good, print_findings  # noqa: PLC0415
 
     findings = look(path)
     if as_json:
         show_json([finding._asdict() for finding in findings])
-    else:
-        print_findings(findings)
-    if not is_good(findings):
+    for known in [] if as_json else findings:
+        what = f"{known.format or 'unknown'}: {known.rows or known.problem or known.remark}"
+        print(f"{known.path}: {what}")  # click writes UTF-8 where the output is ASCII
+        if known.remark and known.format:
+            print(f"    {known.remark}")
+    if not any(known.format for known in findings) or any(known.problem for known in findings):
         raise click.exceptions.Exit(1)

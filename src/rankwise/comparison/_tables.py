@@ -3,12 +3,15 @@
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from rankwise import io
+from rankwise.comparison._columns import HASHED, look_at_columns
 from rankwise.comparison._large import LARGE, free_memory, write_sample
 from rankwise.datasets import read_preflib
 from rankwise.datasets.check import guess_format
@@ -28,7 +31,7 @@ _QUERIES = {"target": "grade", "query": "query"}
 
 
 class TableFile(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
@@ -155,13 +158,13 @@ def _is_lines(path: Path) -> bool:
 def _read(path: Path, _: int, options: dict[str, Any]) -> TableFile:
     path.stat()
     if path.is_dir():
-        raise ValueError(f"{path}: a folder, where a file is expected: name one of its files")
+        raise ValueError(f"{path} is a folder: name one of its files")
     check_regular(path)
     start = read_start(path, _START)
     known = None if options else guess_format(path)
     if known is None and start.startswith(b"PK") and _is_other_archive(path):
         raise ValueError(
-            f"{path}: an archive, and no Excel file in it; is it a model? A table is expected"
+            f"{path} is an archive without an Excel file: expected a table (is it a model?)"
         )
     _check_memory(path, start)
     if known is not None and known.name not in {"ordinal table", "LETOR"}:
@@ -216,8 +219,20 @@ def memory_ratio(start: bytes) -> float:
     """Return the bytes that a fit takes for each byte of a file, by the cells in its start."""
     if is_binary(start):
         return _BINARY_RATIO
-    cells = max(start.count(mark) for mark in _MARKS)
+    cells: float = max(start.count(mark) for mark in _MARKS)
+    with suppress(TypeError, ValueError):  # no table, or cells that are lists
+        frame = io.read_table(BytesIO(start[: start.rfind(b"\n") + 1]))
+        cells += len(frame) * _more_columns(frame)
     return 1 + _CELL_BYTES * cells / max(1, len(start))
+
+
+def _more_columns(frame: "DataFrame") -> float:
+    """Return how many more numbers than cells a row becomes: parts of dates, categories, words."""
+    columns = look_at_columns(frame, list(frame))
+    phrases = [name for name in columns.texts if frame[name].str.contains(" ").mean() > 0.5]
+    # there are at most three copies of the zeros and ones of a category
+    indicators = frame[columns.categories].nunique().sum() / 3
+    return 6 * len(columns.dates) + (HASHED - 1) * len(phrases) + float(indicators)
 
 
 def _check_memory(path: Path, start: bytes) -> None:

@@ -1,6 +1,5 @@
 """Data: generators of the papers' synthetic data, readers of real data, and where to get it."""
 
-from rankwise.datasets._fetch import fetch_book_crossing, fetch_jester, fetch_movielens
 from rankwise.datasets._load import load_films, load_movies, load_ordinal
 from rankwise.datasets._readers_archives import read_eachmovie, read_netflix, read_ohsumed
 from rankwise.datasets._readers_book_crossing import read_book_crossing
@@ -13,6 +12,7 @@ from rankwise.datasets._readers_preflib import read_preflib
 from rankwise.datasets._readers_ratings import read_ratings
 from rankwise.datasets._registry import DatasetInfo, dataset_info, list_datasets
 from rankwise.datasets._synthetic import make_ellipses, make_herbrich
+from rankwise.datasets.download import fetch_book_crossing, fetch_jester, fetch_movielens
 from rankwise.datasets.readers_contests import read_contests
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from rankwise.io.files import (
     pandas,
     read_source,
 )
-from rankwise.io.layout import (
+from rankwise.io.text import (
     ID,
     INTEGER,
     NUMBER,
     TEXT,
-    Array,
     Column,
     Layout,
+    in_range,
     read_columns,
     read_layout,
 )
@@ -39,23 +39,16 @@ _MOVIE = re.compile(rb"^[ \t]*([0-9]{1,15}):[ \t\r]*$", re.MULTILINE)
 _BLANKS = re.compile(rb"[ \t]+")
 
 
-def _between(low: float, high: float) -> dict[str, Any]:
-    def holds(values: Array) -> Array:
-        return (values >= low) & (values <= high)
-
-    return {"holds": holds, "expected": f"{low:g} to {high:g}"}
-
-
 _VOTES = (
     Column("user", INTEGER),
     Column("item", INTEGER),
-    Column("rating", NUMBER, **_between(0, 1)),
-    Column("weight", NUMBER, **_between(0, 1)),
+    in_range("rating", NUMBER, 0, 1),
+    in_range("weight", NUMBER, 0, 1),
     Column("timestamp", TEXT),
 )
 _NETFLIX_ROW = (
     Column("user", INTEGER),
-    Column("rating", INTEGER, **_between(1, 5)),
+    in_range("rating", INTEGER, 1, 5),
     Column("date", TEXT),
 )
 
@@ -77,7 +70,7 @@ def read_eachmovie(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame"
     pandas.DataFrame
         In the order of the file: ``user``, ``item``, ``rating`` (the score, from 0 to 1 in steps of
         0.2), ``weight`` (from 0 to 1; below 1 where somebody rated without having seen the movie),
-        ``timestamp`` (missing where it is no date).
+        ``timestamp`` (missing where it is not a date).
 
     Raises
     ------
@@ -120,7 +113,7 @@ def read_netflix(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     Parameters
     ----------
     path : path
-        A folder or zip archive with ``mv_0000001.txt``, ... (the training set as it was given out)
+        A folder or zip archive with ``mv_0000001.txt``, ... (the original training set)
         or ``combined_data_1.txt``, ...; or one such file.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether a row that can't be read is an error, or is skipped; then a warning says how many,
@@ -238,7 +231,7 @@ def read_ohsumed(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     source = source._replace(
         raw=b"\n".join(_BLANKS.sub(b"\t", line.strip()) for line in source.raw.split(b"\n"))
     )
-    grade = Column("grade", INTEGER, **_between(0, 2))
+    grade = in_range("grade", INTEGER, 0, 2)
     unused = [Column("unused", TEXT)] * (first_line(source).count(b"\t") == 3)
     columns = [Column("query", ID), *unused, Column("doc", ID), grade]
     return read_layout(source, Layout(columns, "\t"), on_bad_rows)[["query", "doc", "grade"]]

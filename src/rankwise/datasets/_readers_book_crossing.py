@@ -2,15 +2,14 @@
 
 import html
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwise._core.arguments import check_word
 from rankwise.io.files import PathLike, Source, clean, pandas, read_source
-from rankwise.io.layout import INTEGER, TEXT, Column, Layout, read_layout
+from rankwise.io.text import INTEGER, TEXT, Column, Layout, in_range, read_layout
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 FILES = {
     "ratings": ("BX-Book-Ratings.csv",),
@@ -23,7 +22,7 @@ _LAYOUTS = {
         (
             Column("user", INTEGER),
             Column("item", TEXT),
-            Column("rating", INTEGER, lambda ratings: ratings <= 10, "0 to 10"),
+            in_range("rating", INTEGER, 0, 10),
         ),
         ";",
         True,
@@ -71,7 +70,7 @@ def read_book_crossing(
     -------
     pandas.DataFrame
         In the order of the file. Ratings: ``user``, ``item`` (the ISBN as written), ``rating`` (1
-        to 10) and ``implicit``. A zero in the file is no rating but a sign that the user met the
+        to 10) and ``implicit``. A zero in the file is not a rating but a sign that the user met the
         book: there ``implicit`` is True and ``rating`` missing. Books: ``item``, ``title``,
         ``author``, ``year`` (missing where it is 0 or no number), ``publisher``. Users: ``user``,
         ``location``, ``age`` (missing where unknown).
@@ -117,11 +116,11 @@ def read_book_crossing(
         frame["rating"] = frame["rating"].astype(float).mask(frame["implicit"])
     elif table == "books":
         for name in ["title", "author", "publisher"]:
-            frame[name] = [_restore(text) for text in frame[name]]
+            frame[name] = _restored(frame[name])
         frame["year"] = _whole(frame["year"], above=0)
         frame = frame[["item", "title", "author", "year", "publisher"]]
     else:
-        frame["location"] = [_restore(text) for text in frame["location"]]
+        frame["location"] = _restored(frame["location"])
         frame["age"] = _whole(frame["age"], above=-1)
     return frame
 
@@ -134,15 +133,19 @@ def _without_escapes(source: Source) -> Source:
     return source._replace(raw=raw)
 
 
+def _restored(texts: "Series[str]") -> "Series[str]":
+    """Return texts with their letters instead of entities and of what was encoded twice."""
+    odd = texts.str.contains("[^\x00-\x7f]|&")
+    return texts.mask(odd, texts[odd].map(_restore))
+
+
 def _restore(text: str) -> str:
-    if not text.isascii():
-        text = _TWICE.sub(lambda match: chr(ord(match[1]) + 0x40), text)
-    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
+    text = _TWICE.sub(lambda match: chr(ord(match[1]) + 0x40), text)
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
 
 
-def _whole(texts: Iterable[str], *, above: int) -> Any:
-    values = [
-        int(t) if t.isascii() and t.isdigit() and len(t) < 16 and int(t) > above else None
-        for t in texts
-    ]
-    return pandas().array(values, dtype="Int64")
+def _whole(texts: "Series[str]", *, above: int) -> "Series[int]":
+    """Return texts as integers, missing where they are not, or not above a bound."""
+    digits = texts.where(texts.str.fullmatch("[0-9]{1,15}"))
+    values = pandas().to_numeric(digits).astype("Int64")
+    return values.where(values > above)

@@ -1,6 +1,7 @@
 """The cystic fibrosis collection: tagged records of documents and of queries."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -126,7 +127,7 @@ def read_cystic_fibrosis(path: PathLike, *, on_bad_rows: str = "raise") -> Bunch
 
 def _records(source: Source, tags: tuple[str, ...], bad: BadRows) -> Iterator[_Record]:
     """Yield the records of a file: fields by their tags, continuations joined."""
-    low = source.raw.translate(bytes(c & 0x7F for c in range(256)))
+    low = source.raw.removeprefix(BOM_UTF8).translate(bytes(c & 0x7F for c in range(256)))
     text = decode(clean(source._replace(raw=low)))
     first, tag = 1, ""
     pieces: dict[str, list[str]] = {}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.io.files import BadRows, PathLike, Source, clean, first_line, pandas, read_source
-from rankwise.io.formats import read_sheet
-from rankwise.io.layout import MAX_COLUMNS, NUMBER, Array, Column, Layout, read_columns
+from rankwise.io.formats import sheet_as_csv
+from rankwise.io.text import MAX_COLUMNS, NUMBER, Array, Column, Layout, read_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -76,8 +76,7 @@ def read_jester(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     n_users = n_jokes = n_rows = 0
     frames = []
     for source, bad in zip(sources, bads, strict=True):
-        read = _sheet if source.raw.startswith(_SHEETS) else _csv
-        table, lines = _check(*read(source, bad), bad)
+        table, lines = _check(*_rows(source, bad), bad)
         bad.finish(len(table))
         rows, jokes = np.nonzero(table[:, 1:] != _MISSING)
         users, ratings = n_rows + lines[rows], table[:, 1:][rows, jokes]
@@ -99,8 +98,9 @@ def _sources(path: Path) -> list[Source]:
     return [read_source(found[stem], FILES) for stem in sorted(found)] or [read_source(path, FILES)]
 
 
-def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
-    source = clean(source)
+def _rows(source: Source, bad: BadRows) -> tuple[Array, Array]:
+    is_sheet = source.raw.startswith(_SHEETS)
+    source = source._replace(raw=sheet_as_csv(source)) if is_sheet else clean(source)
     bad.cut = source.cut
     line = first_line(source)
     separator = next((s for s in (b",", b";", b"\t") if s in line), None)
@@ -116,23 +116,6 @@ def _csv(source: Source, bad: BadRows) -> tuple[Array, Array]:
     layout = Layout([Column(name, NUMBER) for name in names], separator.decode(), True)
     frame, lines = read_columns(source, layout, bad)
     return frame.to_numpy(), lines
-
-
-def _sheet(source: Source, bad: BadRows) -> tuple[Array, Array]:
-    """Read the first sheet; rows may end in empty cells, and empty rows are passed over."""
-    width = 0
-    kept: list[list[float]] = []
-    lines = []
-    for number, row in read_sheet(source):
-        width = width or len(row)
-        odd = [cell for cell in row if type(cell) not in {int, float}]
-        if odd or len(row) != width:
-            reason = f"{odd[0]!r} is not a number" if odd else f"{len(row)} cells, expected {width}"
-            bad.refuse(number, reason)
-            continue
-        kept.append(row)
-        lines.append(number)
-    return np.array(kept, float).reshape(len(kept), width), np.array(lines, np.int64)
 
 
 def _check(table: Array, lines: Array, bad: BadRows) -> tuple[Array, Array]:

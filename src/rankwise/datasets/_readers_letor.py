@@ -1,4 +1,4 @@
-"""LETOR, MSLR and LightGBM: svmlight lines, with queries in them or sizes of queries beside."""
+"""LETOR, MSLR and LightGBM: svmlight lines with queries, or with a file of query sizes."""
 
 import os
 import re
@@ -14,7 +14,8 @@ from sklearn.utils import Bunch
 from rankwise._core.arguments import check_flag, check_whole
 from rankwise.io.dialect import is_number
 from rankwise.io.files import BadRows, PathLike, Source, clean, read_source
-from rankwise.io.svmlight import DENSE, SPARSE, X_BYTES, X_RATIO, Graded, Rules, read_graded
+from rankwise.io.svmlight import DENSE, SPARSE, Graded, Rules, check_dense, read_graded
+from rankwise.io.text import INTEGER, Column, Layout, read_layout
 
 Array = NDArray[Any]
 
@@ -33,7 +34,7 @@ def read_letor(
     r"""Read LETOR, MSLR or LightGBM files: documents that are graded by query.
 
     A line is ``grade qid:number feature:value feature:value # comment``, with any number of
-    features, as svmlight writes it. In LightGBM's layout no row has a query; a file beside this
+    features, as svmlight writes it. In LightGBM's layout no row has a query; a file next to this
     one, of the same name with ``.query`` after it, has the numbers of rows of the queries, one a
     line, in the order of the rows.
 
@@ -56,8 +57,8 @@ def read_letor(
     Returns
     -------
     Bunch
-        ``X`` (rows, features), zero where a row does not name a feature; ``y``, the grades, whole
-        numbers if all are; ``qid``, whole numbers, from 1 on in LightGBM's layout; ``names`` of
+        ``X`` (rows, features), zero where a row does not name a feature; ``y``, the grades,
+        integers if all are; ``qid``, integers, from 1 on in LightGBM's layout; ``names`` of
         the features, their numbers as str, or None if there are more than a million;
         ``comments``, a list of str, or None if no row has one; ``skipped_rows``.
 
@@ -121,7 +122,8 @@ def read_letor(
     ]
     width = n_features or max(1, *(part.X.shape[1] for part in parts))
     if not sparse:
-        _check_bytes(8 * width * sum(len(part.grades) for part in parts), sources)
+        n_rows = sum(len(part.grades) for part in parts)
+        check_dense((n_rows, width), sum(len(one.raw) for one in sources), sources[0].label)
     for part in parts:
         part.X.resize(part.X.shape[0], width)
     X = sp.vstack([part.X for part in parts], format="csr")
@@ -139,7 +141,7 @@ def read_letor(
 
 
 def _sizes(path: PathLike, source: Source) -> Array | None:
-    """Return the sizes of the queries that lie beside a file without queries, else None."""
+    """Return the sizes of the queries from the file next to one without queries, else None."""
     if b"qid:" in source.raw:
         return None
     first = _ROW.search(source.raw)
@@ -154,34 +156,18 @@ def _sizes(path: PathLike, source: Source) -> Array | None:
             f"{source.label}:{number}: no query: write qid:number after each grade, or the numbers "
             f"of rows of the queries, one a line, into {_beside(path)[0]}"
         )
-    sizes = clean(read_source(beside))
-    found = []
-    for number, content in enumerate(sizes.raw.decode().splitlines(), 1):
-        size = content.strip()
-        if size and not re.fullmatch("[0-9]{1,15}", size):
-            raise ValueError(f"{sizes.label}:{number}: size is {size[:40]!r}, expected an integer")
-        if size and int(size) < 1:
-            raise ValueError(f"{sizes.label}:{number}: size is {size}, expected 1 or more")
-        found += [int(size)] if size else []
-    return np.array(found, np.int64)
+    size = Column("size", INTEGER, lambda sizes: sizes >= 1, "1 or more")
+    sizes = read_layout(clean(read_source(beside)), Layout([size], ","), "raise")
+    return sizes["size"].to_numpy()
 
 
 def has_sizes(path: PathLike) -> bool:
-    """Tell whether the sizes of the queries lie beside a file."""
+    """Tell whether the sizes of the queries lie next to a file."""
     return any(name.exists() for name in _beside(path))
 
 
 def _beside(path: PathLike) -> list[Path]:
     return [Path(f"{name}.query") for name in (path, os.fspath(path).removesuffix(".gz"))]
-
-
-def _check_bytes(wanted: int, sources: Sequence[Source]) -> None:
-    room = max(X_BYTES, X_RATIO * sum(len(source.raw) for source in sources))
-    if wanted > room:
-        raise ValueError(
-            f"{sources[0].label}: a dense X would take {wanted:,} bytes, more than {room:,}; pass "
-            "sparse=True"
-        )
 
 
 def _queries(

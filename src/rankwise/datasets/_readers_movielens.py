@@ -1,13 +1,12 @@
 """MovieLens in its three forms: ``::``, tabs and pipes, and csv."""
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise._core.arguments import check_word
 from rankwise.io.files import PathLike, Source, clean, first_line, pandas, read_source
-from rankwise.io.layout import (
+from rankwise.io.text import (
     INTEGER,
     NUMBER,
     TEXT,
@@ -49,7 +48,7 @@ FILES = {
 }
 
 
-_YEAR = re.compile(r"\(([0-9]{4})\)")
+_YEAR = r"\(([0-9]{4})\)$"
 
 
 def half_stars(ratings: Array) -> Array:
@@ -117,13 +116,13 @@ def read_movielens(
     r"""Read a MovieLens table: ratings, movies or users.
 
     All releases are read: ``ratings.dat`` with ``::`` (1M, 10M), ``u.data`` with tabs and
-    ``u.item`` with pipes (100K), ``ratings.csv`` (20M and later, latest, latest-small). The form is
-    told from the first line, not from the name.
+    ``u.item`` with pipes (100K), ``ratings.csv`` (20M and later, latest, latest-small). The first
+    line tells the form, not the name.
 
     Parameters
     ----------
     path : path
-        A file; or a folder or zip archive that holds one release, packed as it comes.
+        A file; or a folder or zip archive that holds one release, as it was downloaded.
     table : {"ratings", "movies", "users"}, default="ratings"
         What to read. The csv releases have no users.
     encoding : str, default=None
@@ -189,19 +188,12 @@ def _layout(source: Source, table: str) -> Layout:
 
 
 def _movies(frame: "DataFrame") -> "DataFrame":
-    named, years = split_years(frame["title"].tolist())
+    """Return films with title and year apart, as ``Toy Story`` and 1995; some have no year."""
+    years = pandas().to_numeric(frame["title"].str.extract(_YEAR)[0]).astype("Int64")
+    titles = frame["title"].str.replace(_YEAR, "", regex=True).str.strip()
     if "genres" in frame:
         genres = frame["genres"]
     else:
         flags = frame[[f"genre {genre}" for genre in GENRES]].to_numpy(bool)
         genres = ["|".join(np.compress(row, GENRES)) for row in flags]
-    return frame[["item"]].assign(title=named, year=years, genres=genres)
-
-
-def split_years(titles: list[str]) -> tuple[list[str], Any]:
-    """Split ``Toy Story (1995)`` into title and year; the year of others is missing."""
-    titles = [title.strip() for title in titles]
-    dated = [_YEAR.fullmatch(title[-6:]) for title in titles]
-    names = [t[:-6].rstrip() if year else t for year, t in zip(dated, titles, strict=True)]
-    years = [int(year[1]) if year else None for year in dated]
-    return names, pandas().array(years, dtype="Int64")
+    return frame[["item"]].assign(title=titles, year=years, genres=genres)

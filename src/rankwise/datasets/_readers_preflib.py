@@ -12,7 +12,9 @@ from rankwise.io.files import BadRows, PathLike, clean, decode, read_source
 TYPES = ("soc", "soi", "toc", "toi")
 
 _COUNT = re.compile("[0-9]{1,15}")
-_PLACE = re.compile(r"\s*(?:([0-9]{1,9})|\{([0-9,\s]*)\})\s*", re.ASCII)
+_PARTS = re.compile(r",(?![^{]*\})")  # a comma that is not in a tie
+_PLACE = re.compile(r"\s*(?:([0-9]{1,9})|\{(.*)\})\s*", re.ASCII)
+_ITEM = re.compile(r"\s*[0-9]{1,9}\s*", re.ASCII)
 _BYTES = 2**30
 
 Order = list[Any]
@@ -48,7 +50,7 @@ def read_preflib(
     ------
     ValueError
         With file, line and reason: no such alternative, one that occurs twice in an order, a tie
-        or an incomplete order where the type of the file has none, a count that is no number,
+        or an incomplete order where the type of the file has none, a count that is not a number,
         totals that differ from those of the header, two alternatives of one name, the format of
         before 2022, more voters than fit into a gigabyte without counts, an empty or binary
         file.
@@ -126,7 +128,7 @@ def _header(lines: list[str], label: str, names: bool) -> tuple[dict[str, Any], 
     if n is None:
         raise ValueError(
             f"{label}:1: no line '# NUMBER ALTERNATIVES: ...' (PrefLib files of before 2022 must "
-            "be downloaded anew)"
+            "be downloaded again)"
         )
     called = [header.pop(f"ALTERNATIVE NAME {i}", ("", 0)) for i in range(1, min(n, 10**6) + 1)]
     stray = next((key for key in header if key.startswith("ALTERNATIVE NAME")), None)
@@ -149,7 +151,7 @@ def _total(header: dict[str, Any], key: str, label: str) -> tuple[int | None, in
         return None, 1
     value, line = header[key]
     if not re.fullmatch("[0-9]{1,15}", value):
-        raise ValueError(f"{label}:{line}: {key} is {value[:40]!r}, expected a whole number")
+        raise ValueError(f"{label}:{line}: {key} is {value[:40]!r}, expected an integer")
     return int(value), line
 
 
@@ -167,24 +169,16 @@ def _kind(header: dict[str, Any], label: str) -> str:
 
 def _order(line: str, n: int, kind: str) -> tuple[int, list[tuple[int, ...]]]:
     head, _, text = line.partition(":")
-    head, text = head.strip(), text.strip()
-    if not _COUNT.fullmatch(head):
+    if not _COUNT.fullmatch(head.strip()):
         raise ValueError(f"{line[:40]!r} is not of the form count: order")
-    places, at = [], 0
-    while True:
-        place = _PLACE.match(text, at)
-        if place is None:
-            raise ValueError(f"{text[at : at + 40]!r} is neither an alternative nor a tie")
-        tied = [place[1]] if place[1] else place[2].split(",")
-        if not all(re.fullmatch(r"\s*[0-9]{1,9}\s*", item, re.ASCII) for item in tied):
-            raise ValueError(f"{place[0][:40]!r} is not a tie of alternatives")
-        places.append(tuple(int(item) for item in tied))
-        at = place.end()
-        if at == len(text):
-            break
-        if text[at] != ",":
-            raise ValueError(f"{text[at : at + 40]!r} where a comma is expected")
-        at += 1
+    places = []
+    for part in _PARTS.split(text):
+        place = _PLACE.fullmatch(part)
+        tied = (place[1] or place[2]).split(",") if place else []
+        if not tied or not all(map(_ITEM.fullmatch, tied)):
+            shown = f"{part.strip()[:40]!r} in {text.strip()[:40]!r}"
+            raise ValueError(f"{shown} is neither an alternative nor a tie")
+        places.append(tuple(map(int, tied)))
     flat = [item for place in places for item in place]
     odd = next((item for item in flat if not 1 <= item <= n), None)
     if odd is not None:

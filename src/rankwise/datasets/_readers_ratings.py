@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise._core.arguments import check_flag
-from rankwise.io._rows import split_rows
-from rankwise.io.dialect import Dialect, is_number
+from rankwise.io.dialect import Dialect, is_number, split_rows
 from rankwise.io.files import PathLike, Source, clean, first_line, read_source
-from rankwise.io.layout import (
+from rankwise.io.text import (
     ID,
     NUMBER,
     Array,
     Column,
     Layout,
     first_row,
+    in_range,
     read_layout,
 )
 
@@ -64,15 +64,14 @@ def read_ratings(
     -------
     pandas.DataFrame
         In the order of the file: ``user``, ``item``, ``rating`` (float), then the other columns.
-        All but ``rating`` are whole numbers if every field is one, of at most 15 digits and without
+        All but ``rating`` are integers if every field is one, of at most 15 digits and without
         leading zeros; else they are str, all of them.
 
     Raises
     ------
     ValueError
-        With file, line and reason: a rating that is no finite number or outside of ``scale``, too
-        few or too many fields, an empty user or item, a first line that could be several things,
-        an empty or binary file.
+        With file, line and reason: a rating that is not finite or outside of ``scale``, too few or
+        too many fields, an empty user or item, an ambiguous first line, an empty or binary file.
 
     See Also
     --------
@@ -118,9 +117,7 @@ def read_ratings(
         header = len(fields) == len(names) and not any(map(_is_float, fields))
     if header and usual:
         _check_header(source, fields)
-    rated = Column("rating", NUMBER)
-    if bounds is not None:
-        rated = Column("rating", NUMBER, *_inside(*bounds))
+    rated = in_range("rating", NUMBER, *bounds) if bounds else Column("rating", NUMBER)
     table = [Column(name, ID) for name in names]
     for name in ("user", "item"):
         table[names.index(name)] = Column(name, ID, _is_named, "a name or a number")
@@ -158,8 +155,8 @@ def _check_separator(separator: str) -> None:
     one = isinstance(separator, str) and len(separator) in {1, 2} and len(set(separator)) == 1
     if not one or not separator.isascii() or separator.isalnum() or separator[0] in '"\r\n.+-':
         raise ValueError(
-            f"separator={separator!r} must be one character, or the same one twice, that is no "
-            "letter, digit, quote, sign, point or end of line"
+            f"separator={separator!r} is invalid: expected one character, or the same one twice, "
+            "but not a letter, digit, quote, sign, point or end of line"
         )
 
 
@@ -195,13 +192,6 @@ def _check_header(source: Source, fields: Sequence[str]) -> None:
                 f"{source.label}:1: the header is {', '.join(fields)[:60]!r}: pass columns, with "
                 "user, item and rating in the order of the file"
             )
-
-
-def _inside(low: float, high: float) -> tuple[Any, str]:
-    def holds(ratings: Array) -> Array:
-        return (low <= ratings) & (ratings <= high)
-
-    return holds, f"{low:g} to {high:g}"
 
 
 def _is_named(values: Array) -> Array:

@@ -5,6 +5,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rankwise._core.arguments import check_flag, check_text, check_whole, check_word, shortened
 from rankwise._core.files import replacing
 from rankwise.io._pieces import Lines, Pieces, opened
-from rankwise.io._text import RowError, kind_of, parse, to_pandas, wrong_cell
 from rankwise.io.dialect import MISSING, START, Dialect, check_names, guess_dialect
 from rankwise.io.files import (
     Source,
@@ -22,6 +22,7 @@ from rankwise.io.files import (
     check_encoding,
     check_regular,
     compression_of,
+    damaged,
     need,
     read_source,
     unpack,
@@ -36,6 +37,7 @@ from rankwise.io.formats import (
     read_json_lines,
     read_svmlight,
 )
+from rankwise.io.text import RowError, kind_of, parse, to_pandas, wrong_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,7 +46,7 @@ LINES = {"csv", "json lines", "svmlight"}
 
 
 class Request(NamedTuple):
-    """What a caller asks for; None is a property to be guessed."""
+    """The properties that a caller asks for; None: guess it."""
 
     format: str | None
     encoding: str | None
@@ -97,8 +99,8 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-        Numbers, booleans (``true`` and ``false``), dates (ISO 8601) and texts. Integers keep all
-        their digits. Blanks around a cell are no part of it. ``frame.attrs["source"]`` is a dict
+        Numbers, booleans (``true`` and ``false``), dates (ISO 8601) and strings. Integers keep all
+        their digits. Blanks around a cell are dropped. ``frame.attrs["source"]`` is a dict
         of what was read and guessed; `describe` puts it into a sentence.
 
     Raises
@@ -129,9 +131,9 @@ def read_table(
     """
     need("pandas")
     asked = _request(format, sep, decimal, encoding, header, columns, comment, missing)
-    source, compression = _load(path)
-    kind = asked.format or guess_format(source.raw[:START], source.label)
-    notes = _notes(source.label, kind, compression)
+    source = _load(path)
+    kind = asked.format or guess_format(source.raw[:START], source.label, asked.encoding)
+    notes = _notes(source.label, kind, source.compression)
     if kind in LINES:
         text, notes["encoding"] = as_utf8(source, asked.encoding)
         if b"\n" not in text and b"\r" in text:
@@ -140,7 +142,7 @@ def read_table(
             raise ValueError(f"{source.label}: the file is empty")
         frame = _read_lines(text, source.label, kind, asked.dialect, notes)
     else:
-        frame = read_json(source) if kind == "json" else read_binary(source, kind)
+        frame = read_json(source, asked.encoding) if kind == "json" else read_binary(source, kind)
     return _finished(frame, notes, before=0)
 
 
@@ -181,7 +183,7 @@ def scan_table(
     ------
     ValueError
         As `read_table`; also for a cell of another type than the first rows have in its column,
-        such as a text among numbers, with its line. The rows before it are yielded first.
+        such as a string among numbers, with its line. The rows before it are yielded first.
 
     Examples
     --------
@@ -224,18 +226,16 @@ def describe(frame: "DataFrame", *, brief: bool = False) -> str:
             f"frame={shortened(frame)} has no attrs['source']: expected a result of read_table or "
             "scan_table"
         )
-    parts = [source["format"]]
-    if source["format"] == "csv":
-        parts = [f"{source['sep']!r}-separated".replace("'\\t'", "tab")]
-    if source["decimal"] == ",":
-        parts.append("decimal comma")
-    if source["header"] is False:
-        parts.append("no header: columns are named by their numbers")
-    if source["encoding"] not in {None, "utf-8"}:
-        parts.append(source["encoding"].capitalize().replace("Utf", "UTF"))
-    if source["compression"] is not None:
-        parts.append(f"packed by {source['compression']}")
-    words = ", ".join([*parts, *source["notes"]])
+    sep, encoding, compression = (source[key] for key in ("sep", "encoding", "compression"))
+    parts = [
+        f"{sep!r}-separated".replace("'\\t'", "tab") if sep else source["format"],
+        "decimal comma" if source["decimal"] == "," else "",
+        "no header: columns are named by their numbers" if source["header"] is False else "",
+        encoding.capitalize().replace("Utf", "UTF") if encoding not in {None, "utf-8"} else "",
+        f"packed by {compression}" if compression else "",
+        *source["notes"],
+    ]
+    words = ", ".join(filter(None, parts))
     n = source["rows"]
     return words if brief else f"Read {source['path']!r}: {n:,} row{'s' * (n != 1)}, {words}"
 
@@ -258,7 +258,7 @@ def write_table(frame: "DataFrame", path: "str | os.PathLike[str]") -> None:
     Raises
     ------
     ValueError
-        The frame is no data frame, or the path leads to a directory.
+        The frame is not a data frame, or the path leads to a directory.
     OSError
         The file can't be written.
 
@@ -281,7 +281,11 @@ def write_table(frame: "DataFrame", path: "str | os.PathLike[str]") -> None:
     *_, before, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     packing = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}.get(last)
     ending = before if packing else last
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with ExitStack() as stack:
+        out: Any = stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
+        if packing == "zstd":  # of which pandas needs another package
+            out = stack.enter_context(need("pyarrow").CompressedOutputStream(out, packing))
+            packing = None
         if ending == ".parquet":
             frame.to_parquet(out, index=False)
         elif ending in {".arrow", ".feather"}:
@@ -324,7 +328,7 @@ def _request(
             "quote, sign, point or control character"
         )
     if decimal is not None and decimal == sep:
-        raise ValueError(f"decimal={decimal!r} is invalid: it is the separator, too")
+        raise ValueError(f"decimal={decimal!r} is invalid: it is also the separator")
     check_encoding(encoding)
     if comment is not None and not isinstance(comment, str):
         raise ValueError(f"comment={shortened(comment)} is invalid: expected a str")
@@ -348,22 +352,13 @@ def _texts(values: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
     return found
 
 
-def _load(path: Any) -> tuple[Source, str | None]:
-    """Return all of a file, unpacked, and how it was compressed."""
+def _load(path: Any) -> Source:
+    """Return all of a file, unpacked."""
     if hasattr(path, "read") or str(path) == "-":
         file, label = opened(path)
         content = file.read()
-        raw = content.encode() if isinstance(content, str) else content
-        source = unpack(label, raw)
-    else:
-        source = read_source(path)
-        with Path(path).open("rb") as file:
-            raw = file.read(8)
-        label = str(path)
-    compression = compression_of(raw)
-    if compression == "zip" and source.raw[:2] == b"PK":
-        compression = None
-    return Source(label, source.raw), compression
+        return unpack(label, content.encode() if isinstance(content, str) else content)
+    return read_source(path)._replace(label=str(path))
 
 
 def _notes(label: str, kind: str, compression: str | None) -> dict[str, Any]:
@@ -405,7 +400,7 @@ def _frame(table: Any) -> "DataFrame":
 
 
 def _finished(frame: "DataFrame", notes: dict[str, Any], before: int) -> "DataFrame":
-    """Name the columns by texts, and attach what is known of the source."""
+    """Name the columns by strings, and attach what is known of the source."""
     names = [str(name).strip() for name in frame.columns]
     check_names(notes["path"], names)
     if names != list(frame.columns):
@@ -435,31 +430,27 @@ def _scan_file(file: Any, label: str, rows: int, asked: Request) -> Iterator["Da
     compression = compression_of(start)
     if compression == "zip":
         source = unpack(label, pieces.rest())
-        compression = None if source.raw.startswith(b"PK") else "zip"
+        compression = source.compression
         pieces = Pieces(BytesIO(source.raw))
     elif compression is not None:
         pieces = Pieces(unpacking(pieces, compression), live=False)
     notes = _notes(label, "", compression)
     before = 0
-    for frame in _guarded(label, _frames(pieces, label, rows, asked, notes)):
-        yield _finished(frame, notes, before)
-        before += len(frame)
+    errors = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+    with damaged(label, "archive", errors):
+        for frame in _frames(pieces, label, rows, asked, notes):
+            yield _finished(frame, notes, before)
+            before += len(frame)
     if not before:
         raise ValueError(f"{label}: a header and no rows")
-
-
-def _guarded(label: str, frames: Iterator["DataFrame"]) -> Iterator["DataFrame"]:
-    """Name the file in the errors of damaged archives."""
-    try:
-        yield from frames
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{label}: a damaged archive: {error}") from error
 
 
 def _frames(
     pieces: Pieces, label: str, rows: int, asked: Request, notes: dict[str, Any]
 ) -> Iterator["DataFrame"]:
-    kind = notes["format"] = asked.format or guess_format(pieces.look()[:START], label)
+    kind = notes["format"] = asked.format or guess_format(
+        pieces.look()[:START], label, asked.encoding
+    )
     if kind in LINES:
         lines = Lines(pieces, label, asked.encoding)
         notes["encoding"] = lines.encoding
@@ -472,7 +463,7 @@ def _frames(
         yield from binary_frames(pieces.whole(), label, kind, rows)
     else:
         source = Source(label, pieces.rest())
-        frame = read_json(source) if kind == "json" else read_binary(source, kind)
+        frame = read_json(source, asked.encoding) if kind == "json" else read_binary(source, kind)
         for start in range(0, len(frame), rows):
             yield frame.iloc[start : start + rows].reset_index(drop=True)
 

@@ -7,16 +7,16 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rankwise._core.arguments import check_text, check_word, warn_user
 
-T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
 ON_BAD_ROWS = ("raise", "skip")
@@ -29,20 +29,28 @@ _PACKED = {
     b"\xfd7zXZ\x00": "xz",
     b"(\xb5/\xfd": "zstd",
     b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
 }
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_OVER_ASCII = {"ascii", "utf-8", "iso8859-1", "cp1252"}
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as UTF-16 does
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 class Source(NamedTuple):
-    """The bytes of a file, what messages call it, and whether its last line has no end."""
+    """The bytes of a file, what messages call it, how it was compressed, and if its end is cut."""
 
     label: str
     raw: bytes
     cut: bool = False
+    compression: str | None = None
 
 
 class BadRows:
-    """What becomes of the rows of one file that can't be read.
+    """Collect the rows of one file that can't be read.
 
     Parameters
     ----------
@@ -84,12 +92,21 @@ class BadRows:
 def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
     """Read a file, or the one file of a folder or zip archive whose name fits ``names``.
 
-    Without names a folder is refused, and an archive must hold one file.
+    Without names a folder raises, and an archive must hold one file.
     """
     path = Path(path)
-    if path.is_dir():
-        return _from_folder(path, names)
-    return unpack(str(path), read_regular(path), names)
+    if not path.is_dir():
+        return unpack(str(path), read_regular(path), names)
+    found = _in_folder(path, names)
+    chosen = found or (_in_folder(path, ["*.zip"]) if names else [])
+    if len(chosen) != 1:
+        raise ValueError(f"{path}: {_choice([str(p.relative_to(path)) for p in found], names)}")
+    raw = read_regular(chosen[0])
+    return Source(str(chosen[0]), raw) if found else unpack(str(chosen[0]), raw, names)
+
+
+def _in_folder(path: Path, names: Sequence[str]) -> list[Path]:
+    return sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, names))
 
 
 def compression_of(start: bytes) -> str | None:
@@ -100,17 +117,13 @@ def compression_of(start: bytes) -> str | None:
 def unpack(label: str, raw: bytes, names: Sequence[str] = ()) -> Source:
     """Return the content of a compressed file; a workbook, which is an archive too, stays one."""
     compression = compression_of(raw)
-    if compression == "zip" or (raw.startswith(b"PK") and not _is_workbook(raw)):
-        if _is_workbook(raw):
-            return Source(label, raw)
-        return _guard(label, lambda: _from_zip(label, raw, names))
-    if compression is None:
+    if compression is None or _is_workbook(raw):
         return Source(label, raw)
-    limit = unpacked_limit(len(raw))
-    return Source(
-        label,
-        _guard(label, lambda: _unpack(label, unpacking(BytesIO(raw), compression), limit, _BLOCK)),
-    )
+    with damaged(label, "archive"):
+        if compression == "zip":
+            return _members(label, raw, names or ["*"], only_one=True)[0]
+        file, limit = unpacking(BytesIO(raw), compression), unpacked_limit(len(raw))
+        return Source(label, _unpack(label, file, limit, _BLOCK), compression=compression)
 
 
 def unpacking(file: Any, compression: str) -> Any:
@@ -135,13 +148,12 @@ def find_files(path: PathLike, pattern: str) -> list[Source]:
     """Read all files of a folder or zip archive whose name fits a pattern, sorted by name."""
     path = Path(path)
     if path.is_dir():
-        found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, [pattern]))
-        return [Source(str(p), read_regular(p)) for p in found]
-    check_regular(path)
-    raw = path.read_bytes()
-    if not zipfile.is_zipfile(BytesIO(raw)):
+        return [Source(str(p), read_regular(p)) for p in _in_folder(path, [pattern])]
+    raw = read_regular(path)
+    if compression_of(raw) != "zip":
         raise ValueError(f"{path}:1: neither a folder nor a zip archive")
-    return _guard(str(path), lambda: _members(str(path), raw, [pattern]))
+    with damaged(str(path), "archive"):
+        return _members(str(path), raw, [pattern])
 
 
 def check_regular(path: Path) -> None:
@@ -150,7 +162,7 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
         kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise ValueError(f"{path}:1: {kind}, where a file is expected")
+        raise ValueError(f"{path}:1: {kind}, expected a file")
 
 
 def read_regular(path: Path) -> bytes:
@@ -168,54 +180,37 @@ def read_start(path: Path, n_bytes: int) -> bytes:
         if compression in {None, "zip"}:
             return start
         file.seek(0)
-        return _guard(str(path), lambda: unpacking(file, str(compression)).read(n_bytes))
+        with damaged(str(path), "archive"):
+            return bytes(unpacking(file, str(compression)).read(n_bytes))
 
 
-def _from_folder(path: Path, names: Sequence[str]) -> Source:
-    found = sorted(p for p in path.rglob("*") if p.is_file() and _fits(p.name, names))
-    if len(found) == 1:
-        return Source(str(found[0]), read_regular(found[0]))
-    archives = [] if found or not names else sorted(path.rglob("*.zip"))
-    if len(archives) == 1:
-        return unpack(str(archives[0]), read_regular(archives[0]), names)
-    raise ValueError(f"{path}: {_choice([str(p.relative_to(path)) for p in found], names)}")
-
-
-def _from_zip(label: str, raw: bytes, names: Sequence[str]) -> Source:
-    names = names or ["*"]
-    with zipfile.ZipFile(BytesIO(raw)) as archive:
-        found = [info.filename for info in _chosen(archive, names)]
-    if len(found) != 1:
-        raise ValueError(f"{label}: {_choice(found, names)}")
-    return _members(label, raw, names)[0]
-
-
-def _members(label: str, raw: bytes, names: Sequence[str]) -> list[Source]:
+def _members(
+    label: str, raw: bytes, names: Sequence[str], *, only_one: bool = False
+) -> list[Source]:
+    """Return the files of an archive whose names fit, sorted; raise if one is expected."""
     found = []
     room = unpacked_limit(len(raw))
     with zipfile.ZipFile(BytesIO(raw)) as archive:
-        for info in _chosen(archive, names):
+        chosen = [
+            info
+            for info in sorted(archive.infolist(), key=lambda info: info.filename)
+            if not info.is_dir() and _fits(PurePosixPath(info.filename).name, names)
+        ]
+        if only_one and len(chosen) != 1:
+            raise ValueError(f"{label}: {_choice([info.filename for info in chosen], names)}")
+        for info in chosen:
             member = f"{label}/{info.filename}"
             with archive.open(info) as file:
                 # zipfile unpacks what is packed by bzip2 and LZMA block by block, without a limit
                 small = info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
                 content = _unpack(member, file, room, _SMALL_BLOCK if small else _BLOCK)
             room -= len(content)
-            found.append(Source(member, content))
+            found.append(Source(member, content, compression="zip"))
     return found
 
 
-def _chosen(archive: zipfile.ZipFile, names: Sequence[str]) -> list[zipfile.ZipInfo]:
-    found = [
-        info
-        for info in archive.infolist()
-        if not info.is_dir() and _fits(PurePosixPath(info.filename).name, names)
-    ]
-    return sorted(found, key=lambda info: info.filename)
-
-
 def unpacked_limit(packed: int) -> int:
-    """Return how many bytes an archive of so many may unpack to."""
+    """Return how many bytes an archive of this size may unpack to."""
     return max(UNPACKED_BYTES, UNPACKED_RATIO * packed)
 
 
@@ -254,23 +249,28 @@ def _fits(name: str, names: Sequence[str]) -> bool:
 
 def _choice(found: Sequence[str], names: Sequence[str]) -> str:
     if not names:
-        return "a folder, where a file is expected: name one of its files"
+        return "a folder: name one of its files"
     if not found:
         return f"no file in it is called {' or '.join(names)}"
     return f"several files could be meant, name one of them: {', '.join(found[:5])}"
 
 
-def _guard(label: str, read: Callable[[], T]) -> T:
+@contextmanager
+def damaged(
+    label: str, what: str, errors: tuple[type[Exception], ...] = (Exception,)
+) -> Iterator[None]:
+    """Name a file and its kind in the errors of a library that can't read it.
+
+    A damaged file ends in any of a dozen exceptions, from zlib's to NotImplementedError.
+    """
     try:
-        return read()
-    # A damaged archive ends in any of a dozen exceptions, from zlib's to NotImplementedError.
-    except Exception as error:
+        yield
+    except errors as error:
         known = isinstance(error, ValueError) and str(error).startswith(label)
-        if known or isinstance(error, MemoryError):
+        if known or isinstance(error, ImportError | MemoryError):
             raise
-        raise ValueError(
-            f"{label}:1: a damaged archive: {error or type(error).__name__}"
-        ) from error
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{label}:1: a damaged {what}: {reason}") from error
 
 
 def guess_encoding(start: bytes, *, whole: bool) -> str:
@@ -304,7 +304,8 @@ def as_utf8(source: Source, encoding: str | None, *, at: str = ": line ") -> tup
     chosen = (encoding or guess_encoding(source.raw, whole=True)).lower()
     raw = source.raw.removeprefix(codecs.BOM_UTF8)
     known = encoding is None and len(raw) == len(source.raw)  # the guess has decoded it
-    if chosen == "utf-8" and (known or raw.isascii()):
+    is_ascii = codecs.lookup(chosen).name in _OVER_ASCII and raw.isascii()
+    if is_ascii or (known and chosen == "utf-8"):
         return raw, chosen
     try:
         return raw.decode(chosen).removeprefix("\ufeff").encode(), chosen

@@ -3,16 +3,25 @@
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankwise._core.arguments import shortened
-from rankwise.io._text import EXACT, RowError
-from rankwise.io.files import BadRows, Source, check_unpacked, need
-from rankwise.io.svmlight import DENSE, X_BYTES, X_RATIO, Rules, read_graded
+from rankwise.io.dialect import as_csv
+from rankwise.io.files import (
+    BadRows,
+    Source,
+    as_utf8,
+    check_unpacked,
+    damaged,
+    guess_encoding,
+    need,
+)
+from rankwise.io.svmlight import DENSE, Rules, check_dense, read_graded
+from rankwise.io.text import EXACT, RowError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,23 +33,21 @@ _MARKS = {
     b"ARROW1": "arrow",
     b"FEA1": "arrow",
     b"\xff\xff\xff\xff": "arrow",
-    b"PK": "excel",
+    b"PK\x03\x04": "excel",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "excel",
 }
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SVMLIGHT = re.compile(rb"[0-9.+-]\S*[ \t]+(qid:[0-9]+|[0-9]+:[0-9.+-])")
 # A sheet may state so many cells for each byte of its file.
 _CELLS_PER_BYTE, _MOST_CELLS = 10, 2**24
 
 
-def guess_format(start: bytes, label: str) -> str:
+def guess_format(start: bytes, label: str, encoding: str | None = None) -> str:
     """Return the format of a file by its first bytes."""
     known = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
     if known is not None:
         return known
-    if start.startswith(_WIDE):
-        return "csv"
+    start = start.decode(encoding or guess_encoding(start, whole=False), "replace").encode()
     if not start.strip():
         raise ValueError(f"{label}: the file is empty")
     if is_binary(start):
@@ -55,25 +62,14 @@ def guess_format(start: bytes, label: str) -> str:
 
 
 def is_binary(start: bytes) -> bool:
-    """Return whether bytes are no text of one byte a letter, or of UTF-8."""
+    """Return whether bytes are neither UTF-8 nor text of one byte a letter."""
     return _CONTROL.search(start) is not None
 
 
 def read_binary(source: Source, kind: str) -> "DataFrame":
     """Read a file of Parquet, Arrow or Excel."""
-    return _guarded(source.label, kind, lambda: _BINARY[kind](source))
-
-
-def _guarded(label: str, kind: str, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    # pyarrow and openpyxl end in a dozen exceptions on a damaged file, zlib's among them
-    except Exception as error:
-        known = isinstance(error, ValueError) and str(error).startswith(label)
-        if known or isinstance(error, ImportError | MemoryError):
-            raise
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{label}:1: a damaged {kind.capitalize()} file: {reason}") from error
+    with damaged(source.label, f"{kind.capitalize()} file"):
+        return _BINARY[kind](source)
 
 
 def _read_parquet(source: Source) -> "DataFrame":
@@ -89,25 +85,19 @@ def _read_arrow(source: Source) -> "DataFrame":
 def binary_frames(file: Any, label: str, kind: str, rows: int) -> Iterator["DataFrame"]:
     """Yield frames of a file of Parquet or Arrow, which is read a group of rows at a time."""
     pa, ipc, parquet = need("pyarrow"), need("pyarrow.ipc"), need("pyarrow.parquet")
-    try:
+    with damaged(label, f"{kind.capitalize()} file", (pa.ArrowException, OSError)):
         if kind == "parquet":
             batches = parquet.ParquetFile(file).iter_batches(rows)
         else:
             start = file.read(8)
-            file.seek(0)
-            if start.startswith(b"FEA1"):
-                batches = iter(need("pyarrow.feather").read_table(file).to_batches())
-            elif start.startswith(b"ARROW1"):
-                opened = ipc.open_file(file)
-                batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
-            else:
-                batches = iter(ipc.open_stream(file))
+            file.seek(8 if start.startswith(b"ARROW1") else 0)  # a stream is in such a file
+            is_old = start.startswith(b"FEA1")
+            feather = need("pyarrow.feather")
+            batches = feather.read_table(file).to_batches() if is_old else ipc.open_stream(file)
         for batch in batches:
             for start in range(0, batch.num_rows, rows):
                 table = pa.Table.from_batches([batch.slice(start, rows)])
                 yield table.to_pandas().reset_index(drop=True)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{label}:1: a damaged {kind.capitalize()} file: {error}") from error
 
 
 def _read_excel(source: Source) -> "DataFrame":
@@ -128,7 +118,15 @@ _BINARY = {"parquet": _read_parquet, "arrow": _read_arrow, "excel": _read_excel}
 
 def read_sheet(source: Source) -> list[tuple[int, list[Any]]]:
     """Return the rows of the first sheet that are not empty, with their numbers from 1."""
-    return _guarded(source.label, "excel", lambda: list(_sheet_rows(source)))
+    with damaged(source.label, "Excel file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(_sheet_rows(source))
+
+
+def sheet_as_csv(source: Source) -> bytes:
+    """Return the first sheet as CSV, a line for each row; rows may end in empty cells."""
+    rows = dict(read_sheet(source))
+    return as_csv(rows.get(number, []) for number in range(1, 1 + max(rows, default=0)))
 
 
 def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
@@ -160,35 +158,39 @@ def _xls(source: Source) -> Iterator[list[Any]]:
 
 
 def _xlsx(source: Source) -> Iterator[tuple[Any, ...]]:
-    openpyxl = need("openpyxl")
     check_unpacked(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        book = openpyxl.load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        # else every row is filled up to the size that the file states, whatever is in it
-        sheet.reset_dimensions()
-        rows = sheet.iter_rows(values_only=True)
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row = next(rows, None)
-        if row is None:
-            return
-        yield row
+    book = need("openpyxl").load_workbook(BytesIO(source.raw), read_only=True, data_only=True)
+    sheet = book.worksheets[0]
+    # else every row is filled up to the size that the file states, whatever is in it
+    sheet.reset_dimensions()
+    return sheet.iter_rows(values_only=True)
 
 
-def read_json(source: Source) -> "DataFrame":
+def read_json(source: Source, encoding: str | None = None) -> "DataFrame":
     """Read one list of JSON objects."""
+    text, _ = as_utf8(source, encoding)
     try:
-        rows = json.loads(source.raw)
+        rows = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{source.label}: not JSON: {error}") from error
     odd = next((row for row in rows if not isinstance(row, dict)), None)
     if odd is not None or not rows:
         shown = "an empty list" if odd is None else shortened(odd)
         raise ValueError(f"{source.label}: {shown} where objects such as {{...}} are expected")
-    return need("pandas").DataFrame(rows)
+    return _frame_of(rows)
+
+
+def _frame_of(rows: list[dict[str, Any]]) -> "DataFrame":
+    """Return objects as rows; integers stay integers where a float would lose digits."""
+    pd = need("pandas")
+    frame: DataFrame = pd.DataFrame(rows)
+    for name in frame.select_dtypes("float"):
+        cells = [row.get(name) for row in rows]
+        if all(cell is None or type(cell) is int for cell in cells):
+            largest = frame[name].abs().max()
+            kind = float if largest < EXACT else "Int64" if largest < 2.0**63 else object
+            frame[name] = pd.array(cells, dtype=kind)
+    return frame
 
 
 def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
@@ -219,7 +221,7 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
                 raise RowError(f"{label}: line {number}: {reason}", start)
             rows.append(row)
         start += len(content) + 1
-    return need("pandas").DataFrame(rows)
+    return _frame_of(rows)
 
 
 def _may_lose_digits(column: Any) -> bool:
@@ -236,12 +238,7 @@ def read_svmlight(raw: bytes, label: str) -> "DataFrame":
     source = Source(label, raw)
     grouped = re.search(rb"^[^#\n]*[ \t]qid:", raw, re.MULTILINE) is not None
     found = read_graded(source, Rules(DENSE, base=0, grouped=grouped), BadRows(source, "raise"))
-    needed = 8 * found.X.shape[0] * found.X.shape[1]
-    if needed > max(X_BYTES, X_RATIO * len(raw)):
-        raise ValueError(
-            f"{label}: a table of {needed:,} bytes, far more than the file; read_letor with "
-            "sparse=True reads it"
-        )
+    check_dense(found.X.shape, len(raw), label)
     X = found.X.toarray()
     first = int(X.shape[1] > 1 and not X[:, 0].any())  # features count from 1, unless there is a 0
     names = [str(j) for j in range(first, X.shape[1])]

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse as sp
 
 from rankwise.io.dialect import is_number
 from rankwise.io.files import BadRows, Source
@@ -19,7 +18,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
 
 
 class Rules(NamedTuple):
-    """What a line may hold: features from ``base`` to ``limit``, and a query if ``grouped``."""
+    """Rules for a line: features from ``base`` to ``limit``, and a query if ``grouped``."""
 
     limit: int
     base: int = 1
@@ -38,23 +37,46 @@ class Graded(NamedTuple):
     n_rows: int
 
 
+def check_dense(shape: tuple[int, int], n_bytes: int, label: str) -> None:
+    """Raise if a dense X would take far more memory than the files that it is read from."""
+    needed, room = 8 * shape[0] * shape[1], max(X_BYTES, X_RATIO * n_bytes)
+    if needed > room:
+        raise ValueError(
+            f"{label}: a dense X would take {needed:,} bytes, more than {room:,}; read it by "
+            "read_letor with sparse=True"
+        )
+
+
 def read_graded(source: Source, rules: Rules, bad: BadRows) -> Graded:
-    """Read all rows of a clean source by scikit-learn, or one by one if one can't be read."""
+    """Read all rows of a clean source by scikit-learn, without those that can't be read."""
     raw = source.raw.replace(b"\r\n", b"\n") if b"\r" in source.raw else source.raw
     lines = [line.partition(b"#") for line in raw.split(b"\n")]
-    bodies = [body.strip(b" \t") for body, _, _ in lines]
-    comments = [text.decode().strip() for body, _, text in lines if body.strip(b" \t")]
+    rows = [(i, body, text) for i, (body, _, text) in enumerate(lines, 1) if body.strip(b" \t")]
+    places = np.arange(len(rows))
     # Python's numbers may have underscores
-    plain = b"_" not in raw or not any(b"_" in body for body in bodies)
-    if plain and _CONTROL.search(raw) is None:
-        found = _fast(raw, rules)
-        if found is not None:
-            bad.finish(len(comments))
-            return Graded(*found, comments, np.arange(len(comments)), len(comments))
-    return _slow(bodies, comments, rules, bad)
+    plain = b"_" not in raw or not any(b"_" in body for _, body, _ in rows)
+    found = _fast(raw, rules) if plain and _CONTROL.search(raw) is None else None
+    if found is None:
+        good = np.array([_is_row(number, body, rules, bad) for number, body, _ in rows], bool)
+        places = places[good]
+        found = _fast(b"\n".join(rows[place][1] for place in places), rules)
+    bad.finish(len(places))
+    comments = [rows[place][2].decode().strip() for place in places]
+    X, grades, qids = found
+    return Graded(X, grades, qids, comments, places, len(rows))
 
 
-def _fast(raw: bytes, rules: Rules) -> tuple[Any, Any, Any] | None:
+def _is_row(number: int, body: bytes, rules: Rules, bad: BadRows) -> bool:
+    """Return whether a line can be read, and report it if not."""
+    try:
+        literal_row(body.decode(), rules)
+    except ValueError as error:
+        bad.refuse(number, str(error))
+        return False
+    return True
+
+
+def _fast(raw: bytes, rules: Rules) -> Any:
     """Return features, grades and queries, or None if one of them is not as it should be."""
     from sklearn.datasets import load_svmlight_file  # noqa: PLC0415
 
@@ -65,9 +87,9 @@ def _fast(raw: bytes, rules: Rules) -> tuple[Any, Any, Any] | None:
     good = (
         len(grades) > 0
         and len(qids) == (len(grades) if rules.grouped else 0)
-        and _all_below(grades, _LARGEST)
-        and _all_below(X.data, _LARGEST)
-        and (not len(qids) or (qids.min() >= 0 and qids.max() < _IDS))
+        and all(np.abs(values).max(initial=0.0) < _LARGEST for values in (grades, X.data))
+        and qids.min(initial=0) >= 0
+        and qids.max(initial=0) < _IDS
         and int(X.indices.min(initial=rules.base)) >= rules.base
         and int(X.indices.max(initial=0)) <= rules.limit
     )
@@ -75,41 +97,6 @@ def _fast(raw: bytes, rules: Rules) -> tuple[Any, Any, Any] | None:
         return None
     qids = qids if rules.grouped else np.zeros(len(grades), np.int64)
     return X[:, rules.base :], grades, qids
-
-
-def _all_below(values: Any, limit: float) -> bool:
-    return not len(values) or bool(np.abs(values).max() < limit)
-
-
-def _slow(bodies: list[bytes], comments: list[str], rules: Rules, bad: BadRows) -> Graded:
-    """Read row by row, and report the rows that can't be read."""
-    grades: list[float] = []
-    qids: list[int] = []
-    indices: list[int] = []
-    values: list[float] = []
-    indptr, places, place = [0], [], -1
-    for number, body in enumerate(bodies, 1):
-        if not body:
-            continue
-        place += 1
-        try:
-            grade, qid, features = literal_row(body.decode(), rules)
-        except ValueError as error:
-            bad.refuse(number, str(error))
-            continue
-        grades.append(grade)
-        qids.append(qid)
-        indices += [feature - rules.base for feature in features]
-        values += features.values()
-        indptr.append(len(indices))
-        places.append(place)
-    bad.finish(len(grades))
-    width = max(indices, default=0) + 1
-    X = sp.csr_matrix((values, indices, indptr), shape=(len(grades), width), dtype=np.float64)
-    kept = [comments[place] for place in places]
-    return Graded(
-        X, np.array(grades), np.array(qids, np.int64), kept, np.array(places, np.int64), place + 1
-    )
 
 
 def literal_row(text: str, rules: Rules) -> tuple[float, int, dict[int, float]]:
@@ -135,7 +122,7 @@ def literal_row(text: str, rules: Rules) -> tuple[float, int, dict[int, float]]:
             )
         if feature > rules.limit:
             wide = not rules.sparse and rules.limit >= DENSE - 1
-            hint = "; pass sparse=True for so many" if wide else ""
+            hint = "; pass sparse=True for more" if wide else ""
             raise ValueError(f"feature {feature} is beyond the largest, {rules.limit}{hint}")
         last = feature
         features[feature] = float(match[2])

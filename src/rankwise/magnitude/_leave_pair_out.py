@@ -203,7 +203,7 @@ def _tie(error: float) -> float:
 
 
 def _least(diagonal: Vector, sample: Sample) -> float:
-    """Return the least of what rows keep when left out, of those that have others beside them."""
+    """Return the least of what rows keep when left out, of those in queries of three or more."""
     sizes = np.bincount(sample.codes, minlength=len(sample.totals))
     return float(diagonal[sizes[sample.codes] > 2].min(initial=1.0))
 

@@ -172,7 +172,7 @@ def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
     rounded = max(_INDEFINITE * max(values[-1], -values[0]), len(values) * noise, TINY)
     if values[0] < -rounded:
         raise ValueError(
-            f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
+            f"the kernel has eigenvalues from {values[0]:.2g} to {values[-1]:.2g}: it is not "
             "positive semi-definite; use another kernel or a smaller C"
         )
     return np.maximum(values, 0.0), U

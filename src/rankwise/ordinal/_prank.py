@@ -87,7 +87,7 @@ class PRank(UpdateMixin, BaseEstimator):
     With ``vote="voted"`` every hypothesis is kept with its count v of rounds that it ranked
     rightly, and the ranks h that they give to x are combined to :math:`\sum v h / \sum v`, rounded
     to the nearest rank, halves upwards. A hypothesis that was replaced before it was ever right has
-    no vote and is not kept; while there is no vote at all, the current hypothesis decides. V
+    no vote and is not kept; before the first vote, the current hypothesis decides. V
     voters take O(V (d + k)) memory, and as much time for each row of ``predict`` and of
     ``partial_fit_predict``. A call of ``partial_fit`` copies the voters: prefer chunks to single
     rows.
