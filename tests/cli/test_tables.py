@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.metrics import roc_auc_score
 
 from rankwise import load, save
 from rankwise.boosting import RankBoost
 from rankwise.cli._commands import rankwise
+from rankwise.comparison import prepare_like
+from rankwise.comparison.trials import project
 from rankwise.magnitude import MPRank, cut_at_gap
 from rankwise.ordinal import MulticlassPerceptron, PRank
 from rankwise.pairwise import RankSVM
@@ -396,6 +399,23 @@ def test_a_measure_that_needs_pairs_is_told_so(table, graded, tmp_path):
     assert "1 row\n" in shown
     assert "no two rows differ" in shown
     assert "nan" not in shown
+
+
+@pytest.mark.parametrize(
+    ("method", "names"), [("ridge", ["AUC", "Brier score"]), ("prank", ["AUC"])]
+)
+def test_two_classes_are_judged_by_auc(method, names, tmp_path):
+    random = np.random.default_rng(5)
+    rows = pd.DataFrame({"a": random.normal(size=80)})
+    rows["ill"] = np.where(rows["a"] + random.normal(size=80) > 0, "yes", "no")
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m"
+    ok("fit", tmp_path / "t.csv", "--target", "ill", "--method", method, "--out", path)
+    told = json.loads(ok("evaluate", path, tmp_path / "t.csv", "--json"))["measures"]
+    assert [one["name"] for one in told] == names
+    scores = load(path)
+    projected = project(scores, prepare_like(rows, scores))
+    assert told[0]["values"][0] == pytest.approx(roc_auc_score(rows["ill"] == "yes", projected))
 
 
 def test_standard_input(table, graded):

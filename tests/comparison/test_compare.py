@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numba import njit
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 import rankwise
@@ -273,6 +274,14 @@ class _Sleep:
 
         program = f"__import__('time').sleep({self.seconds}) or 'awake'"
         return partial, (eval, program)
+
+
+def test_progress_tells_when_a_loop_is_compiled():
+    added = njit(lambda x: x + 1)
+    said = []
+    for _ in range(2):
+        _compare.run_jobs({"prank": lambda: added(1)}, None, 1, said.append)
+    assert said == ["1/1 prank", "1/1 prank (compiling, once)", "1/1 prank", "1/1 prank"]
 
 
 def test_processes_give_the_same_numbers():

@@ -281,9 +281,15 @@ def evaluate_models(
     y = _ranks(held.frame[goal], labels, goal) if labels else held.frame[goal].to_numpy(np.float64)
     qid = None if lists is None else pandas().factorize(held.frame[lists])[0].astype(np.int64)
     answers = [_answers(kept, held, labels) for kept in models]
-    measures = measures_of(kind, lists=qid is not None)
+    binary = labels is not None and len(labels) == 2 and qid is None
+    positives = float(np.mean(y > 1)) if binary else None
+    absent = {"log loss"}  # it has no largest value, which the intervals need
     if any(one.ranks is None for one in answers):
-        measures = [m for m in measures if m.name not in {"MAE", "accuracy"}]
+        absent |= {"MAE", "accuracy"}
+    if any(one.shares is None for one in answers):
+        absent |= {"Brier score"}
+    measures = measures_of(kind, lists=qid is not None, positives=positives)
+    measures = [measure for measure in measures if measure.name not in absent]
     found = measure_held_out(measures, y, answers, qid, seed)
     if all(np.isnan(one.values).all() for one in found):
         raise click.ClickException(
@@ -316,7 +322,7 @@ def _ranks(values: Any, labels: list[Any], goal: str) -> NDArray[np.float64]:
 
 def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
     """Return the scores of a model, and the ranks of the grades that it predicts."""
-    from rankwise.cli._tables import predictions, scores  # noqa: PLC0415
+    from rankwise.cli._tables import predictions, rows_for, scores  # noqa: PLC0415
     from rankwise.comparison.measures import Answers  # noqa: PLC0415
     from rankwise.io.files import pandas  # noqa: PLC0415
     from rankwise.magnitude import MPRank, MPRankCV, SVRank  # noqa: PLC0415
@@ -324,7 +330,11 @@ def _answers(kept: "Kept", held: "Read", labels: list[Any] | None) -> "Answers":
     found = scores(kept, held)
     if labels is not None and kept.graded:
         grades = pandas().Series(predictions(kept, held), index=held.frame.index)
-        return Answers(found, _ranks(grades, labels, f"the prediction of {kept.path}"))
+        ranks = _ranks(grades, labels, f"the prediction of {kept.path}")
+        shares = None
+        if hasattr(kept.last, "predict_proba") and kept.labels == labels:
+            shares = kept.model.predict_proba(rows_for(kept, held))
+        return Answers(found, ranks, shares)
     # Their scores are on the scale of the target, and can be rounded to a grade.
     if labels is not None and isinstance(kept.last, (MPRank, MPRankCV, SVRank)):
         return Answers(found, np.clip(np.rint(found), 1, len(labels)))

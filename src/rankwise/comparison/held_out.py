@@ -139,8 +139,8 @@ def _scaled_interval(value: float, error: float, n_units: int, most: float) -> t
 
 
 def _take(answers: Answers, index: NDArray[np.int64]) -> Answers:
-    ranks = None if answers.ranks is None else answers.ranks[index]
-    return Answers(answers.scores[index], ranks)
+    ranks, shares = (None if part is None else part[index] for part in answers[1:])
+    return Answers(answers.scores[index], ranks, shares)
 
 
 def _draw(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import sklearn
+from numba.core import event
 
 from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.child_process import Child, ChildError
@@ -423,6 +424,19 @@ def _repeats(n_rows: int, *, quick: bool) -> int:
     return min(max(tested // n_rows, least), most)
 
 
+class _Compiling(event.Listener):
+    """Tell that a loop is being compiled, which happens once on a machine."""
+
+    def __init__(self, what: str, progress: Progress) -> None:
+        self.what, self.progress = what, progress
+
+    def on_start(self, _: Any) -> None:
+        self.progress(f"{self.what} (compiling, once)")
+
+    def on_end(self, _: Any) -> None:
+        self.progress(self.what)
+
+
 def run_jobs(
     jobs: Mapping[str, Callable[[], Trials]], timeout: float | None, n_jobs: int, progress: Progress
 ) -> dict[str, Trials]:
@@ -430,8 +444,10 @@ def run_jobs(
     if timeout is None and n_jobs == 1 and not on_cluster():
         found = {}
         for number, (name, job) in enumerate(jobs.items(), 1):
-            progress(f"{number}/{len(jobs)} {name}")
-            found[name] = job()
+            what = f"{number}/{len(jobs)} {name}"
+            progress(what)
+            with event.install_listener("numba:compile", _Compiling(what, progress)):
+                found[name] = job()
         return found
     if on_cluster():
         progress(f"{len(jobs)} methods on the cluster")
