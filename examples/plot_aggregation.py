@@ -2,9 +2,9 @@
 How do I make one ranking out of many?
 ======================================
 
-Majorities may go round in circles, and then every order contradicts some of them. Kemeny's order
-contradicts the fewest votes. Here are the majorities of an election in that order, beside what
-quicker rules cost.
+Majorities may be cyclic, and then every order contradicts some of them. Kemeny's order contradicts
+the fewest votes. Left: the majorities of an election in that order. Right: the cost of faster
+rules.
 """
 
 # %%

@@ -2,9 +2,8 @@
 How do I rank texts with a language model?
 ==========================================
 
-A language model can say which of two texts is better. It is slow, it costs money, it errs, and it
-has a taste for the text that it reads first. How many questions does a good order of 100 texts
-take?
+A language model can say which of two texts is better. It is slow, costs money, makes errors, and
+prefers the text that it reads first. How many questions does a good order of 100 texts take?
 
 The model here is simulated, so that the true order is known. To ask a real one, replace ``better``
 and keep the rest.
@@ -38,9 +37,8 @@ texts[:3]
 
 # %%
 # The model gives the probability that the first text is better, as real ones do by the
-# probabilities of their next word. It sees the difference in quality through noise, and it favours
-# the first text. A real service limits how many questions it takes in a second, and fails now and
-# then.
+# probabilities of their next word. It sees the difference in quality with noise, and it favours the
+# first text. A real service limits the questions per second, and fails now and then.
 
 
 class RateLimit:
@@ -72,9 +70,9 @@ class Model:
 
 
 # %%
-# Every answer is in the log the moment it arrives. When the service fails, the sort goes on from
-# there and asks no question again. ``symmetrise`` asks each pair both ways, so that the taste for
-# the first text cancels out.
+# Every answer is logged at once. When the service fails, the sort resumes from the log and asks no
+# question again. ``symmetrise`` asks each pair in both orders, so that the preference for the first
+# text cancels out.
 
 
 async def best_ten():
@@ -92,7 +90,7 @@ print(f"{len(ranking.log)} questions, where all pairs both ways are {100 * 99}")
 print(*ranking.order[:10], sep="\n")
 
 # %%
-# Now all ways side by side: what they ask, and how many pairs they get wrong.
+# Now all ways side by side: the number of questions, and the share of wrong pairs.
 
 
 def run(sort, **options):
@@ -121,14 +119,14 @@ for name, (sort, options) in WAYS.items():
     print(line.format(name, *found[name]))
 
 # %%
-# One QuickSort takes some 600 questions, an eighth of all pairs. The taste for the first text is
-# spread over the pairs by a coin, and so is noise. Asking both ways cancels it: little more than a
-# third of the pairs that were wrong still are, for twice the questions. For the best ten it is
-# enough to sort the best ten. All pairs, both ways, give the best order: each text then has 198
-# answers, over which the noise averages out. That is what the many questions buy.
+# One QuickSort takes some 600 questions, an eighth of all pairs. A coin decides which text of a
+# pair comes first, so the preference for the first text acts like noise. Asking in both orders
+# cancels it: little more than a third of the wrong pairs remain, for twice the questions. For the
+# best ten it is enough to sort the best ten. All pairs in both orders give the best order: each
+# text then has 198 answers, over which the noise averages out.
 #
-# Have the model give probabilities if it can. From a bare yes or no, asking both ways gains little:
-# two answers that disagree leave a coin.
+# Let the model return probabilities if it can. With yes or no, asking in both orders gains little:
+# if the two answers disagree, a coin decides.
 #
 # The grey line below is QuickSort stopped early by ``max_calls``: a complete order at any time.
 

@@ -2,7 +2,7 @@
 What does a theorem promise about my data?
 ==========================================
 
-A bound says how bad a model can be at worst. Beside it stands what did happen, and the trivial
+A bound says how bad a model can be at worst. It is drawn with the actual result and the trivial
 bound, which holds without any theorem: a bound that is not below it says nothing.
 """
 

@@ -2,9 +2,9 @@
 Which pairs can I learn from clicks?
 ====================================
 
-People click what is good, and what stands high. Five ways to learn from clicks are compared by how
-many pairs of new items they put in the right order. The pages were ordered by a ranker that knows a
-part of the truth and minds one thing that does not matter; people look at place p with probability
+People click good results, and results near the top. Five ways to learn from clicks are compared by
+their pairwise accuracy on new items. The pages were ordered by a ranker that knows a part of the
+truth and also uses an irrelevant feature. People look at position p with probability
 :math:`p^{-e}`, and a tenth of their likes and dislikes are mistakes.
 """
 
@@ -91,7 +91,8 @@ right.set(xlabel="pages", title="exponent 2", xscale="log")
 _ = left.legend(fontsize="small")
 
 # %%
-# "Skip above" is worse than a coin: the model can see by what the page was ordered, and every pair
-# says that this was wrong. Comparing neighbours in both directions beats taking for bad what was
-# not clicked, but stays biased: more pages don't help. Two ways do get there with enough pages. One
-# shows neighbours in random order. The other must know how many people look at each place.
+# "Skip above" is worse than a coin: the model sees the features by which the page was ordered, and
+# every pair says that this order was wrong. Comparing neighbours in both directions is better than
+# treating unclicked results as bad, but stays biased: more pages don't help. Two ways succeed with
+# enough pages. One shows neighbours in random order. The other must know how many people look at
+# each position.

@@ -2,8 +2,8 @@
 Who is best, and how sure is that?
 ==================================
 
-Twelve players meet at random, four judges decide, and one of the judges tosses a coin. Bradley and
-Terry's model says how strong each player is, which places are sure, and who tosses.
+Twelve players meet at random, four judges decide, and one of the judges tosses a coin. The
+Bradley-Terry model estimates the strength of each player, which ranks are certain, and who tosses.
 """
 
 # %%
@@ -37,7 +37,7 @@ dict(zip(model.raters_, model.reliabilities_.round(2), strict=True)), model.rand
 display = StrengthDisplay.from_estimator(model)
 
 # %%
-# Places, which hold for all players at once.
+# Ranks, with intervals that hold simultaneously for all players.
 
 display = StrengthDisplay.from_estimator(model, places=True)
 
@@ -52,6 +52,6 @@ display = WinMatrixDisplay.from_estimator(model)
 display = RaterDisplay.from_estimator(model)
 
 # %%
-# If the best three are to be found, these contests would tell most.
+# To find the best three, these contests are the most informative.
 
 next_pairs(model, 5, goal="top", k=3)

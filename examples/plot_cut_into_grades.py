@@ -2,9 +2,9 @@
 Where should a score be cut into grades?
 ========================================
 
-A model scores rows, and grades are wanted. `ThresholdRanker` cuts the score where that costs least.
-A model scores the rows that it has learned from better than other rows. So cuts that fit those rows
-don't fit new ones. By default the scores of left-out rows are cut.
+A model gives scores, but you need grades. `ThresholdRanker` finds the thresholds with the lowest
+cost. A model fits its training rows better than other rows, so thresholds that fit those rows don't
+fit new ones. By default the thresholds are learned from scores of held-out rows.
 """
 
 # %%

@@ -2,9 +2,9 @@
 How sure is an AUC of twenty rows?
 ==================================
 
-The share of pairs in the right order is a number from a sample. The interval says how far it may be
-from the truth: with ten rows of each class it is so wide that two good models can't be told apart.
-It also answers where all pairs are right, and others say "1, plus or minus nothing".
+The AUC of a sample is an estimate. The interval says how far it may be from the truth: with ten
+rows of each class it is too wide to distinguish two good models. It also works if all pairs are in
+the right order, where other methods give 1 with a width of 0.
 """
 
 # %%

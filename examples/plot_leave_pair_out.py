@@ -2,8 +2,8 @@
 Does the error that chooses C tell the truth?
 =============================================
 
-The leave-pair-out error of MPRank for many values of C comes from one eigendecomposition. Beside
-the error on new rows and on the training rows, it shows where the model begins to learn the noise.
+The leave-pair-out error of MPRank for many values of C comes from one eigendecomposition. Compared
+with the errors on new rows and on the training rows, it shows where the model begins to overfit.
 """
 
 # %%
@@ -28,7 +28,7 @@ search = MPRankCV(Cs, kernel="rbf", gammas=[1.0]).fit(X[train], y[train])
 models = [MPRank(C, kernel="rbf", gamma=1.0).fit(X[train], y[train]) for C in Cs]
 
 # %%
-# Draw it beside the errors that take a fit for each C and, for one, rows that we would not have.
+# Draw it with the errors that need a fit for each C, one of them also rows that we would not have.
 
 fig, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
 ax.plot(Cs, search.lpo_errors_[0], lw=2, label="left-out pairs of the training rows")

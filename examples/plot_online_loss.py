@@ -2,9 +2,9 @@
 Which model learns a stream with the fewest errors?
 ===================================================
 
-Five models read the same ten streams, one row at a time. Each guesses the rank of a row, is told
-the right one, learns, and goes on. The curves show how many ranks a guess has been off on average
-up to each round; the bands are 95 % confidence intervals of the mean over the streams.
+Five models read the same ten streams, one row at a time. Each predicts the rank of a row, gets the
+right one, and learns. The curves show the MAE of the predictions up to each round; the bands are
+95 % confidence intervals of the mean over the streams.
 
 Around round 50 Widrow-Hoff regression with eta 0.1 is ahead. From about round 200 on the averaged
 iterate of PRank is, and stays so.

@@ -2,9 +2,9 @@
 What if only the first ten count?
 =================================
 
-A search page shows ten results. The usual measure, AUC, counts all pairs alike, also those far down
-the list. Here a few negatives are made to look like the best positives: a learner of all pairs puts
-them on top, since they are few; a learner of the top does not.
+A search page shows ten results. The usual measure, AUC, weights all pairs equally, also those far
+down the list. Here a few negatives look like the best positives: a model of all pairs puts them on
+top, since they are few; a model of the top does not.
 """
 
 # %%

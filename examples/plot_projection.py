@@ -3,9 +3,8 @@ What has an ordinal model learned?
 ==================================
 
 PRank projects every row on one line and cuts the line by thresholds. The picture below shows 500
-rows that the model has never seen, after 30, 300 and 5,000 rounds of learning. A lane holds the
-rows of one true rank, a band is the place of one predicted rank, and a red cross is a row in the
-place of another rank.
+unseen rows, after 30, 300 and 5,000 rounds of learning. A lane holds the rows of one true rank, a
+band is the range of one predicted rank, and a red cross is a row with a wrong prediction.
 """
 
 # %%
@@ -24,7 +23,7 @@ X_seen, y_seen = X[:5_000], y[:5_000]
 X_new, y_new = X[5_000:], y[5_000:]
 
 # %%
-# The same model goes on learning between the pictures.
+# The same model continues to learn between the pictures.
 
 model = PRank(vote="averaged")
 fig, axes = plt.subplots(3, figsize=(7.5, 10), layout="constrained")

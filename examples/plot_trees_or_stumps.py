@@ -2,9 +2,9 @@
 When do trees beat stumps?
 ==========================
 
-A sum of stumps can't know that two columns act together. Trees can. On the left the truth is a sum
-of single columns, on the right a product: there stumps learn nothing from the two columns, however
-many rounds they have.
+A sum of stumps can't represent interactions of two columns. Trees can. On the left the truth is a
+sum of single columns, on the right a product: there stumps learn nothing from the two columns, in
+any number of rounds.
 """
 
 # %%

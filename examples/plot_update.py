@@ -2,13 +2,13 @@
 How does PRank learn from a mistake?
 ====================================
 
-A row of rank 4 is projected into the place of rank 2. The two thresholds between the guess and the
-truth each move down by 1, and the direction turns so that the score moves up. The other thresholds
-stay where they are.
+A row of rank 4 is projected into the range of rank 2. The two thresholds between the prediction and
+the truth each move down by 1, and the direction turns so that the score moves up. The other
+thresholds do not move.
 """
 
 # %%
-# Learn from some rows, then find the next one of rank 4 that is taken for rank 2.
+# Learn from some rows, then find the next one of rank 4 that is predicted as rank 2.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,13 +2,13 @@
 What should I watch tonight, and how sure is that?
 ==================================================
 
-Three ratings of a new person, and the fifteen best of 1,311 films. Each point is the rating to
-expect, each bar reaches two standard deviations. Three ratings don't tell much: all bars overlap.
-Sixteen tell more about the order, and the bars are shorter.
+Three ratings of a new person, and the fifteen best of 1,311 films. Each point is the expected
+rating, each bar has two standard deviations on each side. Three ratings are too few: all bars
+overlap. Sixteen say more about the order, and the bars are shorter.
 """
 
 # %%
-# Everyone's ratings teach what goes with what.
+# Learn from everyone's ratings which films are liked together.
 
 import matplotlib.pyplot as plt
 

@@ -2,9 +2,9 @@
 What moves between machines?
 ============================
 
-Rows that lie on several machines are learned where they lie. What travels is small for some models
-and grows with the rows for others. Here eight parts stand for eight machines, and everything that
-would cross the network is counted.
+Rows on several machines are learned where they are stored. The network traffic is small for some
+models and grows with the rows for others. Here eight partitions represent eight machines, and
+everything that would cross the network is counted.
 """
 
 # %%

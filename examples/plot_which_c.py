@@ -3,8 +3,8 @@ Which C, without a grid search?
 ===============================
 
 `MPRankCV` leaves out every pair of rows once, for every C and every width of the kernel, without
-fitting anything again. The curve shows the mean squared error of the left-out differences: too
-little C can't follow the data, too much follows the noise.
+fitting again. The curve shows the mean squared error of the left-out differences: a C that is too
+small underfits, one that is too large fits the noise.
 """
 
 # %%

@@ -2,12 +2,12 @@
 Which measure sees which mistake?
 =================================
 
-One list of twenty items with grades from 0 to 4, put in the right order, and five ways to spoil it.
-Each measure sees some of them and not others. So say first which mistake hurts you.
+One list of twenty items with grades from 0 to 4 in the right order, and five ways to spoil it. Each
+measure detects some of them and not others. So decide first which mistakes matter to you.
 """
 
 # %%
-# Scores that are right, and what goes wrong with them.
+# The right scores, and five ways to spoil them.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -28,7 +28,7 @@ print("\n".join(report.findings[:3]))
 report = drift(n_trials=5)
 
 # %%
-# Can the ranks nearly be told apart? Then large-margin steps learn faster. With noise what matters
+# Are the ranks nearly separable? Then large-margin steps learn faster. With noise what matters
 # is that steps are averaged, not which steps they are.
 
 report = steps(n_trials=5)

@@ -42,7 +42,7 @@ from threadpoolctl import threadpool_limits
 
 from rankwise import __version__
 from rankwise._core.files import replacing
-from rankwise.distributed._cluster import on_cluster
+from rankwise.distributed.connection import on_cluster
 from rankwise.reports import Track
 
 Setting = dict[str, Any]

@@ -89,8 +89,8 @@ def _models(
         f"{rated.p_best_[best]:.0%}, place 1 to {rated.rank_interval()[best, 1]}."
     )
     rest = (
-        f"One line of strengths leaves {fit.unexplained:.0%} of what pairs differ by unexplained "
-        f"(p = {fit.pvalue:.0e}). One reason may be that several raters judge the same two answers."
+        f"Goodness of fit: p = {fit.pvalue:.0e}; {fit.unexplained:.0%} of the differences between "
+        "pairs are unexplained. One reason may be that several raters judge the same two answers."
     )
     what = f"{model.n_contests_:,.0f} comparisons of {len(model.items_)} models"
     findings += [_leader(model, what), order, raters, rest]

@@ -1,18 +1,24 @@
 """Every estimator against scikit-learn's checks and against our own contract."""
 
 import re
+from importlib import import_module
+from inspect import getmembers, isclass
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import rankwise
 from rankwise.boosting import RankBoost
 from rankwise.magnitude import MPRank
 from rankwise.ordinal._loops.prank import UPDATES
 from rankwise.testing import EXEMPTIONS, all_estimators, parametrize_with_contract
+from rankwise.testing._contract import NOT_OF_ROWS
 from rankwise.testing._invariance import INVARIANCES, invariance_checks
 from rankwise.testing._repeated import check_same_bits_twice
 from rankwise.testing._tiny import check_tiny_problems, run_tiny_problem
@@ -175,6 +181,7 @@ OPTIONS = {
     "MulticlassPerceptron": [{"kernel": "poly"}],
 }
 WITH_OPTIONS = [all_estimators()[name](**params) for name in OPTIONS for params in OPTIONS[name]]
+OF_TABLES = {"BestColumn", "GradeProbabilities", "TasteModel"}
 EVERYTHING = [*ESTIMATORS, *WITH_MORE, *WITH_OPTIONS, *CALLED, *CALLED_SLOW, *PRECOMPUTED]
 
 
@@ -204,6 +211,18 @@ def test_contract(check):
 @parametrize_with_contract(CALLED_SLOW)
 def test_contract_of_more(check):
     check()
+
+
+def test_every_public_estimator_is_known_to_the_contract():
+    public = {
+        name
+        for package in iter_modules(rankwise.__path__)
+        if not package.name.startswith("_")
+        for name, member in getmembers(import_module(f"rankwise.{package.name}"), isclass)
+        if issubclass(member, BaseEstimator) and f".{package.name}" in member.__module__
+    }
+    # baselines of a comparison, and a table of ratings, with their own tests
+    assert public - OF_TABLES == all_estimators().keys() | NOT_OF_ROWS.keys()
 
 
 def test_every_estimator_says_what_it_does_not_depend_on():

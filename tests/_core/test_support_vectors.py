@@ -183,7 +183,7 @@ def test_pairs_of_many_rows_and_sparse_ones():
         ([[0, 1]], [1.0, 2.0], r"pair_weight has the shape \(2,\) for 1 pairs"),
         ([[0, 1], [1, 2]], [1.0, -2.0], r"pair_weight\[1\] is -2.0: expected a finite number"),
         ([[0, 1]], [np.nan], r"pair_weight\[0\] is nan: expected a finite number"),
-        ([[0, 1], [2, 2]], [0.0, 1.0], "pairs holds no pair of two rows with a weight"),
+        ([[0, 1], [2, 2]], [0.0, 1.0], "pairs has no pair of two different rows"),
     ],
 )
 def test_bad_pairs_are_refused(pairs, weight, message):

@@ -1,13 +1,13 @@
 """Distances and concordance against their definitions."""
 
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.stats import friedmanchisquare, kendalltau
+from scipy.stats import binom, chi2, friedmanchisquare, kendalltau
 
 from rankwise.aggregation import concordance, footrule_distance, kendall_distance
 from rankwise.testing.strategies import draw_rankings
@@ -55,13 +55,56 @@ def test_footrule_distance(seed, n, ties, partial):
 @pytest.mark.parametrize("seed", range(3))
 def test_kendalls_w_is_friedmans_statistic_scaled(ties, seed):
     random = np.random.default_rng(seed)
-    n, m = 6, 5
+    n, m = 6, 1_700  # too many ranks to permute
     rankings = draw_rankings(random, n, m, ties=ties, partial=False)
     ranks = [oracles.stretched_ranks(ranking, n) for ranking in rankings]
-    chi2, pvalue = friedmanchisquare(*([r[c] for r in ranks] for c in range(n)))
+    statistic, pvalue = friedmanchisquare(*([r[c] for r in ranks] for c in range(n)))
     report = concordance(rankings)
-    assert_allclose(report.w, chi2 / (m * (n - 1)))
+    assert_allclose(report.w, statistic / (m * (n - 1)))
     assert_allclose(report.pvalue, pvalue)
+
+
+@pytest.mark.parametrize(
+    "rankings",
+    [
+        [["a", "b"]] * 4,
+        [["a", "b", "c"], ["a", "c", "b"], ["a", ("b", "c")], ["b", "a", "c"]],
+        [["a", "b", "c", "d"], ["a", "c", "b", "d"]],
+        [["a", tuple("bcde")]] * 2 + [["b", tuple("acde")]],
+    ],
+)
+def test_the_p_value_of_few_voters_is_that_of_all_permutations(rankings):
+    report, n = concordance(rankings), len(np.hstack([*rankings[0]]))
+    names = {name: i for i, name in enumerate("abcde"[:n])}
+    ranks = [
+        oracles.stretched_ranks([tuple(names[c] for c in place) for place in ranking], n)
+        for ranking in rankings
+    ]
+    ranks = np.array([[voter[c] for c in range(n)] for voter in ranks])
+
+    def agreement(columns):
+        return np.square(np.sum(columns, axis=0) - len(ranks) * (n + 1) / 2).sum()
+
+    every = product(*(list(permutations(voter)) for voter in ranks[1:]))
+    share = np.mean([agreement([ranks[0], *others]) >= agreement(ranks) for others in every])
+    approximate = chi2.sf(len(ranks) * (n - 1) * report.w, n - 1)
+    # the standard error of 9,999 draws is .5 % at most
+    assert_allclose(report.pvalue, max(share, approximate), atol=0.015)
+    assert report.pvalue == concordance(rankings).pvalue
+
+
+@pytest.mark.parametrize("m", [4, 5, 8, 9, 16, 30])
+def test_few_voters_on_two_candidates_agree_by_chance(m):
+    """The chi-squared approximation alone rejects in 12.5 % with four voters."""
+    votes = [["a", "b"], ["b", "a"]]
+    sure = [concordance(votes, weights=[k, m - k]).pvalue < 0.05 for k in range(m + 1)]
+    assert binom.pmf(range(m + 1), m, 0.5)[sure].sum() <= 0.05
+
+
+def test_two_voters_with_one_favourite_agree_by_chance():
+    """One of ten is the same favourite by chance in 10 %; the approximation says 3.5 %."""
+    report = concordance([[0, tuple(range(1, 10))]] * 2)
+    assert_allclose(report.pvalue, 0.1, atol=0.015)
 
 
 @pytest.mark.parametrize("partial", [False, True])

@@ -123,6 +123,9 @@ def test_proportions_of_weights():
     assert_array_equal(copies, [1, 1])
     assert_allclose(weight, [2 / (1 + np.pi), 2 * np.pi / (1 + np.pi)])
     assert_array_equal(proportions(np.array([1e-300, 1e60]))[0], [0, 2])
+    assert_array_equal(proportions(1.0 + 1.0 / np.array([1, 2, 3]))[1], [12, 9, 8])
+    # the least common denominator of these has hundreds of digits
+    assert_array_equal(proportions(1.0 + 1.0 / np.arange(1, 900))[1], np.ones(899))
 
 
 def test_many_queries_take_the_edge_by_themselves(graded_rows):
@@ -180,7 +183,7 @@ def test_given_pairs_grow_trees_and_have_no_lists(graded_rows):
         model = RankBoost(20, **TREES, loss=loss)
         expected = model.fit(X, y).predict(X)
         assert_allclose(model.fit_pairs(X, pairs).predict(X), expected, atol=1e-6)
-    with pytest.raises(ValueError, match="given pairs are no lists"):
+    with pytest.raises(ValueError, match="fit_pairs has no lists"):
         RankBoost(pair_weight="ndcg").fit_pairs(X, pairs)
 
 

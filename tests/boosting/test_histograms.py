@@ -77,7 +77,7 @@ def test_histograms_of_some_rows_are_counts_of_them(is_sparse, max_bins, graded_
     some = np.searchsorted(rows, spans)
     for first, last in [(0, 12), (3, 7)]:
         hist = np.zeros((12, stride, 3))
-        fill_histograms(bins, rows, *values, hist, first, last)
+        fill_histograms(bins, np.arange(12), rows, *values, hist, first, last)
         slots = np.zeros((last - first, 2, stride))
         kinds, picked = np.array([1, 0]), np.zeros((2, 500))
         picked[:, rows] = values[:2, rows]
@@ -103,7 +103,7 @@ def test_histograms_of_some_rows_are_counts_of_them(is_sparse, max_bins, graded_
         state = State(nothing[0], nothing, gradients=values[0], hessians=values[1], leaves=(rows,))
         with Pool(1) as pool:
             whole, _ = split_by_cut(block, state, pool, cut, 1)
-            parts, (below,) = split_leaf(block, state, pool, 0, cut, False)
+            parts, (below,) = split_leaf(block, state, pool, 0, cut, 0)
         assert_array_equal(whole.above, expected)
         assert_array_equal(parts.leaves[0], rows[~expected[rows]])
         assert_array_equal(parts.leaves[1], rows[expected[rows]])

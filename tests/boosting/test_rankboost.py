@@ -136,7 +136,7 @@ def test_wide_sparse_rows_stay_sparse():
     assert peak < 5_000 * 10_000 / 4
 
 
-@pytest.mark.parametrize("levels", [2, 3, None])
+@pytest.mark.parametrize("levels", [2, pytest.param(3, marks=pytest.mark.slow), None])
 def test_ten_thousand_rounds_of_separable_data_stay_finite(levels, graded_rows):
     X, y, _, _ = graded_rows(levels, m=30)
     X[:, 2] = y

@@ -40,7 +40,7 @@ def test_the_table_is_printed(table):
         "ann comes first",
         "advantage of coming first",
         "of 3 raters answer at random",
-        "unexplained",
+        "Goodness of fit: p =",
     ):
         assert words in said.output.replace("\n", " ")
     assert list(table.parent.iterdir()) == [table]
@@ -58,11 +58,30 @@ def test_the_report_is_written(table, tmp_path):
     assert "dot | eel" in (out / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("closing", "verdict"), [("a,c", "no sign of misfit"), ("c,a", "misfit: ")]
+)
+def test_winners_that_go_in_circles_are_a_misfit(tmp_path, closing, verdict):
+    path = tmp_path / "circle.csv"
+    rows = (
+        ["a,b"] * 30
+        + ["b,a"] * 10
+        + ["b,c"] * 30
+        + ["c,b"] * 10
+        + [closing] * 36
+        + [closing[::-1]] * 4
+    )
+    path.write_text("\n".join(["winner,loser", *rows]))
+    said = " ".join(run(path).output.split())
+    assert "Goodness of fit: p = " in said
+    assert f"({verdict}" in said
+
+
 def test_the_first_one_always_won(tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("left,right,winner\na,b,left\nb,c,left\nc,a,left\n")
     said = " ".join(run(path).output.split())
-    assert "Whether it matters who comes first can't be told" in said
+    assert "can't show whether the order of the two matters" in said
     assert "'order' can tell who wins without fail" in said
 
 

@@ -77,7 +77,7 @@ def test_ctrl_c_loses_nothing(fruit, monkeypatch):
         person = Person(monkeypatch, *[""] * n, None)
         result = run(fruit, "--log", log)
         assert result.exit_code == 130
-        assert (f"{n} answers are kept" if n else "no answer to keep") in result.stderr
+        assert (f"{n} answers are kept" if n else "No answers to keep") in result.stderr
         assert n == (len(answers(log)) if log.exists() else 0)
         result = run(fruit, "--log", log)
         assert result.stdout.split() == sorted(FRUIT)
@@ -214,7 +214,7 @@ def test_the_end_of_the_input_says_what_is_kept(fruit):
     log = fruit.with_name("log.json")
     result = real(fruit, "--log", log, said="")
     assert result.returncode == 130
-    assert b"no answer to keep" in result.stderr
+    assert b"No answers to keep" in result.stderr
     assert not log.exists()
     result = real(fruit, "--log", log, said="1\n2\n")
     assert result.returncode == 130

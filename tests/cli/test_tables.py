@@ -320,7 +320,8 @@ def test_a_model_of_a_stream_goes_with_a_table(table):
 
 def test_mistakes_are_answered(table, graded, ranker, lists, tmp_path):
     fit = ["fit", table, "--model", tmp_path / "x.rankwise"]
-    assert "choose one of" in refused(*fit, "--target", "grade", "--method", "nonsense")
+    unknown = refused(*fit, "--target", "grade", "--method", "nonsense")
+    assert "the method 'nonsense' is not known; these fit: constant, best-column" in unknown
     assert "column 'nonsense' not found" in refused(*fit, "--target", "nonsense")
     assert "--query: column 'nonsense' not found; the columns are size, age" in refused(
         "rank", ranker, lists, "--query", "nonsense"

@@ -78,7 +78,7 @@ def test_after_warmup_nothing_is_compiled(tmp_path):
 def test_warmup_says_what_it_can_not_do(monkeypatch):
     result = invoke("warmup", "--only", "nonsense")
     assert result.exit_code == 1
-    assert "no entry point has that in its name" in result.output
+    assert "not found in the name of an entry point" in result.output
     monkeypatch.setattr(_doctor, "cache_folder", lambda: None)
     result = invoke("warmup", "--only", "borda")
     assert result.exit_code == 1

@@ -10,7 +10,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 import rankwise
-from rankwise.comparison import compare, prepare_like
+from rankwise.comparison import compare, make_transformer, prepare_like
+from rankwise.comparison import problem as problem_module
 from rankwise.comparison import runner as _compare
 from rankwise.comparison._recognise import recognise
 from rankwise.comparison.methods import METHODS, Method, methods_for
@@ -155,7 +156,7 @@ def test_few_rows_are_dealt_out_more_often():
 
 
 def test_one_list_is_said():
-    with pytest.raises(ValueError, match="all rows are of one query"):
+    with pytest.raises(ValueError, match="all rows have the same query"):
         compare(TABLE.assign(list=1), **KINDS["lists"], quick=True)
 
 
@@ -163,7 +164,7 @@ def test_missing_targets_and_samples_are_told():
     frame = TABLE.assign(grade=TABLE["grade"].where(TABLE.index > 9))
     found = compare(frame, **KINDS["grades"], methods=FEW, quick=True, max_rows=50)
     assert len(found.problem.y) == 50
-    assert "10 rows have no target and are left out." in found.warnings
+    assert "Rows without a target are left out: 10." in found.warnings
     assert any("on a sample of 50 of the 110 rows" in text for text in found.warnings)
 
 
@@ -209,6 +210,23 @@ def test_settings_are_chosen_inside_the_folds(monkeypatch):
     from rankwise.comparison.measures import PAIRS
 
     assert choose(spy, problem, PAIRS, 0) == {"deep": 1}
+
+
+def test_columns_of_a_small_table_are_prepared_once_for_all_methods(monkeypatch):
+    prepared = []
+
+    def counted(columns):
+        prepared.append(columns)
+        return make_transformer(columns)
+
+    monkeypatch.setattr(problem_module, "make_transformer", counted)
+    compare(TABLE, **KINDS["grades"], quick=True, methods=["constant", "ridge"])
+    n_folds = len(prepared)
+    prepared.clear()
+    methods = ["constant", "ridge", "logistic-regression", "prank"]
+    found = compare(TABLE, **KINDS["grades"], quick=True, methods=methods)
+    assert len(prepared) <= n_folds
+    assert not [row.failure for row in found.rows if row.failure]
 
 
 class Fails(RegressorMixin, BaseEstimator):
@@ -265,7 +283,7 @@ def test_processes_give_the_same_numbers():
 
 
 def test_methods_are_told_by_their_names():
-    with pytest.raises(ValueError, match="the method 'magic' is not known; these do: constant"):
+    with pytest.raises(ValueError, match="the method 'magic' is not known; these fit: constant"):
         compare(TABLE, **KINDS["grades"], methods=["magic"])
     with pytest.raises(ValueError, match="'RankSVM' does not fit this table"):
         compare(TABLE, **KINDS["grades"], methods=["RankSVM"])
@@ -298,7 +316,7 @@ def test_ratings_go_to_the_taste_model():
     assert "3 ratings are of an item rated again: the last counts." in found.warnings
     report = found.report()
     assert "One person's list" in [section.title for section in report.sections]
-    assert "TasteModel().fit(table)" in found.code
+    assert "fit(frame, user='user', item='film', rating='stars')" in found.code
     part = compare(frame, quick=True, max_rows=300)
     assert any("the model learns from all" in text for text in part.warnings)
     assert part.problem.n_ratings == found.problem.n_ratings

@@ -128,3 +128,16 @@ def test_models_that_are_alike_are_rarely_told_apart(n_rows, n_lists, monkeypatc
         found = measure_held_out([MAE, ACCURACY], y, answers, qid)
         rejected += [measure.pvalue < 0.05 for measure in found]
     assert rejected.max() / n <= 0.07
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "n_lists"), [(10, 0), (20, 0), (50, 0), (20, 2)])
+def test_measures_of_pairs_rarely_tell_models_apart_that_are_alike(n_rows, n_lists, monkeypatch):
+    """Simulate 2,000 samples of rows, or 800 of lists, whose standard errors are .5 % and .8 %."""
+    monkeypatch.setattr("rankwise.comparison.held_out._MOST", 200)
+    random, n = np.random.default_rng(7), 800 if n_lists else 2_000
+    measures, rejected = [NDCG, PAIRS] if n_lists else [PAIRS, DIFFERENCE], np.zeros(2)
+    for _ in range(n):
+        found = measure_held_out(measures, *draw(random, n_rows, n_lists, 2))
+        rejected += [measure.pvalue < 0.05 for measure in found]
+    assert rejected.max() / n <= 0.07

@@ -186,4 +186,5 @@ def test_peers_that_are_advised_are_saved(kind, method, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     code = found.from_source(str(tmp_path / "t.csv")).code
     exec(code.rpartition("\n")[0], rankwise_code)  # noqa: S102
-    assert_array_equal(rankwise_code["model"].predict(rankwise_code["rows"]), said)
+    again = rankwise_code["model"]
+    assert_array_equal(again.predict(prepare_like(frame, again)), said)

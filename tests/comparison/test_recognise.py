@@ -89,7 +89,7 @@ def test_kinds(columns, told, kind, roles):
 
 def test_grades_that_are_texts_need_an_order():
     frame = _frame(quality=_cycle("red", "green", "blue"))
-    with pytest.raises(ValueError, match=r"texts of no known order \(red, green, blue\): give it"):
+    with pytest.raises(ValueError, match=r"without a known order \(red, green, blue\): give it"):
         recognise(frame, target="quality")
     told = ["blue", "red", "green"]
     assert recognise(frame, target="quality", order=told).order == told
@@ -108,8 +108,8 @@ def test_grades_that_are_texts_need_an_order():
         (_frame(y=_cycle(1)), {}, "has only the value 1: there is nothing to rank"),
         (_frame(y=_cycle(np.nan)), {}, "has no values"),
         (_frame(y=np.where(np.arange(N), np.inf, 1)), {}, "infinite"),
-        (_frame(y=_cycle(1, 2)), {"ignore": ["x"]}, "no column is left beside 'y'"),
-        (_frame(y=_cycle(1, 2)), {"user": "x"}, "fits no kind of evidence"),
+        (_frame(y=_cycle(1, 2)), {"ignore": ["x"]}, "no column is left besides 'y'"),
+        (_frame(y=_cycle(1, 2)), {"user": "x"}, "does not determine a task"),
         (_frame(y=_cycle(1, 2)).iloc[:1], {}, "has one row"),
         (_frame(y=_cycle(1, 2)).iloc[:0], {}, "no rows"),
         (_frame(y=_cycle(1, 2)), {"text": "drop"}, "text='drop' must be"),
@@ -136,7 +136,7 @@ def test_a_column_is_one_thing(told, message):
 
 def test_columns_without_a_value_teach_nothing():
     frame = pd.DataFrame({"a": [np.nan] * N, "b": [None] * N, "y": _cycle(1, 2)})
-    with pytest.raises(ValueError, match="no column beside 'y' has a value"):
+    with pytest.raises(ValueError, match="no column besides 'y' has a value"):
         recognise(frame, target="y")
     frame.loc[3, "a"] = 1.0
     assert recognise(frame, target="y").kind == "grades"

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from rankwise.comparison import compare
+from rankwise.comparison._report import legend
 from rankwise.comparison._significance import (
     adjust_for_best,
     corrected_interval,
@@ -140,13 +141,48 @@ def test_of_a_constant_only_methods_and_data_are_shown():
     assert [section.title for section in report.sections] == [
         "Methods and how sure the order is",
         "Data summary",
-        "What is guaranteed",
+        "Guarantees",
         "Use the model",
         "Fit it again",
         "Provenance",
     ]
     assert "constant puts" not in " ".join(report.sections[2].text)
     assert report.headline[0] == f"{found.row('constant').means[0]:.3f}"
+
+
+def test_the_legend_tells_directions_and_absences():
+    frame = _frame().drop(columns=["list", "who"])
+    found = compare(frame, target="mark", methods=["ridge", "ranksvm"], quick=True)
+    assert legend(found) == (
+        "Higher is better for pairwise accuracy; lower is better for difference error. ± gives the "
+        "95 % interval. The p-values are corrected for the number of methods. -: the method has no "
+        "scores on the scale of the target."
+    )
+    frame["mark"] = np.digitize(frame["mark"], [-1, 1])
+    found = compare(frame, target="mark", methods=["ridge"], quick=True)
+    assert legend(found).startswith(
+        "Lower is better for MAE; higher is better for accuracy and pairwise accuracy. ±"
+    )
+    assert "-:" not in legend(found)
+
+
+def test_calibration_is_of_the_middle_grade_and_histograms_are_of_values():
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": random.normal(size=100), "step": np.arange(100) % 8})
+    frame["mark"] = np.digitize(frame["a"] + random.normal(size=100) / 2, [-1.5, 0, 1.5])
+    found = compare(frame, target="mark", methods=["ridge"], quick=True)
+    sections = {section.title: section for section in found.report().sections}
+    assert "30 % for a grade above 1" in " ".join(sections["Errors"].text)
+    bars = {row[0]: row[5].count("<rect") for row in sections["Data summary"].tables[1].rows}
+    assert bars == {"a": 12, "step": 8}
+
+
+@pytest.mark.parametrize(("method", "reading"), [("ridge", "the diagonal"), ("ranksvm", "no unit")])
+def test_scores_without_a_unit_have_no_diagonal(method, reading):
+    found = compare(_frame(), target="mark", ignore=["list"], methods=[method], quick=True)
+    errors = next(s for s in found.report().sections if s.title == "Errors")
+    assert reading in " ".join(errors.text)
+    assert ("dasharray" in errors.figures["predictions"]) == (method == "ridge")
 
 
 @pytest.mark.parametrize("kind", ["grades", "classes", "named grades", "lists", "sizes", "times"])
@@ -177,7 +213,7 @@ def test_a_report_is_one_file_with_all_sections(kind, tmp_path):
         "Columns that matter",
         "Top and bottom rows",
         "Learning curve",
-        "What is guaranteed",
+        "Guarantees",
         "Use the model",
         "Fit it again",
         "Provenance",

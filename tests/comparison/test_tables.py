@@ -165,7 +165,9 @@ def test_names_that_come_twice_are_refused(tmp_path):
 def test_a_model_is_no_table(tmp_path):
     path = tmp_path / "model.rankwise"
     save(MPRank().fit(np.eye(3), [1, 2, 3]), path)
-    with pytest.raises(ValueError, match="no Excel file in it; is it a model"):
+    with pytest.raises(
+        ValueError, match=r"without an Excel file: expected a table \(is it a model"
+    ):
         read_table(path)
 
 
@@ -178,11 +180,11 @@ def test_standard_input_is_named_in_errors(monkeypatch):
 def test_paths_that_are_no_files(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
-    with pytest.raises(ValueError, match="a folder, where a file is expected"):
+    with pytest.raises(ValueError, match="is a folder: name one of its files"):
         read_table(tmp_path)
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
-    with pytest.raises(ValueError, match="a pipe, where a file is expected"):
+    with pytest.raises(ValueError, match="a pipe, expected a file"):
         read_table(fifo)
 
 

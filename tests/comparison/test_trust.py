@@ -1,5 +1,7 @@
 """What could mislead on an unprepared table: a small table for each."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,6 +118,45 @@ def test_groups_are_offered_and_kept_whole():
         assert not set(found.problem.groups[train]) & set(found.problem.groups[test])
 
 
+@pytest.mark.parametrize("values", ["student", "judge", "name", "centre"])
+def test_ids_and_names_that_come_back_may_be_groups(values):
+    table = frame()
+    ids = np.repeat(np.arange(30), 3)
+    table[values] = ids if values in {"student", "judge"} else [f"{values} {i}" for i in ids]
+    task = recognise(table)
+    assert values in task.columns.names
+    [note] = task.notes
+    assert note.endswith("name it (target=..., or --target): 'b' (a number), 'a' (a number).")
+    found = rankwise.compare(table, methods=["constant"], quick=True)
+    assert any(
+        text.startswith(f"Rows of one '{values}' (30 values in 90 rows) are on both sides")
+        and f"--group {values}" in text
+        for text in found.warnings
+    )
+
+
+def test_a_column_that_counts_cases_is_named():
+    """A table of counts, such as a data frame of R's MASS::housing."""
+    steps = [["Low", "High"], list("abcd"), list("xyz")]
+    table = pd.DataFrame(product(*steps), columns=["Sat", "Type", "Cont"])
+    table["Freq"] = np.arange(7, 7 + 2 * len(table), 2)
+    found = rankwise.compare(table, target="Sat", methods=FEW[:1], quick=True)
+    counts = [text for text in found.warnings if text.startswith("'Freq' may say how many cases")]
+    assert len(counts) == 1
+    assert "frame.loc[frame.index.repeat(frame['Freq'])]" in counts[0]
+    table["age"] = np.linspace(20.5, 60.5, len(table))
+    found = rankwise.compare(table, target="Sat", methods=FEW[:1], quick=True)
+    assert not any("how many cases" in text for text in found.warnings)
+
+
+def test_counts_of_many_values_are_numbers_and_even_scales_are_grades():
+    visits = np.repeat([0, 1, 2, 3, 4, 5, 6, 7, 9, 12, 20, 45], 10)
+    table = pd.DataFrame({"a": RNG.normal(size=120), "visits": visits})
+    assert recognise(table).kind == "relevance"
+    for scale in (visits.clip(max=7), np.repeat(np.arange(12), 10), np.arange(120) % 20 / 2):
+        assert recognise(table.assign(visits=scale)).kind == "grades"
+
+
 # 4 and 6: what is advised is what is kept, fitted to all rows
 
 
@@ -223,7 +264,8 @@ def test_without_a_target_candidates_are_listed():
         recognise(table)
     task = recognise(table[["review", "a", "b"]])
     assert task.roles["target"] == "b"
-    assert "To rank by another column than 'b' name it (--target): 'a' (a number)." in task.notes
+    other = "To rank by another column, name it (target=..., or --target): 'a' (a number)."
+    assert other in task.notes
     with pytest.raises(ValueError, match=r"column 'Grade' not found; did you mean 'grade'\?"):
         recognise(frame(), target="Grade")
 
@@ -284,6 +326,8 @@ def test_texts_are_hashed_or_left_out_with_a_note():
 def test_the_result_shows_itself_in_a_notebook(tmp_path):
     found = rankwise.compare(frame(), target="grade", methods=FEW, quick=True)
     assert "<table" in found._repr_html_()
+    value = f"{found.row(found.best).means[0]:.3f}"
+    assert repr(found) == f"<Comparison of 3 methods; best: '{found.best}' (MAE {value})>"
     assert found.advice[0].split(":")[0] in found._repr_html_()
     table = found.to_frame()
     assert table["method"].tolist() == [row.name for row in found.rows]

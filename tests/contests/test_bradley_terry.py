@@ -248,7 +248,7 @@ def test_places_are_sure_for_all_pairs_at_once():
 def test_circles_are_a_bad_model():
     first, second = np.repeat([0, 1, 2], 100), np.repeat([1, 2, 0], 100)
     outcome = np.tile([1, 1, 1, 1, 0], 60)
-    with pytest.warns(UserWarning, match="bad model.*unexplained"):
+    with pytest.warns(UserWarning, match="badly.*unexplained"):
         model = BradleyTerry().fit(first, second, outcome)
     fit = model.goodness_of_fit()
     assert fit.is_bad

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from rankwise.contests import BradleyTerry, PlackettLuce, next_pairs
+from rankwise.contests import BradleyTerry, EloRating, PlackettLuce, next_pairs
 from tests.contests.tiny_contests import draw_contests, draw_rankings, quietly
 from tests.reference import contest_log_posterior
 
@@ -136,7 +136,7 @@ def test_many_tiny_logs_are_answered_or_refused(part):
 
 
 def test_the_reported_case_has_no_maximum():
-    with pytest.raises(ValueError, match=r"no finite best fit.*prior=5.0, leave these out or add"):
+    with pytest.raises(ValueError, match=r"no finite estimate.*prior=5.0, leave these out or add"):
         BradleyTerry(prior=None).fit(list("aaa"), list("bbb"), [1, 1, 0.5])
     with pytest.raises(ValueError, match=r"strengths of .* and the effects of 'order' grow"):
         BradleyTerry(prior=None, order_effect=True).fit(list("abb"), list("baa"), [1, 1, 0.5])
@@ -312,11 +312,58 @@ def test_ranks_of_rankings_hold_their_level(spread, m):
     assert np.mean(held) >= 0.93
 
 
+def rated_contests(random, n, n_raters, m, *, with_coin):
+    """Return contests of which each rater has judged m, the reliabilities and the raters."""
+    truth, rater = 1.5 * random.normal(size=n), np.repeat(np.arange(n_raters), m)
+    reliability = np.ones(n_raters)
+    if with_coin:
+        reliability[:] = n_raters / (n_raters - 1)
+        reliability[0] = 0.0
+    first = random.integers(n, size=len(rater))
+    second = (first + random.integers(1, n, size=len(rater))) % n
+    gap = reliability[rater] * (truth[first] - truth[second])
+    won = random.random(len(rater)) < 1 / (1 + np.exp(-gap))
+    return (first, second, won), reliability, rater
+
+
+def test_a_low_reliability_is_as_uncertain_as_that_of_the_mean():
+    contests, _, rater = rated_contests(np.random.default_rng(0), 5, 4, 30, with_coin=True)
+    model = quietly(BradleyTerry().fit, *contests, rater=rater)
+    low, high = model.reliability_interval().T
+    gap = model.strengths_[contests[0]] - model.strengths_[contests[1]]
+    for r, reliability in enumerate(model.reliabilities_):
+        eta = max(reliability, 1) * gap[rater == r]
+        information = 1 + (gap[rater == r] ** 2 / (2 + 2 * np.cosh(eta))).sum()
+        assert_allclose(high[r] - low[r], 2 * 1.959964 / np.sqrt(information), rtol=1e-4)
+    assert model.reliabilities_.min() < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "n_raters", "m"), [(4, 3, 5), (4, 3, 30), (6, 5, 20), (6, 10, 10)])
+@pytest.mark.parametrize("with_coin", [False, True])
+def test_intervals_of_reliabilities_hold_their_level(n, n_raters, m, with_coin):
+    random, held = np.random.default_rng([13, n, m]), []
+    for _ in range(200):
+        contests, truth, rater = rated_contests(random, n, n_raters, m, with_coin=with_coin)
+        model = quietly(BradleyTerry(n_draws=100).fit, *contests, rater=rater)
+        low, high = model.reliability_interval().T
+        held.append((low <= truth) & (truth <= high))
+    # the standard error of a share of 95 % is .9 % or less
+    assert np.mean(held) >= 0.93
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_the_same_call_twice_gives_the_same_bits(seed):
-    options, columns, extra = draw_contests(np.random.default_rng([9, seed]))
+    random = np.random.default_rng([9, seed])
+    options, columns, extra = draw_contests(random)
     one, other = (answers(BradleyTerry(**options).fit, *columns, **extra) for _ in range(2))
     assert_same(one, other)
+    options, rankings, weight = draw_rankings(random)
+    model = PlackettLuce(**options)
+    one, other = (answers(model.fit, rankings, sample_weight=weight) for _ in range(2))
+    assert_same(one, other)
+    one, other = (EloRating().fit(*columns).ratings_ for _ in range(2))
+    assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("outcome", [[0.7, 0.7], [0.5, 0.5], [0.9]])

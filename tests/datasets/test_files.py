@@ -42,14 +42,14 @@ pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no
 def test_a_pipe_is_refused_at_once(tmp_path, reader):
     path = tmp_path / "jester.csv"
     os.mkfifo(path)
-    with pytest.raises(ValueError, match=r"jester\.csv:1: a pipe, where a file is expected"):
+    with pytest.raises(ValueError, match=r"jester\.csv:1: a pipe, expected a file"):
         reader(path)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="this system has no /dev/zero")  # noqa: PTH110
 @every_reader
 def test_a_device_is_refused_at_once(reader):
-    with pytest.raises(ValueError, match="/dev/zero:1: a device, where a file is expected"):
+    with pytest.raises(ValueError, match="/dev/zero:1: a device, expected a file"):
         reader("/dev/zero")
 
 

@@ -466,7 +466,7 @@ def test_ordinal_tables(samples, write):
         read_ordinal(path, target="acid")
     with pytest.raises(ValueError, match=r"wine.csv:1: no column 'no'"):
         read_ordinal(path, target="no")
-    with pytest.raises(ValueError, match=r"twice.csv:1: .* is no header"):
+    with pytest.raises(ValueError, match=r"twice.csv:1: .* is not a header"):
         read_ordinal(write("twice.csv", b"a,a\n1,1\n"))
 
 
@@ -720,11 +720,11 @@ def test_a_header_in_another_order_is_not_guessed(write):
         ({"columns": "user"}, "columns='user' must have user"),
         ({"columns": ["user", "item", "rating", "item"]}, "columns=.* each once"),
         ({"columns": ["user", "item", "rating", 4]}, "columns=.* must be names"),
-        ({"separator": ""}, "separator='' must be one character"),
-        ({"separator": ":;"}, "separator=':;' must be"),
-        ({"separator": "é"}, "separator='é' must be"),
-        ({"separator": "1"}, "separator='1' must be"),
-        ({"separator": "\n"}, "separator='.n' must be"),
+        ({"separator": ""}, "separator='' is invalid: expected one character"),
+        ({"separator": ":;"}, "separator=':;' is invalid"),
+        ({"separator": "é"}, "separator='é' is invalid"),
+        ({"separator": "1"}, "separator='1' is invalid"),
+        ({"separator": "\n"}, "separator='.n' is invalid"),
         ({"separator": ";"}, r"x:1: '1,2,3' has not 3 or 4 fields between any of ';'"),
         ({"columns": ["user", "item", "rating", "a", "b"]}, "x:1: '1,2,3' has not 5 fields"),
         ({"scale": 5}, "scale=5 must be two numbers"),

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 from rankwise.boosting import RankBoost
 from rankwise.distributed import _linear, fit
-from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._partitions import bytes_of
+from rankwise.distributed.connection import import_dask
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import PRank
 from rankwise.pairwise import RankSVM, TopPush
@@ -112,7 +112,7 @@ class TestTypes:
         frame = pandas.DataFrame({"a": ["x", "y"], "b": [1, 2], "y": [0, 1]})
         with pytest.raises(ValueError, match="part 0: column 'a' of X holds"):
             fit(MPRank(), [_delayed(frame)], "y")
-        with pytest.raises(ValueError, match="part 0: y='z' is no column of X"):
+        with pytest.raises(ValueError, match="part 0: y='z' is not a column of X"):
             fit(MPRank(), [_delayed(frame)], "z")
         for model in (MPRank(), RankBoost()):
             with pytest.raises(ValueError, match="part 0: y must be numbers"):
@@ -133,7 +133,7 @@ class TestTypes:
 class TestSettings:
     def test_weights_of_streams(self):
         X, y = rows()
-        with pytest.raises(ValueError, match="PRank has no use for sample_weight"):
+        with pytest.raises(ValueError, match="PRank does not use sample_weight"):
             fit(MODELS[2], lazy(X), lazy(y), sample_weight=lazy(np.ones(100)))
 
     @pytest.mark.parametrize("model", [MPRank(kernel="rbf"), RankSVM(kernel="rbf")])
@@ -159,7 +159,7 @@ class TestSettings:
             fit(MPRank(), lazy(X[:, 0]), lazy(y))
         with pytest.raises(TypeError, match=r"client='tcp://x' must be a distributed\.Client"):
             fit(MPRank(), lazy(X), lazy(y), client="tcp://x")
-        with pytest.raises(ValueError, match="y='y' is no column of X, which is an array"):
+        with pytest.raises(ValueError, match="y='y' is not a column of X, which is an array"):
             fit(MPRank(), X, "y")
 
     def test_one_row_of_each_query(self):
@@ -184,7 +184,7 @@ class TestFiles:
     def test_columns(self, cut):
         X, y = rows()
         (folder, _), _ = cut("parquet", X, y)
-        with pytest.raises(ValueError, match="y='nonsense' is no column of 0"):
+        with pytest.raises(ValueError, match="y='nonsense' is not a column of 0"):
             fit(MPRank(), folder, "nonsense")
         with pytest.raises(ValueError, match="y must be the name of a column"):
             fit(MPRank(), folder, y)
@@ -196,9 +196,9 @@ class TestFiles:
         assert found.feature_names_in_.tolist() == ["x2", "x0"]
         alone = MPRank(solver="primal").fit(X[:, [2, 0]], y)
         np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-10)
-        with pytest.raises(ValueError, match="columns='z' is no column of 0"):
+        with pytest.raises(ValueError, match="columns='z' is not a column of 0"):
             fit(MPRank(), folder, name, columns=["z"])
-        with pytest.raises(ValueError, match="columns='z' is no column of X, which is an array"):
+        with pytest.raises(ValueError, match="columns='z' is not a column of X, which is an array"):
             fit(MPRank(), X, y, columns=["z"])
         for columns in ("x0", [], [1]):
             with pytest.raises(ValueError, match="must be a list of names of features"):
@@ -213,7 +213,7 @@ class TestFiles:
         (tmp_path / "notes.txt").write_text("left alone")
         fit(MPRank(), folder, name)
         (tmp_path / "9.parquet").write_text("hello, I am no Parquet")
-        with pytest.raises(ValueError, match=r"9\.parquet' is no Parquet file"):
+        with pytest.raises(ValueError, match=r"9\.parquet' is not a Parquet file"):
             fit(MPRank(), folder, name)
 
     @pytest.mark.parametrize("model", MODELS, ids=str)

@@ -14,7 +14,7 @@ from experiments.__main__ import experiment
 from rankwise import load
 from rankwise.cli._commands import rankwise as main
 from rankwise.distributed import cluster as connect
-from rankwise.distributed._cluster import find_client
+from rankwise.distributed.connection import find_client
 
 pytest.importorskip("distributed")
 pytest.importorskip("matplotlib")
@@ -92,7 +92,7 @@ class TestScheduler:
 
 class TestRefused:
     def test_addresses(self, table, monkeypatch):
-        monkeypatch.setattr("rankwise.distributed._cluster._CONNECT", 0.2)
+        monkeypatch.setattr("rankwise.distributed.connection._CONNECT", 0.2)
         words = ["compare", str(table), "--target", "grade", "--scheduler"]
         done = CliRunner().invoke(main, [*words, "nonsense"])
         assert "'nonsense' is not the address of a scheduler" in done.output

@@ -99,7 +99,7 @@ def test_from_disk(cut, rows, tmp_path):
 def test_refusals(rows):
     X, y, _ = rows
     model = MPRank().fit(X, y)
-    with pytest.raises(ValueError, match="method='nonsense' is no method of MPRank"):
+    with pytest.raises(ValueError, match="method='nonsense' is not a method of MPRank"):
         predict(model, X, method="nonsense")
-    with pytest.raises(ValueError, match="qid='q' is no column of X"):
+    with pytest.raises(ValueError, match="qid='q' is not a column of X"):
         rank(model, X, qid="q")

@@ -11,10 +11,10 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from rankwise.boosting import RankBoost
-from rankwise.distributed import _cluster, fit, fit_taste
-from rankwise.distributed._cluster import NoWorkersError, seconds_without_workers
+from rankwise.distributed import connection, fit, fit_taste
 from rankwise.distributed._rankboost import RemoteBlocks
 from rankwise.distributed._recommend import People
+from rankwise.distributed.connection import NoWorkersError, seconds_without_workers
 from rankwise.magnitude import MPRank
 from rankwise.ordinal import OAPRank
 from rankwise.pairwise import RankSVM
@@ -46,7 +46,7 @@ def ratings():
 
 def test_the_wait_is_said_by_dask():
     assert seconds_without_workers() == 60
-    with dask.config.set({_cluster.SETTING: "2 minutes"}):
+    with dask.config.set({connection.SETTING: "2 minutes"}):
         assert seconds_without_workers() == 120
 
 
@@ -57,7 +57,7 @@ def deserted():
     with (
         distributed.LocalCluster(n_workers=0, processes=False, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
-        dask.config.set({_cluster.SETTING: "0.2s"}),
+        dask.config.set({connection.SETTING: "0.2s"}),
     ):
         yield client
 
@@ -74,7 +74,7 @@ class TestNoWorkers:
 
     def test_a_fit_says_how_long_it_waits(self, deserted):
         with (
-            dask.config.set({_cluster.SETTING: "1 hour"}),
+            dask.config.set({connection.SETTING: "1 hour"}),
             pytest.raises(NoWorkersError, match=r"no worker for 0\.3 seconds"),
         ):
             fit(MPRank(), *rows(), client=deserted, timeout=0.3)
@@ -98,12 +98,12 @@ class TestNoWorkers:
         monkeypatch.setattr(RemoteBlocks, "run", run_and_leave)
         options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50, "threads_per_worker": 1}
         scheduler = {"here": None, "at the scheduler": "0.2s"}[limited]
-        with dask.config.set({_cluster.SETTING: scheduler}):
+        with dask.config.set({connection.SETTING: scheduler}):
             cluster = distributed.LocalCluster(n_workers=2, processes=False, **options)
         with (
             cluster,
             distributed.Client(cluster) as client,
-            dask.config.set({_cluster.SETTING: "0.2s" if limited == "here" else None}),
+            dask.config.set({connection.SETTING: "0.2s" if limited == "here" else None}),
             pytest.raises(NoWorkersError, match=r"has had no worker for 0.2 seconds"),
         ):
             fit(RankBoost(20), *rows(), client=client)
@@ -214,7 +214,7 @@ class TestInterrupts:
             assert others <= client.futures.keys()
 
     def test_a_cluster_says_how_far_it_is(self, client, monkeypatch):
-        monkeypatch.setattr(_cluster, "PATIENCE", 0.1)
+        monkeypatch.setattr(connection, "PATIENCE", 0.1)
         X, y = rows(400, 10)
         said = []
         fit(RankSVM(), slowly(X), y, client=client, progress=said.append)
@@ -243,7 +243,7 @@ class TestProgress:
         assert said[-1] == "round 3 of 3"
 
     def test_refused(self):
-        with pytest.raises(ValueError, match="progress='yes' must be a function of a sentence"):
+        with pytest.raises(ValueError, match="progress='yes' must be a function of a string"):
             fit(MPRank(), *rows(), progress="yes")
 
     @pytest.mark.parametrize("timeout", [0, -1, float("nan")])

@@ -99,6 +99,7 @@ def test_losses_of_units_add_up_to_the_measures():
     assert unit_losses(model, rows).mean() == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_the_report_names_the_tables(tmp_path):
     folder = tmp_path / "ordinal"

@@ -116,6 +116,7 @@ def test_sets_are_disjoint_and_never_held_out():
     assert [len(part) for part in parts(np.arange(10), 10, 4, 20, 3)] == [2, 2, 2, 2, 2]
 
 
+@pytest.mark.slow
 def test_books_are_tuned_inside_each_fold_and_all_are_tested(monkeypatch):
     drawn = table(4)
     setting = {**SIZES, "seed": 5, "group": "Books", "n_repetitions": 1}
@@ -233,6 +234,7 @@ def test_taste_does_not_know_the_tested():
     assert kept.sum() == drawn.n_ratings - np.diff(drawn.matrix.indptr)[chosen].sum()
 
 
+@pytest.mark.slow
 def test_a_broken_run_goes_on_with_the_same_numbers(monkeypatch, tmp_path, report):
     small(monkeypatch)
 

@@ -58,14 +58,10 @@ def start(tmp_path):
     return begin
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(
-    ("jobs", "how"),
-    [
-        (1, signal.SIGKILL),
-        pytest.param(2, signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param(1, signal.SIGINT, marks=pytest.mark.slow),
-    ],
+    ("jobs", "how"), [(1, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGINT)]
 )
 def test_a_killed_run_goes_on_with_the_same_numbers(tmp_path, start, jobs, how):
     names = runpy.run_path(str(tmp_path / "script.py"))

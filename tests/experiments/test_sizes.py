@@ -55,6 +55,7 @@ def test_losses_are_those_of_unseen_rows(report):
     assert shown.startswith(f"{np.mean(losses):.3f} ±")
 
 
+@pytest.mark.slow
 def test_same_seed_same_losses(report):
     again = sizes(**SMALL)
     for one, other in zip(report.tables, again.tables, strict=True):

@@ -17,6 +17,7 @@ def named(report, title):
     return {row[0]: dict(zip(LEARNERS, row[1:], strict=True)) for row in table.rows}
 
 
+@pytest.mark.slow
 def test_report_has_every_set_and_learner(report):
     assert [table.title for table in report.tables] == list(MEASURES)
     assert len(named(report, "AUC")) >= 5
@@ -26,6 +27,7 @@ def test_report_has_every_set_and_learner(report):
         assert "undecided on" in finding
 
 
+@pytest.mark.slow
 def test_precision_is_that_of_unseen_rows(report):
     found = []
     for seed in range(2):

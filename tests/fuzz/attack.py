@@ -157,7 +157,7 @@ class Case:
 
     def __init__(self, seed, names, *, note=None, n_damaged=None, dry=False):
         self.seed, self.findings = seed, []
-        self.returned, self.error = False, None
+        self.returned, self.error, self.answer = False, None, None
         self.name = list(names)[seed % len(names)]
         self.function, self.w = names[self.name], World(seed)
         self.n_damaged, self.note, self.dry = n_damaged, note, dry
@@ -279,6 +279,7 @@ class Case:
             failure = self.error = error
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+        self.answer = snapshot(result) if failure is None else repr(failure)
         if failure is not None:
             kind = _verdict(failure)
             if kind:

@@ -19,7 +19,7 @@ STUCK = 200  # seconds in compiled code, where no signal is heard
 MEMORY = 6 << 30
 WIDTH = 2000
 ALGORITHMS = {"aggregation", "bounds", "magnitude", "metrics", "model_selection", "ordinal"}
-ALGORITHMS |= {"pairwise", "preference"}
+ALGORITHMS |= {"boosting", "contests", "pairwise", "preference", "recommend"}
 
 
 def run(start, stop):
@@ -131,7 +131,10 @@ def recipes(*, call):
 
 
 def hard(n):
-    """Call every function of the algorithms and measures in n hard worlds; print the findings."""
+    """Call every function of the algorithms and measures in n hard worlds, and print the findings.
+
+    Each is called twice with the same arguments, and must give the same bits or the same error.
+    """
     from fuzz import attack
     from fuzz.arguments import World
 
@@ -142,7 +145,11 @@ def hard(n):
             continue
         seeds = (seed for seed in itertools.count(place, len(names)) if World(seed).hard)
         for seed in itertools.islice(seeds, n):
-            findings += attack.Case(seed, names, n_damaged=0).run()
+            case, again = (attack.Case(seed, names, n_damaged=0) for _ in range(2))
+            findings += case.run()
+            again.run()
+            if case.answer != again.answer:
+                findings.append(attack.Finding(name, "result", "two calls differ", "", seed, ""))
     print(table(findings))
     return bool(findings)
 

@@ -227,7 +227,7 @@ def test_bad_texts(text, message):
         ({"sep": "ab"}, "sep='ab' is invalid"),
         ({"sep": ""}, "sep=''"),
         ({"decimal": ";"}, "decimal=';' must be"),
-        ({"sep": ",", "decimal": ","}, "it is the separator, too"),
+        ({"sep": ",", "decimal": ","}, "it is also the separator"),
         ({"encoding": "no"}, "encoding='no' is not known"),
         ({"header": "yes"}, "header='yes'"),
         ({"columns": ["a"]}, "columns=.* has 1 names, but the first line of open file has 2"),

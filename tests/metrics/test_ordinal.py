@@ -55,7 +55,7 @@ def test_categories_give_the_order():
         ([], [], None, "empty"),
         ([1, 2], [1], None, "inconsistent"),
         ([1, 2], [1, 3], [1, 2], "y_pred contains the label 3"),
-        ([1, 2], [1, 2], [2, 2], "twice"),
+        ([1, 2], [1, 2], [2, 2], "duplicated label"),
         ([np.nan, 1], [1, 1], None, "y_true contains NaN"),
         ([1, 2], [1.5, 2.5], None, "continuous"),
         (np.array(["2020"], dtype="M8[Y]"), [1], None, "one kind"),

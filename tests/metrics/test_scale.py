@@ -152,7 +152,7 @@ def test_small_weights_of_small_costs():
 
 
 def test_weights_too_far_apart_are_refused():
-    with pytest.raises(ValueError, match="sample_weight spreads"):
+    with pytest.raises(ValueError, match="sample_weight has too wide a range"):
         metrics.pairwise_misranking_loss([1, 2], [1, 2], sample_weight=[1.0, 1e-320])
 
 

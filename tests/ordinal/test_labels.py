@@ -53,7 +53,7 @@ def test_half_stars_need_a_label_order():
     ("params", "y", "message"),
     [
         ({"label_order": [1]}, [1, 1], "at least two"),
-        ({"label_order": [1, 2, 1]}, [1, 2], "twice"),
+        ({"label_order": [1, 2, 1]}, [1, 2], "duplicated label"),
         ({"label_order": [1, 2]}, [1, 3], "label 3"),
         ({"label_order": ["a", "b"]}, [1, 2], "label 1 "),
         ({}, [], "inconsistent"),

@@ -372,7 +372,7 @@ class TestLinearAlgebra:
         assert np.isfinite(model.thresholds_).all()
 
     def test_huge_features_raise(self):
-        with pytest.raises(ValueError, match="what Ridge makes of X is larger than a float"):
+        with pytest.raises(ValueError, match="the scores of Ridge are larger than a float"):
             ThresholdRanker(Ridge()).fit(1e160 * self.rows, self.ranks)
 
     def test_unsolvable_problems_raise(self):

@@ -505,7 +505,7 @@ class TestNamed:
     def test_facts_that_are_missing(self, tmp_path, missing):
         facts, arrays = parts(PRank())
         del facts[missing]
-        with pytest.raises(ValueError, match=r"it is not|it does|it has no"):
+        with pytest.raises(ValueError, match=r"it is not|it does|it lacks|it has no"):
             load(forged(tmp_path, facts, arrays))
 
     @pytest.mark.parametrize("schema", [0, -1, 1.0, "1", None, True, [1]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankwise.recommend.fold_in import solve_in_place
+from rankwise.recommend.item_kernel import solve_in_place
 
 
 def draw(n, seed=0):

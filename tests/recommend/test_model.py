@@ -102,6 +102,17 @@ def test_names_do_not_matter_where_all_have_rated_all():
     np.testing.assert_allclose(scores, renamed, atol=1e-8)
 
 
+def test_people_without_ratings_where_all_others_have_rated_all():
+    """There are no pseudo-items then, so that nothing is left to solve."""
+    table = RatingTable.from_arrays(*draw(60, 12, density=1.1))
+    train, test = table.split(5, by="user", random_state=0)
+    model = TasteModel().fit(train)
+    assert model.taste_.places.shape == (12, 0)
+    silent = test.users[np.diff(test.matrix.indptr) > 0]
+    found = model.predict(np.repeat(silent, 12), np.tile(table.items, 5))
+    np.testing.assert_allclose(found, np.tile(model.person(silent[0]).predict()[0], 5))
+
+
 def test_noise_is_not_predicted():
     """Were a person's own ratings in the kernel, even noise would seem to be known."""
     users, items, ratings = draw(200, 60, noise=0.0)
@@ -211,10 +222,10 @@ def test_refuses_an_empty_table(ratings):
     model = TasteModel().fit(table)
     with pytest.raises(ValueError, match=r"table=RatingTable\(1 users, 2 items, 0 .* is empty"):
         TasteModel().fit(empty)
-    with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+    with pytest.raises(ValueError, match="is empty: give one with at least one rating"):
         model.partial_fit(empty)
     if ratings is not None:
-        with pytest.raises(ValueError, match="is empty: give one with a rating at least"):
+        with pytest.raises(ValueError, match="is empty: give one with at least one rating"):
             model.evaluate(empty)
 
 
@@ -266,7 +277,7 @@ def test_predict_is_a_live_person_in_single_precision():
 def test_refuses_unknown_people_and_unequal_lengths(model):
     with pytest.raises(ValueError, match="users holds 'nobody'"):
         model.predict(["nobody"], [0])
-    with pytest.raises(ValueError, match="users has 2 entries and items 1"):
+    with pytest.raises(ValueError, match="users has 2 entries, but items has 1"):
         model.predict([0, 1], [0])
 
 

@@ -136,7 +136,7 @@ def test_a_preference_that_contradicts_the_order():
         (lambda p: p.prefer(FILMS[0], FILMS[0]), "are the same item"),
         (lambda p: p.prefer(FILMS[0], "x"), "worse holds 'x'"),
         (lambda p: p.prefer("x", FILMS[0]), "better holds 'x'"),
-        (lambda p: p.predict("film 01"), "items='film 01' must be a list"),
+        (lambda p: p.predict("film 01"), "items='film 01' is invalid: expected a list of ids"),
         (lambda p: p.predict(["x"]), "items holds 'x'"),
         (lambda p: p.ranking(0), "k=0"),
         (lambda p: p.ranking(2.5), "k=2.5"),
@@ -276,7 +276,7 @@ def test_sentence():
     assert f"{FILMS[0]}, which you gave 4.5," in said
     for film in FILMS[6:12]:
         person.rate(film, 3)
-    assert "; the rest of what you said " in str(person.explain(FILMS[20]))
+    assert "; the rest of your answers " in str(person.explain(FILMS[20]))
 
 
 def test_a_ranking_of_scores_alone():

@@ -98,8 +98,8 @@ def test_scores_of_users_who_were_in_the_round_before(n_rounds):
         for _ in range(n_rounds):
             F = score_users(K, weights, F, rows, noise, pool)
             counts = np.bincount(rows.ratings.indices, minlength=Y.shape[1])
-            K, squares = HERE.multiply_scores([F], counts, pool)
-            weights = 0.3, counts.sum() / squares
+            K = HERE.multiply_scores([F], pool)
+            weights = 0.3, counts.sum() / (counts @ np.diag(K)[: len(counts)])
             K = weights[0] * C + weights[1] * K
     signs = np.concatenate([np.ones(Y.shape[1]), signs_of(rows, literal)])
     np.testing.assert_allclose(np.sqrt(weights[1]) * F * signs, literal.F, atol=1e-8)
@@ -183,6 +183,9 @@ def test_prior_variance_and_variance_of_user_biases():
     np.testing.assert_allclose(find_variances(known, nobody, 1.0), (0.7, 2.5), rtol=1e-6)
     exact = np.zeros(5_000), variances, unused
     assert find_variances(exact, nobody, 1.0) == (1.0, 1.0)
+    rounding = np.array([6e-17]), np.array([1e6]), np.array([0.25])
+    nobody = np.array([0.0, -0.5, 0.0, 0.5]), np.full(4, 1e6), np.ones(4)
+    assert find_variances(rounding, nobody, 1.0) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])

@@ -61,11 +61,26 @@ def test_html_links_the_rows_that_begin_with_a_name():
     text = FORMATS["html"](Report("T", "S", [table], [], {}, links=links))
     page = Page(text)
     assert page.addresses == ["z/report.html", "x/report.html"]
-    assert '<td class="word"><a href="x/report.html">x&lt;</a></td>' in text
+    assert (
+        '<td class="word" data-name="name"><a href="x/report.html">x&lt;</a></td>'
+        '<td class="word" data-name="kind">word</td><td data-name="n">1</td>'
+    ) in text
     assert f'<td class="text" data-name="ours">{long}</td>' in text
     assert '<th scope="col" class="word">kind</th><th scope="col">n</th>' in text
     assert '<table class="said">' in text
     assert "<ul>" not in FORMATS["html"](Report("T", "S", [table], [], {}))
+
+
+def test_a_table_that_ends_with_sentences_is_stacked_on_a_phone():
+    long = "a sentence that is so long that it may be broken into lines"
+    ends = Table("", ["row", "score", "moved by"], [["a", "1.5", long]])
+    begins = Table("", ["row", "said", "score"], [["a", long, "1.5"]])
+    text = FORMATS["html"](Report("T", "S", [ends], [], {}))
+    assert '<table class="said">' in text
+    assert '<td data-name="score">1.5</td>' in text
+    text = FORMATS["html"](Report("T", "S", [begins], [], {}))
+    assert "<table>" in text
+    assert "data-name=" not in text
 
 
 def test_csv_and_json_hold_the_numbers(report):

@@ -71,7 +71,9 @@ def test_a_visitor_rates_learns_and_flips(client):
     assert [e["item"]["id"] for e in flipped["entries"]] == [
         e["item"]["id"] for e in unseen["entries"]
     ][::-1]
-    assert get(client, "ranking", k=7)["entries"] == unseen["entries"][:7]
+    for one, same in zip(get(client, "ranking", k=7)["entries"], unseen["entries"], strict=False):
+        # the last digit of a standard deviation depends on how many are asked for
+        assert one == {**same, "sd": pytest.approx(same["sd"], rel=1e-12)}
     assert get(client, "me")["learned"]
 
 

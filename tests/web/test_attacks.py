@@ -253,7 +253,7 @@ def test_a_bad_key_file_is_named(tmp_path, content):
     path = tmp_path / "taste.key"
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(ValueError, match=r"taste\.key holds .* key.*remove it"):
+    with pytest.raises(ValueError, match=r"taste\.key must hold a hexadecimal key.*remove it"):
         load_key(path)
 
 

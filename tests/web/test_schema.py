@@ -1,5 +1,9 @@
 """The schema is true: requests that it allows, and many that it doesn't, find no server error."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -52,3 +56,13 @@ def test_no_request_breaks_the_server(client):
                 assert not operation.body
                 assert not operation.query
     assert client.get("/api/me").json()["version"] > 1
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_the_command_line_of_schemathesis_finds_nothing(serving, tmp_path):
+    _, address = serving()
+    command = [Path(sys.executable).with_name("schemathesis"), "run", f"{address}/openapi.json"]
+    command += ["--max-examples", "20", "--seed", "1", "--no-color"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Tested: 15" in done.stdout

@@ -171,5 +171,7 @@ def only_column(y: Any) -> Any:
 
 def shortened(value: Any) -> str:
     """Return a value for a message, on one line."""
+    if isinstance(value, np.number | np.bool_ | np.str_):
+        value = value.item()  # 3 rather than np.int64(3)
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,4 +1,4 @@
-"""Calls that can be ended: of compiled solvers that see neither a deadline nor Ctrl-C in time."""
+"""Calls in a child process that can be ended: for solvers that ignore deadlines and Ctrl-C."""
 
 import pickle
 import subprocess

@@ -7,7 +7,7 @@ loop calls no others (a test of the import statements), so an edit is never miss
 
 The folders are made in the first of these places that can be written to: where ``NUMBA_CACHE_DIR``
 points, ``__pycache__`` of the package, numba's folder in the user's home. Compiled loops that came
-with a read-only installation are copied there, or to a temporary folder if there is no such folder.
+with a read-only installation are copied there, or to a temporary folder if all of these fail.
 """
 
 import atexit

@@ -27,7 +27,7 @@ def is_stream(path: Path) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path`` and rename it when the block ends well.
+    """Yield a temporary path next to ``path`` and rename it when the block ends well.
 
     It is on the disk before it has its name. A file that is replaced keeps its mode; of a link, the
     file that it leads to is replaced. A stream is written into and returned unchanged. Errors

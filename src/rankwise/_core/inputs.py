@@ -342,8 +342,8 @@ def check_weighted_pairs(
     kept = (weight > 0) & (labels != 0) & (checked[:, 0] != checked[:, 1])
     if not kept.any():
         raise ValueError(
-            "pairs holds no pair of two rows with a weight and a label other than 0: there is "
-            "nothing to learn from"
+            "pairs has no pair of two different rows with a positive weight and a label other "
+            "than 0: there is nothing to learn from"
         )
     return checked[kept], weight[kept], int((~kept).sum())
 
@@ -405,7 +405,7 @@ def bad_row(X: Any, row: int) -> ValueError:
 
 @contextmanager
 def explained(X: Any, y: Any = None) -> Iterator[None]:
-    """Say where and what to do, if scikit-learn refuses words, NaN or infinity.
+    """Name the place and the fix if scikit-learn raises for words, NaN or infinity.
 
     Any other error passes unchanged.
     """

@@ -267,7 +267,7 @@ def _expand(
 
 
 def find_anchor(X: Any) -> NDArray[np.float64] | None:
-    """Return the means of columns that are far from 0 beside their spread; None: shift no rows.
+    """Return the means of columns far from 0 compared with their spread; None: shift no rows.
 
     Other columns are 0, so that sparse rows stay sparse. A sample of the rows is enough.
     """

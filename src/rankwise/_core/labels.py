@@ -1,4 +1,4 @@
-"""Ordered labels to ranks 0..k-1, and the sentences that refuse bad ones."""
+"""Ordered labels to ranks 0..k-1, with checks of the labels."""
 
 from typing import Any
 

@@ -329,6 +329,8 @@ class OnlineMixin(OrdinalMixin):
     }
     # Whether each rank has its own direction, instead of thresholds on a common one.
     _own_directions: ClassVar[bool] = False
+    # Values of ``update`` by which thresholds move by 1 whatever the length of the rows.
+    _fixed_steps: ClassVar[frozenset[str]] = frozenset()
 
     epochs: int | str
     shuffle: bool
@@ -455,14 +457,14 @@ class OnlineMixin(OrdinalMixin):
     ) -> None:
         """Run one pass over the rows; raise if a score or what is learned is not finite."""
         for place, numbers, rows in source.tiles(X, state, order, learning=True):
-            if self._has_fixed_steps() and state["counts"][0] == 0:
+            if getattr(self, "update", None) in self._fixed_steps and state["counts"][0] == 0:
                 warn_unusual_scale(rows, type(self).__name__)
             some = (ranks, order) if numbers is None else (ranks[numbers], NONE)
             bad = self._pass((as_rows(rows), *some, state["counts"], guesses[place]), state)
             if bad >= 0:
                 raise bad_row(X, bad if numbers is None else int(numbers[bad]))
         if not all(np.isfinite(array).all() for array in state.values()):
-            raise ValueError(f"what the model learns from X is {TOO_LARGE}")
+            raise ValueError(f"the learned coefficients are {TOO_LARGE}")
 
     def _finish(self, source: LinearRows, state: State, classes: NDArray[Any]) -> None:
         """Set what was learned, in place of what an earlier call has learned."""
@@ -477,17 +479,13 @@ class OnlineMixin(OrdinalMixin):
         if dual:
             self._set_supports(source, state)
 
-    def _has_fixed_steps(self) -> bool:
-        """Return whether thresholds move by 1 whatever the length of the rows."""
-        return False
-
     def _check_state(self) -> LinearRows:
         """Return the training rows; raise if they, the state or the labels were changed."""
         state, source = self._state, self._source()
         if not np.array_equal(state.get("kernel", ()), source.description):
             raise ValueError(
-                "the kernel, one of its numbers or budget was changed within a stream: restore "
-                "what it began with, or fit again"
+                "the kernel, its parameters or budget were changed within a stream: restore them, "
+                "or fit again"
             )
         classes = np.asarray(self.classes_)
         check_shape("classes_", classes, None, kind=classes.dtype)

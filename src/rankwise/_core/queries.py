@@ -78,10 +78,8 @@ def encode_queries(qid: Any, n: int) -> tuple[NDArray[np.int64], int]:
     return codes, len(code_of)
 
 
-def group_rows(
-    codes: NDArray[np.int64], n_queries: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows in the order of their codes, and where each query starts among them.
+def group_rows(codes: NDArray[Any], n_queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows in the order of their codes, and where each query starts among them; O(n).
 
     Parameters
     ----------
@@ -96,7 +94,9 @@ def group_rows(
         Rows of query q, in their own order, are ``order[starts[q] : starts[q + 1]]``.
     starts : ndarray of shape (n_queries + 1,)
     """
-    return counting_sort(codes, n_queries)
+    starts, order = np.zeros(n_queries + 1, dtype=np.int64), np.empty(len(codes), dtype=np.int64)
+    counting_sort(codes, starts, np.empty(n_queries, dtype=np.int64), order)
+    return order, starts
 
 
 def positions_in_queries(

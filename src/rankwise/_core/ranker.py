@@ -1,6 +1,6 @@
 """Rankers: regressors of a score that puts rows in order, with or without a kernel."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,12 +47,16 @@ class RankerMixin(RegressorMixin):
     ``n_queries_``, the number of queries in the fit.
     """
 
+    # Whether X may hold NaN, a missing value.
+    _accepts_missing: ClassVar[bool] = False
+
     n_queries_: int
     _two_targets: bool
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._accepts_missing
         kernel = getattr(self, "kernel", None)
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         return tags
@@ -132,7 +136,7 @@ EPS = float(np.finfo(np.float64).eps)
 TRUSTED = 1e-3
 """Scores may be off by this share of the spread of y."""
 ERRORS = 8.0 * EPS
-"""The error of an entry beside its size, generously."""
+"""A generous bound on the relative error of an entry."""
 # Ratings and squares of rows past these would overflow in sums of squares.
 _LARGEST_RATING, _LARGEST_SQUARE = 1e140, 1e290
 # Rows that are predicted at a time, whose kernel values fit the cache.
@@ -172,11 +176,11 @@ def check_size(X: Any, y: Vector, kernel: Any, kept: NDArray[np.int64]) -> None:
 
 
 def check_learned(learned: dict[str, Any], C: float) -> None:
-    """Raise if no float can hold what was learned."""
+    """Raise if a learned value is infinite or NaN."""
     for name, value in learned.items():
         if name.endswith(("coef_", "intercept_", "objective_")) and not np.isfinite(value).all():
             raise ValueError(
-                f"what was learned ({name}) with C={C:.3g} is larger than a float can hold: scale "
+                f"the learned {name} with C={C:.3g} is larger than a float can hold: scale "
                 "the features, for example with sklearn.preprocessing.StandardScaler, and the "
                 "ratings, or use a smaller C"
             )
@@ -235,9 +239,8 @@ def check_ranked(
     sample_weight: ArrayLike | None,
     *,
     reset: bool = True,
-    missing: bool = False,
 ) -> Ranked:
-    """Validate the rows and ratings of a ranker; with ``missing``, X may hold NaN.
+    """Validate the rows and ratings of a ranker.
 
     With ``reset``, the ranker notes whether its ratings are exactly two.
     """
@@ -250,7 +253,7 @@ def check_ranked(
             accept_sparse="csr",
             dtype=np.float64,
             order="C",
-            ensure_all_finite="allow-nan" if missing else True,
+            ensure_all_finite="allow-nan" if estimator._accepts_missing else True,
             y_numeric=True,
             reset=reset,
         )

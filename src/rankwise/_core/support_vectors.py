@@ -48,7 +48,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
     """A ranker that minimises ||h||^2 + C (mean cost over pairs), the pairs never formed.
 
     A subclass has the parameters C, power, kernel, gamma, degree, coef0, tol, max_iter and
-    warm_start, and supplies ``_loss(y, codes, weight)``, which raises if there is no pair to learn
+    warm_start, and supplies ``_loss(y, codes, weight)``, which raises without a pair to learn
     from. ``_keeps_scale`` says whether scores are on the scale of the ratings, so that
     residuals average 0; pairs can't see the intercept.
     """
@@ -121,7 +121,7 @@ class SupportVectorRanker(KernelRanker, BaseEstimator):
         weight: Vector | None,
         size: int,
     ) -> tuple[NDArray[np.int64], PairCosts] | None:
-        """Draw some rows, and return them and the costs of their pairs; None: there is no pair."""
+        """Draw some rows, and return them and the costs of their pairs; None without pairs."""
         some, times = sample_rows(codes, len(ratings), size)
         mass = None if weight is None else weight[some]
         if times is not None:

@@ -113,7 +113,7 @@ def read_votes(
         raise ValueError(f"rankings must be a list of orders, not {_short(rankings)}")
     given = list(rankings)
     if not given:
-        raise ValueError("rankings is empty: give one order at least")
+        raise ValueError("rankings is empty: give at least one order")
     weight = _check_weights(weights, len(given), weights_name)
     kept = np.flatnonzero(weight)
     orders = {v: list(_places(given[v], f"ranking {v}")) for v in kept.tolist()}
@@ -202,7 +202,7 @@ def _named(
         with suppress(TypeError, ValueError, OverflowError):
             named = sorted(named)
     if not named:
-        raise ValueError("rankings has no candidate: nothing is to be put in order")
+        raise ValueError("rankings has no candidates: there is nothing to rank")
     return named
 
 

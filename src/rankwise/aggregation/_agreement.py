@@ -13,6 +13,8 @@ from rankwise._core.linear_ordering import components
 from rankwise._core.votes import Floats, Indices, Votes, read_votes
 
 MOST_VOTERS = 10**15
+# How many ranks are permuted at most, and how often those of all voters are.
+_MOST_RANKS, _LEAST_DRAWS, _MOST_DRAWS = 10**7, 999, 9_999
 
 
 def kendall_distance(a: Iterable[Any], b: Iterable[Any]) -> int:
@@ -73,10 +75,13 @@ class Concordance:
         about 1 / n_voters if they are drawn at random. None if a ranking is partial, or all tie
         everything.
     pvalue : float or None
-        Of w if rankings were random, from the chi-squared approximation.
+        Of w if rankings were random, from the chi-squared approximation. With at most 10,000 ranks
+        in all, the larger of this and the share of random permutations of each ranking that agree
+        at least as much (999 to 9,999 draws): with few voters, or many ties, the approximation is
+        too small.
     tau : float or None
         Over pairs of voters and pairs of candidates that both order: the share on which they agree
-        less the share on which they don't. None if there is no such pair.
+        less the share on which they don't. None without such pairs.
     condorcet_winner : object or None
         The candidate whom a majority prefers to each other one, if there is one.
     largest_cycle : int
@@ -131,15 +136,15 @@ def concordance(
     """
     votes = read_votes(rankings, weights, candidates, unlisted)
     if (votes.weight != np.rint(votes.weight)).any():
-        raise ValueError("weights must be numbers of voters here, that is, integers")
+        raise ValueError("weights must be integers here: numbers of voters")
     m, n = int(votes.weight.sum()), len(votes.candidates)
     if m > MOST_VOTERS:
         raise ValueError(
-            f"weights add up to {m:.1e} voters, of whom a float can't count the last: give at most "
+            f"weights add up to {m:.1e} voters, more than a float can count: give at most "
             f"{MOST_VOTERS:.0e} in all"
         )
     if m < 2:
-        raise ValueError("rankings is of one voter: agreement takes two")
+        raise ValueError("rankings has one voter: agreement needs two or more")
     w = _coefficient(votes, m)
     wins = votes.wins()
     both = np.triu(wins + wins.T, 1)
@@ -150,7 +155,7 @@ def concordance(
         n_voters=m,
         n_candidates=n,
         w=w,
-        pvalue=None if w is None else float(chi2.sf(m * (n - 1) * w, n - 1)),
+        pvalue=None if w is None else _pvalue(votes, w, m),
         tau=float(2 * agree / pairs - 1) if pairs else None,
         condorcet_winner=votes.candidates[ahead[0]] if len(ahead) else None,
         largest_cycle=max(map(len, components(wins - wins.T))),
@@ -176,12 +181,33 @@ def _coefficient(votes: Votes, m: int) -> float | None:
     n, sizes = len(votes.candidates), np.diff(votes.starts)
     if (sizes < n).any():
         return None
-    weight = np.repeat(votes.weight, sizes)
-    sums = np.bincount(votes.items, weight * votes.ranks(), minlength=n)
     voter = np.repeat(np.arange(len(sizes)), sizes)
     tied = np.bincount(voter * n + votes.levels).astype(np.float64)
     ties = votes.weight @ np.bincount(
         np.arange(len(tied)) // n, tied**3 - tied, minlength=len(sizes)
     )
     scale = m**2 * (n**3 - n) - m * ties
+    sums = votes.weight @ _rank_table(votes)
     return float(12 * np.square(sums - sums.mean()).sum() / scale) if scale > 0 else None
+
+
+def _rank_table(votes: Votes) -> Floats:
+    """Return the rank of each candidate in each complete ranking."""
+    table = np.empty((len(votes.weight), len(votes.candidates)))
+    table[np.repeat(np.arange(len(table)), table.shape[1]), votes.items] = votes.ranks()
+    return table
+
+
+def _pvalue(votes: Votes, w: float, m: int) -> float:
+    n = len(votes.candidates)
+    pvalue = float(chi2.sf(m * (n - 1) * w, n - 1))
+    n_draws = min(_MOST_DRAWS, _MOST_RANKS // (m * n))
+    if n_draws < _LEAST_DRAWS:
+        return pvalue
+    rankings = np.repeat(_rank_table(votes), votes.weight.astype(int), axis=0)
+    random, sums = np.random.default_rng(0), np.zeros((n_draws, n))
+    for ranking in rankings:
+        sums += random.permuted(np.broadcast_to(ranking, sums.shape), axis=1)
+    # ranks are halves at least, so that these sums are exact
+    squares, drawn = (np.square(s - m * (n + 1) / 2).sum(-1) for s in (rankings.sum(0), sums))
+    return max(pvalue, float((1 + (drawn >= squares).sum()) / (1 + n_draws)))

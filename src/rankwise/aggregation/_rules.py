@@ -222,7 +222,7 @@ def kwiksort(
     """Sort by majorities with randomised QuickSort.
 
     Each candidate is compared with a random pivot and goes before it if a majority of the voters
-    that have ranked both says so; a coin decides if there is no majority. For complete rankings,
+    that have ranked both says so; a coin decides without a majority. For complete rankings,
     the better of this and a random voter's ranking costs at most 11/7 of the best order, in
     expectation.
 

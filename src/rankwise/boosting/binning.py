@@ -10,15 +10,16 @@ share the features are pure: they return the next state and an answer, arrays th
 the blocks. So a block that is lost with its worker is computed again from the beginning.
 """
 
+import fractions
+import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.threads import Pool
-from rankwise.boosting._loops.histogram import CELLS, Bins, bin_rows
+from rankwise.boosting._loops.histogram import CELLS, TILE, Bins, bin_rows
 
 __all__ = ["Bins"]
 
@@ -42,11 +43,11 @@ def proportions(weight: Floats) -> tuple[Floats, Indices]:
     """
     with np.errstate(over="ignore"):
         values, of_row = np.unique(weight / weight.min(), return_inverse=True)
-    for times in range(1, MOST_COPIES + 1) if len(values) <= MOST_COPIES else ():
-        copies = np.rint(times * values)
-        if copies[-1] > MOST_COPIES:
-            break
-        if np.allclose(copies, times * values, rtol=1e-9, atol=0):
+    if len(values) <= MOST_COPIES >= values[-1]:
+        near = [fractions.Fraction(v).limit_denominator(MOST_COPIES) for v in values.tolist()]
+        exact = min(math.lcm(*(each.denominator for each in near)), MOST_COPIES + 1) * values
+        copies = np.rint(exact)
+        if copies[-1] <= MOST_COPIES and np.allclose(copies, exact, rtol=1e-9, atol=0):
             return copies[of_row], copies.astype(np.int64)[of_row]
     return weight / weight.mean(), np.ones(len(weight), dtype=np.int64)
 
@@ -168,7 +169,7 @@ def find_edges(ordered: Floats, weight: Floats | None, max_bins: int | None) -> 
     """Return the edges between bins of about equal weight, halfway between two sorted values.
 
     A value that is heavier than a bin should be counts as one, so that the others still share the
-    rest. With at most ``max_bins`` distinct values, or if it is None, each has a bin of its own.
+    rest. With at most ``max_bins`` distinct values, or if it is None, each has its own bin.
     Missing values are left out.
     """
     n = int(np.searchsorted(ordered, np.nan))
@@ -234,8 +235,12 @@ class BinMapper(NamedTuple):
         bins = dense_bins(codes.ravel(), n_bins, missing)
         rows = np.ascontiguousarray(X).view()
         rows.flags.writeable = False
-        fill = partial(bin_rows, rows, order, *self, codes, missing)
-        pool.run_ranges(fill, m, work=BIN_STEPS * m * d)
+        tables = rows, order, *self, codes, missing
+        pool.run_ranges(
+            lambda *tile: bin_rows(*tables, np.empty(TILE), np.empty(TILE, np.int32), *tile),
+            m,
+            work=BIN_STEPS * m * d,
+        )
         return bins
 
 
@@ -319,7 +324,7 @@ class Block(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes with the rounds.
+    """The state of boosting that changes in each round.
 
     - ``scores`` (m,);
     - ``factors`` (2, m): of a row as the worse one of its pairs, and as the better one;

@@ -33,7 +33,7 @@ Sums = tuple[float, float, float]
 
 
 class Tree(NamedTuple):
-    """What a round adds to the score: a tree of n nodes and n + 1 leaves.
+    """A tree of n nodes and n + 1 leaves, which a round adds to the score.
 
     - ``features``, ``cuts``, ``missing_above`` (n,): a row is above node k if its bin of the
       feature is ``cuts[k]`` or more, or if it is missing and ``missing_above[k]``;
@@ -54,7 +54,7 @@ class Tree(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How large trees may be, and how far they go; see `rankwise.boosting.RankBoost`."""
+    """Limits on the size and the steps of trees; see `rankwise.boosting.RankBoost`."""
 
     max_leaf_nodes: int
     max_depth: int | None
@@ -175,16 +175,14 @@ def grow_tree(
         As in `Tree`.
     """
     best = np.empty((len(bins.n_bins), 3))
-    (histogram,) = blocks.run(init_root)
-    leaves = [TreeNode(0, 0, (-1, 0), histogram, histogram[0].sum(axis=0))]
+    histogram, total = blocks.run(init_root)
+    leaves = [TreeNode(0, 0, (-1, 0), histogram, total)]
     new, heap = leaves[:], list[TreeNode]()
     nodes, children = list[tuple[int, int, bool, float]](), list[list[int]]()
     while True:
         # 1. the best split of each new leaf
         for node in new:
-            deep = limits.max_depth is not None and node.depth >= limits.max_depth
-            full = len(leaves) == limits.max_leaf_nodes
-            if deep or full or node.total[COUNT] < 2 * limits.min_samples_leaf:
+            if node.total[COUNT] < 2 * limits.min_samples_leaf:
                 continue
             find = partial(
                 find_splits, node.histogram, bins.n_bins, bins.missing, node.total, l2,
@@ -205,8 +203,15 @@ def grow_tree(
         above = node.histogram[feature, cut : bins.n_bins[feature] + missing_above].sum(axis=0)
         below = node.total - above
         takes_above = bool(above[COUNT] <= below[COUNT])
-        (smaller,) = blocks.run(split_leaf, node.leaf, node.cut, takes_above)
-        larger = node.histogram - smaller
+        # children of a last split need no histograms
+        is_last = (
+            len(leaves) + 1 == limits.max_leaf_nodes
+            or node.depth + 1 == limits.max_depth
+            or max(above[COUNT], below[COUNT]) < 2 * limits.min_samples_leaf
+        )
+        summed = None if is_last else -1 if takes_above else node.leaf
+        (smaller,) = blocks.run(split_leaf, node.leaf, node.cut, summed)
+        larger = smaller if is_last else np.subtract(node.histogram, smaller, out=node.histogram)
         number, (parent, side) = len(nodes), node.parent
         if parent >= 0:
             children[parent][side] = number
@@ -220,36 +225,46 @@ def grow_tree(
         ]
         leaves[node.leaf] = new[0]
         leaves.append(new[1])
+        if is_last:
+            new = []
 
 
 # ---------------------------------------------------------------------- what blocks do
 
 
-def init_root(block: Block, state: State, pool: Pool) -> tuple[State, tuple[Floats]]:
-    """Begin a tree: all rows are one leaf; return its histogram."""
+def init_root(block: Block, state: State, pool: Pool) -> tuple[State, tuple[Floats, Floats]]:
+    """Begin a tree: all rows are one leaf; return its histogram, and what it sums up to (3,)."""
     state = state._replace(leaves=(block.numbers,))
-    return state, (node_histogram(block, state, pool, 0),)
+    sums = [each.sum() for each in (state.gradients, state.hessians, block.counts)]
+    return state, (node_histogram(block, state, pool, 0), np.array(sums))
 
 
 def split_leaf(
-    block: Block, state: State, pool: Pool, leaf: int, cut: tuple[int, int, int], takes_above: bool
+    block: Block, state: State, pool: Pool, leaf: int, cut: tuple[int, int, int], summed: int | None
 ) -> tuple[State, tuple[Floats]]:
-    """Split a leaf, the rows above becoming the last leaf; return the histogram of one of them."""
+    """Split a leaf, the rows above becoming the last leaf; return the histogram of leaf ``summed``.
+
+    It is empty if that is None.
+    """
     bins, rows, (f, first, missing_above) = block.bins, state.leaves[leaf], cut
     column = bins.codes[bins.starts[f] : bins.starts[f + 1]]
     codes = (bins.spread(f, len(block.numbers)) if bins.sparse else column)[rows]
     above = (first <= codes) & (codes <= int(bins.n_bins[f]) - 1 + missing_above)
     leaves = (*state.leaves[:leaf], rows[~above], *state.leaves[leaf + 1 :], rows[above])
     state = state._replace(leaves=leaves)
-    return state, (node_histogram(block, state, pool, -1 if takes_above else leaf),)
+    if summed is None:
+        return state, (np.empty((0, 0, 3)),)
+    return state, (node_histogram(block, state, pool, summed),)
 
 
 def node_histogram(block: Block, state: State, pool: Pool, leaf: int) -> Floats:
     """Return the histogram (d, stride, 3) of a leaf of the tree that is being grown."""
-    bins, rows, d = block.bins, state.leaves[leaf], len(block.bins.n_bins)
-    hist = np.zeros((d, int(bins.n_bins.max()) + 1, 3))
-    values = state.gradients, state.hessians, block.counts
-    pool.run_ranges(partial(fill_histograms, bins, rows, *values, hist), d, work=len(rows) * d)
+    bins, rows, values = block.bins, state.leaves[leaf], (state.gradients, state.hessians)
+    hist = np.zeros((len(bins.n_bins), int(bins.n_bins.max()) + 1, 3))
+    # those of one bin split nothing
+    features = np.flatnonzero(bins.n_bins + bins.missing > 1)
+    fill = partial(fill_histograms, bins, features, rows, *values, block.counts, hist)
+    pool.run_ranges(fill, len(features), work=len(rows) * len(features))
     return hist
 
 

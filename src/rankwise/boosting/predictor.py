@@ -16,7 +16,7 @@ CHUNK = 1 << 22
 
 
 class FeatureScore(NamedTuple):
-    """What one feature adds to the score: a step function of its value.
+    """The part of the score that one feature adds: a step function of its value.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FeatureScore(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What each feature adds to the scores of rows.
+    """The contribution of each feature to the scores of rows.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def _floats(values: Floats, n: int) -> bool:
 
 
 def _is_forest(forest: "Forest") -> bool:
-    """Return whether each node leads to later nodes and leaves of its own tree."""
+    """Return whether each node leads to later nodes and leaves of the same tree."""
     n, children, starts = len(forest.features), forest.children, forest.starts
     if not (
         children.dtype.kind == starts.dtype.kind == "i"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._core.arguments import check_whole
@@ -52,7 +52,7 @@ _NOT_ALWAYS = (
 
 
 class Plan(NamedTuple):
-    """What "auto" stands for in a fit.
+    """The settings of a fit, with every "auto" resolved.
 
     - ``loss``: "exponential", "logistic" or "magnitude";
     - ``pair_weight``: "uniform", "magnitude" or "ndcg";
@@ -99,7 +99,7 @@ def plan_fit(model: "RankBoost", groups: Groups | None) -> Plan:
             "'uniform' with loss='magnitude'"
         )
     if pair_weight == "ndcg" and given:
-        raise ValueError("pair_weight='ndcg' is for fit: given pairs are no lists; use 'uniform'")
+        raise ValueError("pair_weight='ndcg' is for fit: fit_pairs has no lists; use 'uniform'")
     pair_weight = "uniform" if pair_weight == "auto" else pair_weight
     stumps = not trees and rate == 1.0 and loss == "exponential" and pair_weight != "ndcg"
     if model.push != 1 or model.step != "exact":
@@ -132,8 +132,7 @@ def _check_steps(model: "RankBoost", *, stumps: bool, magnitude: bool, given: bo
     if model.push != 1 and (given or magnitude):
         what = "given pairs" if given else "pair_weight='magnitude'"
         raise ValueError(
-            f"{named} sums over the positives of each negative, and {what} can't be summed so: "
-            "use fit with pair_weight='uniform', or push=1"
+            f"{named} does not support {what}: use fit with pair_weight='uniform', or push=1"
         )
 
 
@@ -146,7 +145,7 @@ def check_groups(push: float, groups: Groups) -> None:
     if push != 1 and n_targets[worst] > 2:
         where = f"query number {worst + 1} has" if groups.n_queries > 1 else "there are"
         raise ValueError(
-            f"push={push} is for two classes, and {where} {n_targets[worst]} different targets: "
+            f"push={push} is for two classes, but {where} {n_targets[worst]} different targets: "
             "make two of them, such as y > 0, or use push=1"
         )
 
@@ -230,9 +229,9 @@ class RankBoost(RankerMixin, BaseEstimator):
 
     So differences of scores in a query are in the units of y. Rows count alike, where pairs do in
     `rankwise.magnitude.MPRank`: the same for lists of one length. This and the exponential loss
-    take O(m) a round beside the histograms, O(m d log leaves) if splits are even. The logistic loss
-    and "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid of 512
-    scores.
+    take O(m) a round besides the histograms, O(m d log leaves) if splits are even. The logistic
+    loss and "ndcg" take O(n^2) for a query of n rows up to 4,096; longer ones go on a grid of
+    512 scores.
 
     Parameters
     ----------
@@ -247,8 +246,8 @@ class RankBoost(RankerMixin, BaseEstimator):
         32 groups of equal query and target, or if they have more rows than bins on average, and
         "edge" for more, as with many queries or real-valued targets.
     pair_weight : {"auto", "uniform", "magnitude", "ndcg"}, default="auto"
-        Whether a pair weighs 1, :math:`y_j - y_i`, or by how much NDCG would change if its rows
-        changed places, at the present scores; beside its row weights. "auto" is "uniform".
+        Whether a pair weighs 1, :math:`y_j - y_i`, or the change of NDCG if its rows swapped places
+        at the present scores; multiplied by its row weights. "auto" is "uniform".
         The magnitude loss takes no other.
     max_leaf_nodes : int, default=2
         Most leaves of a tree. Two, with ``learning_rate=1``, are the paper's RankBoost.
@@ -272,9 +271,9 @@ class RankBoost(RankerMixin, BaseEstimator):
     step : {"exact", "smooth-margin"}, default="exact"
         Whether a step of RankBoost makes the loss smallest, or the smooth margin largest.
     n_iter_no_change : int or None, default=None
-        If given, a part of the data is set aside, and boosting ends when the share of its misranked
-        pairs, averaged over so many rounds, has had no new low for so many. Rounds after the
-        lowest are dropped.
+        If given, a part of the data is set aside, and boosting stops when the share of its
+        misranked pairs, averaged over this number of rounds, has not reached a new minimum for as
+        many rounds. Rounds after the minimum are dropped.
     validation_fraction : float, default=0.1
         The part that is set aside: of the queries if there are some, of the rows or pairs
         otherwise.
@@ -324,7 +323,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     features_with_missing_ : ndarray
         The features that had missing values.
     n_pairs_ : int
-        The number of pairs P. Row weights in the proportions of whole numbers count as repetitions.
+        The number of pairs P. Row weights in the proportions of integers count as repetitions.
     n_dropped_pairs_ : int
         Pairs given to ``fit_pairs`` that have no weight, the label 0, or one row twice.
     n_queries_ : int
@@ -359,6 +358,7 @@ class RankBoost(RankerMixin, BaseEstimator):
     1.0
     """
 
+    _accepts_missing = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, LARGEST, closed="both"), None],
@@ -437,16 +437,16 @@ class RankBoost(RankerMixin, BaseEstimator):
             compared. None: all rows are one query.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights, at least 0; a pair weighs their product. Only their proportions count.
-            Weights in the proportions of whole numbers count as repetitions.
+            Weights in the proportions of integers count as repetitions.
 
         Returns
         -------
         self
         """
         self._validate_params()
-        data = check_ranked(self, X, y, qid, sample_weight, missing=True)
+        data = check_ranked(self, X, y, qid, sample_weight)
         if len(data.y) == 1:
-            raise ValueError("X has 1 sample with a weight, and a pair takes two")
+            raise ValueError("X has 1 sample with a weight, but a pair needs two")
         random = check_random_state(self.random_state)
         m, weight = len(data.y), data.weight
         copies, kept, held = np.ones(m, dtype=np.int64), np.arange(m), None
@@ -552,11 +552,6 @@ class RankBoost(RankerMixin, BaseEstimator):
         self.n_dropped_pairs_, self._two_targets = n_dropped, False
         return self
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def predict(self, X: ArrayLike) -> Floats:
         """Return the score of each row, higher is better.
 
@@ -633,7 +628,7 @@ class RankBoost(RankerMixin, BaseEstimator):
         learned = self._learned()
         if isinstance(learned, Forest):
             raise ValueError(
-                "trees mix features, so none has a score of its own: fit with max_leaf_nodes=2"
+                "trees mix features, so no feature has a separate score: fit with max_leaf_nodes=2"
             )
         return learned.of_feature(feature)
 
@@ -660,11 +655,11 @@ class RankBoost(RankerMixin, BaseEstimator):
         held: tuple[Any, Callable[[Floats], float]] | None = None,
         say: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """Take rounds on bins of these edges, tell ``say`` of each, and set what was learned.
+        """Boost on bins of these edges, report each round to ``say``, and store the result.
 
         ``held`` are rows, and a loss of their scores. Before the first round all pairs are tied,
-        half of them wrong: averages of the loss begin with that, so that no single good round at
-        the beginning is taken for the best.
+        half of them wrong: averages of the loss begin with that, so that a single good round at
+        the beginning is not mistaken for the best.
         """
         for name in _NOT_ALWAYS:
             self.__dict__.pop(name, None)

@@ -90,7 +90,7 @@ class PairWeights:
     def update(self, logs: Floats) -> None:
         """Set the logarithms of the sums of the factors, and what follows from them."""
         self.logs = logs
-        self.lower = sum_before(logs[0], self.log_steps, self.groups.is_lowest)
+        self.lower = sum_before(logs[0], self.log_steps, self.groups.is_lowest, np.empty_like(logs))
         terms = self.push * logs[1] + self.lower[self.kind]
         top = float(terms.max())
         weight = np.exp(terms - top)
@@ -100,7 +100,8 @@ class PairWeights:
     def log_shares(self) -> Floats:
         """Return the logarithms (2, n_groups) of the shares in D that one unit of a factor has."""
         steps, opens = np.append(0.0, self.log_steps[:0:-1]), self.groups.is_highest[::-1].copy()
-        higher = sum_before((self.push * self.logs[1])[::-1].copy(), steps, opens)
+        from_top = (self.push * self.logs[1])[::-1].copy()
+        higher = sum_before(from_top, steps, opens, np.empty_like(self.logs))
         better = self.lower[self.kind] + (self.push - 1.0) * self.logs[1]
         return np.stack([higher[self.kind, ::-1], better]) - self.log_total
 
@@ -121,7 +122,7 @@ def log_sums(
 
 
 class Rounds:
-    """What rounds on all pairs and on given ones share.
+    """The part that rounds on all pairs and on given pairs share.
 
     Parameters
     ----------
@@ -310,11 +311,16 @@ class StumpRounds(Rounds):
             if self.keeps:
                 self.hist = hist
             by_edge = self.criterion == "edge"
-            choose = partial(
-                choose_slot_cuts, hist, bins, slots.kinds, slots.groups, links, by_edge,
-                self.limit, self.best, first,
+            some = (
+                hist, bins, slots.kinds, slots.groups, links, by_edge, self.limit, self.best, first,
             )  # fmt: skip
-            self.blocks.pool.run_ranges(choose, last - first, work=hist.size)
+            self.blocks.pool.run_ranges(
+                lambda *part, some=some: choose_slot_cuts(
+                    *some, np.empty((4, slots.stride)), *part
+                ),
+                last - first,
+                work=hist.size,
+            )
 
     def weigh(self) -> tuple[float, float]:
         """Return plus and minus; see `Rounds`."""
@@ -324,8 +330,11 @@ class StumpRounds(Rounds):
         # a push counts the sum of a query's better rows to its power: the rest of it is as it is
         better = better + (self.push - 1.0) * weights.logs[1] - weights.log_total
         steps = weights.log_steps, weights.groups.is_lowest
-        plus = np.exp(better[0] + sum_before(worse_below, *steps)[weights.kind]).sum()
-        minus = np.exp(better[1] + sum_before(worse_above, *steps)[weights.kind]).sum()
+        lower = [
+            sum_before(worse, *steps, np.empty_like(better))[weights.kind]
+            for worse in (worse_below, worse_above)
+        ]
+        plus, minus = np.exp(better + np.stack(lower)).sum(axis=1)
         return float(plus), float(minus)
 
     def push_step(self) -> float:

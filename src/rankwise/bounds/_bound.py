@@ -67,15 +67,15 @@ def kernel_diagonal(rows: Any, caller: str, kernel: Any, *options: Any) -> tuple
         squares = np.asarray(chosen.diagonal(rows), dtype=np.float64)
     if not np.isfinite(squares).all():
         raise ValueError(
-            f"kernel={kernel!r} has a K(x, x) that no float can hold: scale the features"
+            f"kernel={kernel!r} has a K(x, x) larger than a float can hold: scale the features"
         )
     if squares.min() < 0:
-        raise ValueError(f"kernel={kernel!r} has a negative K(x, x), which no kernel has")
+        raise ValueError(f"kernel={kernel!r} has a negative K(x, x): use another kernel")
     return squares, exponent
 
 
 def grow(number: float, exponent: int) -> float:
-    """Return a number times 2^exponent, or refuse it."""
+    """Return a number times 2^exponent; raise if it overflows."""
     try:
         return math.ldexp(number, exponent)
     except OverflowError:

@@ -47,8 +47,8 @@ def stability_beta(
     M : float
         Largest \|h(x) - y\|, over rows and hypotheses.
     cost : {"magnitude", "epsilon_insensitive", "hinge_rank"}, default="magnitude"
-        The cost. "hinge_magnitude" is refused: it jumps at a tie, so it is neither convex nor does
-        it change by a multiple of what the scores change by, and the proof does not hold for it.
+        The cost. "hinge_magnitude" raises: it jumps at a tie, so it is neither convex nor
+        Lipschitz in the scores, and the proof does not hold for it.
 
     Returns
     -------

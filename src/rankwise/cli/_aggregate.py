@@ -41,7 +41,7 @@ _NAMES = ("kemeny", "borda", "copeland", "footrule", "markov_chain", "kwiksort")
     type=click.Choice(["ignored", "last"]),
     default="ignored",
     show_default=True,
-    help="What becomes of candidates that a voter does not name.",
+    help="Treatment of candidates that a voter does not name.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
 @json_option
@@ -54,11 +54,11 @@ def aggregate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Make one ranking from many, by every method.
+    """Combine rankings into one, by every method.
 
     VOTES is a file of PrefLib (soc, soi, toc, toi), or has a ranking a line, best first: "a, b, c"
     or "a > b = c"; "12: a, b" counts twelve times. The Kemeny cost is the number of pairs that
-    voters order otherwise: less is better. A lower bound tells how far from the best it may be.
+    voters order differently: less is better. A lower bound limits the distance from the best.
     """
     from rankwise import aggregation  # noqa: PLC0415
 

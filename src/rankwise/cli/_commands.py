@@ -32,8 +32,8 @@ SECTIONS = {
     },
     "Sort, contests and votes": {
         "sort": ("_sort", "Put lines in order by saying which of two goes first."),
-        "duel": ("_duel", "Say how strong each of many is, from contests."),
-        "aggregate": ("_aggregate", "Make one ranking from many, by every method."),
+        "duel": ("_duel", "Estimate strengths and ranks from contests."),
+        "aggregate": ("_aggregate", "Combine rankings into one, by every method."),
     },
     "Web service": {
         "serve": ("_serve", "Serve the page where people rate and rank."),
@@ -134,7 +134,7 @@ class Commands(PlainErrors, click.Group):
 @click.group(cls=Commands, epilog="See rankwise COMMAND --help for its options and examples.")
 @click.version_option(__version__, prog_name="rankwise")
 def rankwise() -> None:
-    """Learn to put things in order, and say how far to trust the order."""
+    """Learn rankings, and say how far to trust them."""
 
 
 @click.command(

@@ -40,28 +40,29 @@ def _column(part: str, about: str) -> Any:
     )
 )
 @click.argument("table", metavar="TABLE")
-@_column("target", "What to rank by: grades, or a number.")
+@_column("target", "The column to rank by: grades, or a number.")
 @_column("query", "The query of each row; only rows of one query are compared.")
-@_column("user", "Who rated, in a table of ratings.")
-@_column("item", "What was rated.")
+@_column("user", "The user, in a table of ratings.")
+@_column("item", "The item, in a table of ratings.")
 @_column("rating", "The rating.")
-@_column("winner", "Who won, in a table of contests.")
-@_column("loser", "Who lost.")
-@_column("tie", "True where nobody won.")
-@_column("group", "Rows of one value are never on both sides of a split.")
+@_column("winner", "The winner, in a table of contests.")
+@_column("loser", "The loser, in a table of contests.")
+@_column("tie", "True for ties, in a table of contests.")
+@_column("group", "Rows with the same value stay on one side of each split.")
 @_column("name", "The names of rows in the report; not learned from.")
-@click.option("--ignore", multiple=True, callback=split_names, metavar="COL,...", help="Leave out.")
+@click.option("--ignore", multiple=True, callback=split_names, metavar="COL,...",
+              help="Columns to leave out.")  # fmt: skip
 @click.option("--order", multiple=True, callback=split_names, metavar="A,B,...",
               help="Grades that are strings, lowest first.")  # fmt: skip
 @click.option("--text", type=click.Choice(["hash", "ignore"]), default="hash", show_default=True,
-              help="How to treat free text: hash its words, or leave it out.")  # fmt: skip
+              help="Treatment of free text: hash its words, or leave it out.")  # fmt: skip
 @click.option("--split", type=click.Choice(["random", "time"]), default="random", show_default=True,
-              help="Folds at random, or each tested on later rows.")  # fmt: skip
+              help="Random folds, or folds that test on later rows.")  # fmt: skip
 @click.option("--method", "methods", multiple=True, callback=split_names, metavar="NAME,...",
               help="Only these methods, such as ridge,thresholds-trees.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer splits, fewer rows.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="What a method may take in all.  [default: 300 from 2,000 rows on]")  # fmt: skip
+              help="Time limit of a method.  [default: 300 from 2,000 rows on]")  # fmt: skip
 @click.option("--max-rows", type=click.IntRange(min=20), help="Compare on a sample of this size.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="comparison",
               show_default=True, help="Folder for report.html and model.rankwise.")  # fmt: skip
@@ -81,10 +82,10 @@ def compare(
     """Compare the methods that fit a table, and save the advised one.
 
     TABLE is CSV or TSV (any usual separator), Parquet, Arrow or Feather, JSON, JSON lines, Excel,
-    LETOR, svmlight or a file of ratings, also within gzip; - is the standard input, and films a
-    table of the package. The task is recognised from its columns, or named by the options. The
-    methods that fit are cross-validated beside baselines; the advised one is fitted to all rows and
-    saved. A table of contests gets the strengths of rankwise duel.
+    LETOR, svmlight or a file of ratings, also compressed (gz, zip, xz, zstd); - is the standard
+    input, and films a table of the package. The task is recognised from its columns, or named by
+    the options. The methods that fit are cross-validated beside baselines; the advised one is
+    fitted to all rows and saved. A table of contests gets the strengths of rankwise duel.
     """
     check_out(out)
     from rankwise.comparison import compare as run  # noqa: PLC0415
@@ -102,8 +103,8 @@ def compare(
         read = _embedded(table) or read_table(table, sample=True, seed=seed, **reading)
         if read.frame is None:
             raise click.ClickException(
-                f"{table} holds {len(read.rankings or ())} rankings, which are not compared but "
-                f"made into one: rankwise aggregate {table}"
+                f"{table} holds {len(read.rankings or ())} rankings: combine them by rankwise "
+                f"aggregate {table}"
             )
         told: dict[str, Any] = {
             part: column for part, column in options.items() if column is not None
@@ -185,6 +186,7 @@ def _as_in(frame: Any, order: list[str]) -> list[Any]:
 
 def _print(found: Any, form: str) -> None:
     """Print the answer, then the table, then what is to be known about both."""
+    from rankwise._core.terminal import degraded  # noqa: PLC0415
     from rankwise.reports import FORMATS, Report  # noqa: PLC0415
     from rankwise.reports.terminal import show  # noqa: PLC0415
 
@@ -196,11 +198,9 @@ def _print(found: Any, form: str) -> None:
         return
     console = Console(markup=False, emoji=False, highlight=False)
     show(report, console)
-    for text in found.footnotes():
-        console.print(text)
-    for text in found.warnings:
-        if not text.startswith("Leak?"):
-            console.print(f"Note: {text}")
+    notes = [f"Note: {text}" for text in found.warnings if not text.startswith("Leak?")]
+    for text in [*found.footnotes(), *notes]:
+        console.print(degraded(text, console.encoding))
 
 
 def check_out(out: Path) -> None:

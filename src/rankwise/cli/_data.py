@@ -54,7 +54,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to keep it.  [default: RANKWISE_DATA if it is there, or your cache folder]",
+    help="The folder to keep it in.  [default: RANKWISE_DATA if it is there, or your cache folder]",
 )
 @json_option
 def get(name: str, folder: Path | None, as_json: bool) -> None:
@@ -87,8 +87,8 @@ def check(path: Path, as_json: bool) -> None:
         show_json([finding._asdict() for finding in findings])
     for known in [] if as_json else findings:
         what = f"{known.format or 'unknown'}: {known.rows or known.problem or known.remark}"
-        click.echo(f"{known.path}: {what}")
+        print(f"{known.path}: {what}")  # click writes UTF-8 where the output is ASCII
         if known.remark and known.format:
-            click.echo(f"    {known.remark}")
+            print(f"    {known.remark}")
     if not any(known.format for known in findings) or any(known.problem for known in findings):
         raise click.exceptions.Exit(1)

@@ -102,11 +102,11 @@ def warmup(only: str) -> None:
         if only.lower() in name.lower() and (kind == INPUTS[0] or first.reads_rows)
     ]
     if not work:
-        raise click.ClickException(f"--only {only}: no entry point has that in its name")
+        raise click.ClickException(f"--only {only}: not found in the name of an entry point")
     folder = cache_folder()
     if folder is None:
         raise click.ClickException(
-            "compiled loops can't be kept: set NUMBA_CACHE_DIR to a folder that can be written to"
+            "compiled loops can't be kept: set NUMBA_CACHE_DIR to a writable folder"
         )
     start = monotonic()
     data = {kind: make_data(kind) for kind in INPUTS}

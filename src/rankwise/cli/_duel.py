@@ -9,6 +9,7 @@ from rich.console import Console
 
 from rankwise.cli._shared import (
     FORMS,
+    count,
     examples,
     format_option,
     reading_options,
@@ -30,18 +31,18 @@ _UNKNOWN = 50.0
     ),
 )
 @table_argument
-@click.option("--first", metavar="COL", help="The one item.  [default: found by its name]")
-@click.option("--second", metavar="COL", help="The other.")
-@click.option("--outcome", metavar="COL", help="Who won.")
-@click.option("--winner", metavar="COL", help="Who won, if the other column says who lost.")
-@click.option("--loser", metavar="COL", help="Who lost.")
-@click.option("--rater", metavar="COL", help="Who judged: each one gets a reliability.")
+@click.option("--first", metavar="COL", help="The first item.  [default: found by its name]")
+@click.option("--second", metavar="COL", help="The second item.")
+@click.option("--outcome", metavar="COL", help="The result: who won, or a tie.")
+@click.option("--winner", metavar="COL", help="The winner, if the other column is the loser.")
+@click.option("--loser", metavar="COL", help="The loser.")
+@click.option("--rater", metavar="COL", help="The rater: each one gets a reliability.")
 @click.option(
     "--ties",
     type=click.Choice(["davidson", "rao-kupper", "half"]),
     default="davidson",
     show_default=True,
-    help="How ties are modelled.",
+    help="The model of ties.",
 )
 @click.option("--no-order", is_flag=True, help="Fit no advantage of coming first.")
 @click.option(
@@ -135,7 +136,8 @@ def judge(
         warnings.simplefilter("always")
         model.fit(*contests, rater=rater)
     texts = [str(w.message) for w in said]
-    texts += [f"{left_out:,} rows have no scores and are left out"] * bool(left_out)
+    if left_out:
+        texts.append(f"{count(left_out, 'row')} without scores: not counted as contests")
     report = make_report(model, name, texts, draw=out is not None)
     console = Console(markup=False, emoji=False)
     if form == "table":
@@ -163,7 +165,7 @@ def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report
     said : list of str
         Warnings of the fit.
     draw : bool
-        Whether figures are wanted.
+        Whether to draw figures.
     """
     table = model.table()
     n, percent = len(table["item"]), f"{100 * model.level:g} %"
@@ -209,8 +211,9 @@ def make_report(model: Any, name: str, said: list[str], *, draw: bool) -> Report
 def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) -> list[str]:
     best, worst = table["best_rank"][0], table["worst_rank"][0]
     first = (
-        f"{table['item'][0]} comes first, with the probability {table['p_best'][0]:.0%} of being "
-        f"the best; its rank is {best} to {worst}, at {percent} for all items at once."
+        f"{table['item'][0]} comes first, and is the best with a probability of "
+        f"{table['p_best'][0]:.0%}. Its rank is {best} to {worst} ({percent}, simultaneous for all "
+        "items)."
     )
     findings = [first]
     if model.order_effect:
@@ -223,20 +226,19 @@ def _findings(model: Any, table: dict[str, Any], said: list[str], percent: str) 
             + (f": {', '.join(coins)}." if coins else ".")
         )
     fit = model.goodness_of_fit()
-    findings.append(
-        f"One line of strengths leaves {fit.unexplained:.0%} of what pairs differ by unexplained "
-        f"(p = {fit.pvalue:.2g})."
-    )
+    misfit = f"misfit: {fit.unexplained:.0%} of the differences between pairs are unexplained"
+    verdict = misfit if fit.pvalue < 0.05 else "no sign of misfit"
+    findings.append(f"Goodness of fit: p = {fit.pvalue:.2g} ({verdict}).")
     return findings + [f"{word[:1].upper()}{word[1:]}." for word in said]
 
 
 def _order_finding(effect: float, low: float, high: float) -> str:
     if high - low > _UNKNOWN:
-        return "Whether it matters who comes first can't be told from these contests."
+        return "These contests can't show whether the order of the two matters."
     sure = "is not significant" if low <= 0 <= high else "is significant"
     return (
-        f"The advantage of coming first {sure}: it adds {effect:.2f} to the first one's strength "
-        f"({low:.2f} to {high:.2f})."
+        f"The advantage of coming first {sure}: it adds {effect:.2f} ({low:.2f} to {high:.2f}) to "
+        "a strength."
     )
 
 

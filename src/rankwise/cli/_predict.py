@@ -365,7 +365,7 @@ def explain(
         rest = sum(part["adds"] for part in left)
         rows.append([count(len(left), "more column"), "", f"{rest:+.4g}"])
     rows.append(["score", "", f"{score:.4g}"])
-    show_table(f"Row {row}", ["column", "value", "adds"], rows)
+    show_table(f"Row {row}", ["column", "value", "contribution"], rows)
 
 
 def parts_of(

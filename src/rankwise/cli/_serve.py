@@ -32,7 +32,7 @@ _EXTRA = {
     help="A file with a row for each item: title, author, year, genre, description, image, url.",
 )
 @click.option("--title", metavar="TEXT", help="The heading of the page.")
-@click.option("--noun", metavar="ONE,SEVERAL", help="What items are called, such as book,books.")
+@click.option("--noun", metavar="ONE,SEVERAL", help="Words such as book,books.")
 @click.option(
     "--database",
     metavar="URL",

@@ -30,7 +30,7 @@ format_option = click.option(
 
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True,
-    help="Seed of everything random.",
+    help="The random seed.",
 )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def column_not_found(option: str, name: str, known: Iterable[Any]) -> click.Clic
 def split_names(
     _: click.Context, __: click.Parameter, value: str | tuple[str, ...] | None
 ) -> list[str]:
-    """Return names that stand between commas, in one option or in several of one name."""
+    """Return names that are separated by commas, in one option or in repeated ones."""
     texts = (value or "",) if isinstance(value, str | None) else value
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 

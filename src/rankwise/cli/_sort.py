@@ -123,7 +123,7 @@ class Answers(list[Any]):
     def summary(self) -> str:
         """Return what is kept where."""
         if not self.kept:
-            return "There is no answer to keep."
+            return "No answers to keep."
         return (
             f"{self.kept} answers are kept in {self.path}; the same command continues from there."
         )
@@ -166,8 +166,8 @@ def _read(path: Path) -> list[Any]:
         raise click.ClickException(f"--log {path}: not a list of answers ({error})") from error
     if not good:
         raise click.ClickException(
-            f"--log {path}: it must be a list, and a row of it two lines, a number in [0, 1] and, "
-            "if a command answered, the command"
+            f"--log {path}: expected a list of [line, line, number in [0, 1]], with the command "
+            "as a fourth entry if a command answered"
         )
     return list(rows)
 

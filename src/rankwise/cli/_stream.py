@@ -43,7 +43,7 @@ _METHODS = ("averaged", "prank", "pa", "oap")
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
-    help="PRank averaged, as in the paper, in passive-aggressive steps, or OAP.  "
+    help="averaged PRank, PRank as in the paper, passive-aggressive PRank, or OAP.  "
     "[default: averaged]",
 )
 @click.option(

@@ -102,7 +102,7 @@ class Learner:
 
     @property
     def rounds(self) -> int:
-        """How many rows were learned."""
+        """The number of rows that were learned."""
         return int(getattr(self.model, "n_rounds_", 0))
 
     def losses(self) -> tuple[float, float]:
@@ -210,7 +210,7 @@ class Learner:
 
 
 def _steps_of(transformer: Any) -> Any:
-    """Return the steps for columns of numbers; None if there are no such columns."""
+    """Return the steps for columns of numbers; None without such columns."""
     parts = getattr(transformer, "named_transformers_", {"numbers": transformer})
     return parts.get("numbers")
 
@@ -271,7 +271,7 @@ def columns_of(first: "DataFrame", target: str, ignored: Sequence[str]) -> Colum
 
 
 def parse_labels(text: str) -> list[Any]:
-    """Return labels from the lowest to the highest: of "1-5" all five, or of a list as it is."""
+    """Return labels from the lowest to the highest: "1-5" is five, a list keeps its order."""
     first, dash, last = text.partition("-")
     if dash and first.strip().isdigit() and last.strip().isdigit():
         low, high = int(first), int(last)

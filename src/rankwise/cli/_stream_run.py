@@ -150,7 +150,7 @@ class Run:
             if {*known.columns.names} != {*columns.names}:
                 before, now = ", ".join(known.columns.names), ", ".join(columns.names)
                 raise click.ClickException(
-                    f"{self.path} has learned the columns {before}; {self.name}: {now}"
+                    f"{self.path} has learned the columns {before}, but {self.name} has {now}"
                 )
         n, digest = self.learner.notes["mark"]
         while len(first) < n and (more_rows := next(blocks, None)) is not None:
@@ -289,8 +289,8 @@ class Run:
 
     def _refuse_input(self) -> NoReturn:
         raise click.ClickException(
-            f"{self.name} does not begin with the rows that {self.path} has learned; --more learns "
-            "on from the start of another input"
+            f"{self.name} does not begin with the rows that {self.path} has learned; with --more, "
+            "learning continues from the start of another input"
         )
 
     def _opened(self) -> Any:

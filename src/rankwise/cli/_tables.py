@@ -61,7 +61,7 @@ class Read(NamedTuple):
 
 
 def load_model(path: Path) -> Kept:
-    """Load a model and the facts beside it."""
+    """Load a model and the facts that are stored with it."""
     notes = read_notes(path)
     table, stream = notes.get("table"), notes.get("stream")
     facts = {"kind": "grades", **stream} if isinstance(stream, dict) else table

@@ -10,6 +10,7 @@ from rankwise.comparison._columns import (
 from rankwise.comparison._contests import Contests, contests_of
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._tables import TableFile, read_table
+from rankwise.comparison.final_fit import fit
 from rankwise.comparison.methods import BestColumn, GradeProbabilities
 from rankwise.comparison.runner import Comparison, compare
 
@@ -23,6 +24,7 @@ __all__ = [
     "Task",
     "compare",
     "contests_of",
+    "fit",
     "look_at_columns",
     "make_transformer",
     "prepare",

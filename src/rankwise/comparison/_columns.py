@@ -32,6 +32,12 @@ _MADE = re.compile(
 _IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|index|idx|key|rownames?|row|code|nr|no|number|num)$"
 )
+# Columns of whose values several rows may be of one person or place.
+_GROUPS = re.compile(
+    r"(^|[^a-z])(id|subject|patient|person|participant|respondent|student|pupil|school|class|user|"
+    r"customer|client|family|household|worker|rater|judge|assessor|reviewer|player|team|animal|"
+    r"batch|site|hospital|village|cluster|group)s?([^a-z]*id)?$"
+)
 _UNNAMED = re.compile(r"|Unnamed: [0-9]+")
 _MOST_WORDS = 8
 
@@ -107,8 +113,29 @@ def odd_values(column: "Series[Any]") -> "Series[Any]":
 
 def _is_identifier(name: str, column: "Series[Any]") -> bool:
     """Whether a column of integers is named like an identifier."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    return pandas().api.types.is_integer_dtype(column) and _IDENTIFIER.search(spaced) is not None
+    return (
+        pandas().api.types.is_integer_dtype(column)
+        and _IDENTIFIER.search(_spaced(name)) is not None
+    )
+
+
+def _spaced(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def may_be_group(column: "Series[Any]") -> bool:
+    """Whether the rows of one value may belong together, such as those of one patient.
+
+    The column is named like that, or is of names that come back a few times.
+    """
+    values = column.dropna()
+    n, rows = values.nunique(), len(values)
+    if not 5 <= n <= rows / 1.5 or values.dtype.kind == "f":
+        return False
+    if _GROUPS.search(_spaced(str(column.name))):
+        return True
+    names = not pandas().api.types.is_numeric_dtype(column) and kind_of(column) == "categories"
+    return names and n >= 10 and rows <= 10 * n
 
 
 def identifiers(frame: "DataFrame", names: Sequence[str]) -> dict[str, str]:
@@ -147,7 +174,7 @@ def _are_dates(known: "Series[Any]") -> bool:
 def prepare(frame: "DataFrame", columns: Columns) -> "DataFrame":
     """Return numbers and categories alone: dates become numbers, words are hashed.
 
-    What is missing stays so in numbers and is a category of its own.
+    Missing values stay missing in numbers, and are a separate category.
     """
     parts: dict[str, Any] = {name: _numbers(frame[name], name) for name in columns.numbers}
     parts |= {name: _categories(frame[name]) for name in columns.categories}

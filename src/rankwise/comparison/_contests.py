@@ -39,7 +39,7 @@ _WORDS = {
 
 
 class Contests(NamedTuple):
-    """What `rankwise.contests.BradleyTerry` learns from.
+    """The contests that `rankwise.contests.BradleyTerry` learns from.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankwise.comparison._columns import MISSING, source_of
+from rankwise.comparison._columns import MISSING, may_be_group, source_of
 from rankwise.comparison._recognise import WORDS, Task
 from rankwise.comparison.problem import Problem
 from rankwise.io.files import pandas
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 _GIVEN_AWAY = 0.995
 _FEW_OF_A_GRADE = 5
 _PERFECT = 5e-4
-# Columns of whose values several rows may be of one person or place.
-_GROUPS = re.compile(
-    r"(^|[^a-z])(id|subject|patient|person|participant|respondent|student|pupil|school|class|user|"
-    r"customer|client|family|household|worker|rater|reviewer|player|team|animal|batch|site|hospital|"
-    r"village|cluster|group)s?([^a-z]*id)?$"
-)
+_BARS = 12
+_COUNTS = re.compile(r"(^|[^a-z])(n|freq|frequency|count|counts|cases)$")
 
 
 def describe(
@@ -98,15 +94,17 @@ def _rows(frame: "DataFrame", task: Task, whole: Problem, problem: Problem) -> l
     found = []
     if len(frame) > len(whole.y):
         n_absent = len(frame) - len(whole.y)
-        found.append(f"{n_absent:,} rows have no target and are left out.")
+        found.append(f"Rows without a target are left out: {n_absent:,}.")
         words = whole.labels is not None and isinstance(whole.labels[0], str)
         if words and 5 * n_absent > len(frame):
-            found.append("If None or NA is a grade in the file, it was read as missing: rename it.")
+            found.append(
+                "If None or NA is a grade in the file, it was read as missing: --missing '' "
+                "keeps it."
+            )
     if len(whole.y) > len(problem.y):
         found.append(
-            f"The methods are compared on a sample of {len(problem.y):,} of the "
-            f"{len(whole.y):,} rows "
-            "(max_rows, or --max-rows); the model learns from all."
+            f"The methods are compared on a sample of {len(problem.y):,} of the {len(whole.y):,} "
+            "rows (max_rows, or --max-rows); the model learns from all."
         )
     twice = problem.rows.assign(**{"": problem.y}).duplicated()
     if not {"query", "group"} & task.roles.keys() and twice.mean() > 0.01:
@@ -114,9 +112,25 @@ def _rows(frame: "DataFrame", task: Task, whole: Problem, problem: Problem) -> l
         if problem.groups is None:
             kept = "usual where no column has mostly different values"
         found.append(f"{int(twice.sum()):,} rows are copies of others: {kept}.")
+    found += [
+        f"{name!r} may say how many cases a row stands for: here each row counts once. If it "
+        f"does, repeat the rows: frame.loc[frame.index.repeat(frame[{name!r}])]."
+        for name in task.columns.numbers
+        if _may_be_counts(problem, name)
+    ]
     if len(problem.y) < 100:
         found.append(f"Only {len(problem.y)} rows: the intervals are wide.")
     return found
+
+
+def _may_be_counts(problem: Problem, name: str) -> bool:
+    """Whether a column counts the cases of each combination of categories."""
+    others = problem.rows.drop(columns=name).assign(**{"": problem.y})
+    return (
+        _COUNTS.search(name.lower()) is not None
+        and {name, *problem.columns.categories} == {*problem.rows}
+        and not others.duplicated().any()
+    )
 
 
 def _groups(frame: "DataFrame", task: Task, problem: Problem) -> list[str]:
@@ -125,21 +139,17 @@ def _groups(frame: "DataFrame", task: Task, problem: Problem) -> list[str]:
     if problem.times is None and task.columns.dates:
         found.append(
             f"{task.columns.dates[0]!r} has dates: if the model is for later rows, use "
-            f"split='time', "
-            "or --split time."
+            "split='time', or --split time."
         )
     if "group" in task.roles or "query" in task.roles:
         return found
     for name in frame.columns:
-        values = frame[name].dropna()
-        n = values.nunique()
-        spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()
-        repeats = 5 <= n <= len(values) / 1.5 and name != task.roles["target"]
-        if repeats and _GROUPS.search(spaced) and values.dtype.kind != "f":
+        if name != task.roles["target"] and may_be_group(frame[name]):
+            n = frame[name].nunique()
             found.append(
-                f"Rows of one {name!r} ({n:,} values in {len(values):,} rows) are on both "
-                f"sides of a "
-                f"split: if the model is for new ones, use group={name!r}, or --group {name}."
+                f"Rows of one {name!r} ({n:,} values in {frame[name].count():,} rows) are on both "
+                "sides of a split: if the model is for values that are not in this table, use "
+                f"group={name!r}, or --group {name}."
             )
     return found
 
@@ -207,12 +217,14 @@ def summaries(problem: Problem) -> list[Summary]:
         category = name in problem.columns.categories
         if category:
             tally = values.value_counts()
-            counts = tally.head(12).tolist()
+            counts = tally.head(_BARS).tolist()
             extent = ", ".join(tally.index[:3]) + (", ..." if len(tally) > 3 else "")
             missing = float((values == MISSING).mean())
         else:
             known = values.dropna().to_numpy()
-            counts = np.histogram(known, 12)[0].tolist() if len(known) else [0]
+            values_of = np.unique(known, return_counts=True)[1]
+            counts = values_of if len(values_of) <= _BARS else np.histogram(known, _BARS)[0]
+            counts = counts.tolist()
             extent = f"{plain(known.min())} to {plain(known.max())}" if len(known) else "no values"
             missing = float(values.isna().mean())
             if source_of(name) != name and len(known):

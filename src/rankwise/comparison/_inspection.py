@@ -43,7 +43,7 @@ class Curve(NamedTuple):
 
 
 class Push(NamedTuple):
-    """How a column moves the score of a row: from what it would be with the usual value."""
+    """The change of a row's score that a column causes, compared with its usual value."""
 
     name: str
     value: str

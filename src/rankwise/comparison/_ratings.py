@@ -75,6 +75,23 @@ _METHODS = {
 }
 
 
+def ratings_of(frame: "DataFrame", task: Task) -> tuple[RatingTable, "DataFrame", list[str]]:
+    """Return complete ratings, the last of each item by a person, and what was left out."""
+    names, odd = _names(task), []
+    kept = frame.dropna(subset=list(names.values()))
+    if len(kept) < len(frame):
+        odd.append(f"{len(frame) - len(kept):,} rows lack a user, an item or a rating.")
+    twice = kept.duplicated([names["user"], names["item"]], keep="last")
+    if twice.any():
+        odd.append(f"{int(twice.sum()):,} ratings are of an item rated again: the last counts.")
+        kept = kept[~twice]
+    return RatingTable.from_frame(kept, **names), kept, odd
+
+
+def _names(task: Task) -> dict[str, Any]:
+    return {part: task.roles[part] for part in ("user", "item", "rating")}
+
+
 def compare_ratings(
     frame: "DataFrame",
     task: Task,
@@ -86,20 +103,11 @@ def compare_ratings(
     progress: Progress,
 ) -> Comparison:
     """Compare the taste model with means, on ratings that are left out of everybody's."""
-    roles = task.roles
-    kept = frame.dropna(subset=list(roles.values()))
-    odd: list[str] = []
-    if len(kept) < len(frame):
-        odd.append(f"{len(frame) - len(kept):,} rows lack a user, an item or a rating.")
-    twice = kept.duplicated([roles["user"], roles["item"]], keep="last")
-    if twice.any():
-        odd.append(f"{int(twice.sum()):,} ratings are of an item rated again: the last counts.")
-        kept = kept[~twice]
+    whole, kept, odd = ratings_of(frame, task)
+    table, names = whole, _names(task)
     most = max_rows or (200_000 if quick else 2_000_000)
-    names: dict[str, Any] = {part: roles[part] for part in ("user", "item", "rating")}
-    whole = table = RatingTable.from_frame(kept, **names)
     if len(kept) > most:
-        some = _people(kept, roles["user"], most, seed)
+        some = _people(kept, names["user"], most, seed)
         table = RatingTable.from_frame(some, **names)
         odd.append(
             f"{len(some):,} of the {len(kept):,} ratings, all of some people, are compared "
@@ -132,7 +140,7 @@ def compare_ratings(
 
 
 def _people(frame: "DataFrame", user: str, most: int, seed: int) -> "DataFrame":
-    """Return all ratings of so many people that they are not too many."""
+    """Return all ratings of random people, at most about ``most`` ratings."""
     counts = frame[user].value_counts().sample(frac=1, random_state=seed)
     n_people = max(1, int(np.searchsorted(np.cumsum(counts.to_numpy()), most)))
     return frame[frame[user].isin(counts.index[:n_people])]

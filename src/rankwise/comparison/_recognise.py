@@ -14,6 +14,7 @@ from rankwise.comparison._columns import (
     identifiers,
     kind_of,
     look_at_columns,
+    may_be_group,
     odd_values,
 )
 from rankwise.comparison._contests import contest_columns
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 # The name of each kind where people read it.
 WORDS = {"grades": "ordinal regression", "relevance": "regression ranking", "ratings": "ratings"}
 KINDS = ("grades", "relevance", "ratings", "contests", "rankings")
-# More values than this are no grades, and a grade comes back some times.
-_MOST_GRADES, _LEAST_ROWS_EACH = 20, 3
+# A target with more values than this is a number, and so is one with fewer rows for each; counts,
+# which have gaps between their larger values, from fewer values on.
+_MOST_GRADES, _LEAST_ROWS_EACH, _MOST_UNEVEN = 20, 3, 10
 
 _NAMES = {
     "target": "target grade response label relevance rel quality rating score stars y",
@@ -42,7 +44,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Task:
-    """What a table is evidence of.
+    """The kind of evidence in a table.
 
     Attributes
     ----------
@@ -173,7 +175,7 @@ def recognise(
     if given.keys() - {"target", "query", "group"}:
         parts = " ".join(f"{part}={name!r}" for part, name in given.items())
         raise ValueError(
-            f"{parts} fits no kind of evidence: name target and perhaps query, or user, item and "
+            f"{parts} does not determine a task: name target and perhaps query, or user, item and "
             "rating, or winner and loser"
         )
     return _graded(frame, seen, given, order, text)
@@ -243,7 +245,7 @@ def _ratings(frame: "DataFrame", seen: list[str], given: dict[str, str]) -> Task
     found = {part: str(name) for part, name in roles.items()}
     values = frame[found["rating"]]
     if not pandas().api.types.is_numeric_dtype(values):
-        raise ValueError(f"rating={found['rating']!r} holds texts, where numbers are wanted")
+        raise ValueError(f"rating={found['rating']!r} holds strings, expected numbers")
     how = (
         "the columns were named" if given.keys() & found.keys() else "found by the names of columns"
     )
@@ -269,20 +271,20 @@ def _graded(
         target, how = _find_target(frame, [name for name in seen if name not in taken])
         others = _candidates(frame, [name for name in seen if name not in {target, *taken}])
         if others:
-            notes.append(f"To rank by another column than {target!r} name it (--target): {others}.")
+            notes.append(f"To rank by another column, name it (target=..., or --target): {others}.")
     kind, levels, scale = _grades(frame[target].dropna(), target, order)
     notes += [scale] if scale else []
     roles = {"target": target} | ({"query": query} if query is not None else {})
     roles |= {"group": given["group"]} if "group" in given else {}
     left = [name for name in seen if name not in roles.values()]
     if not left:
-        raise ValueError(f"no column is left beside {' and '.join(map(repr, roles.values()))}")
+        raise ValueError(f"no column is left besides {' and '.join(map(repr, roles.values()))}")
     if not frame[left].notna().to_numpy().any():
-        raise ValueError(f"no column beside {target!r} has a value: there is nothing to learn from")
+        raise ValueError(f"no column besides {target!r} has a value: nothing to learn from")
     named = identifiers(frame, left)
     if len(named) == len(left):
         raise ValueError(
-            f"no column is left beside {target!r}: "
+            f"no column is left besides {target!r}: "
             + "; ".join(f"{name!r} {why}" for name, why in named.items())
         )
     notes += [f"{name!r} {why}: it is left out." for name, why in named.items()]
@@ -299,7 +301,7 @@ def _graded(
             "--text ignore, leaves free text out)."
         )
     if not columns.names:
-        raise ValueError(f"no column is left beside {target!r} and free text: use text='hash'")
+        raise ValueError(f"no column is left besides {target!r} and free text: use text='hash'")
     for name in columns.numbers:
         odd = odd_values(frame[name])
         if len(odd):
@@ -341,14 +343,16 @@ def _find_target(frame: "DataFrame", seen: list[str]) -> tuple[str, str]:
 def _candidates(frame: "DataFrame", names: list[str], most: int = 8) -> str:
     """Return the columns that could be a target with their kinds, the last first."""
     fitting = [name for name in reversed(names) if _fits(frame[name])]
-    fitting = [name for name in fitting if name not in identifiers(frame, fitting)]
+    others = [name for name in fitting if may_be_group(frame[name])]
+    fitting = [name for name in fitting if name not in {*identifiers(frame, fitting), *others}]
     shown = []
     for name in fitting[:most]:
         known = frame[name].dropna()
         kind, levels, _ = _grades(known, name, None)
         word = "classes" if len(levels) == 2 else "grades"
         shown.append(f"{name!r} ({f'{len(levels)} {word}' if kind == 'grades' else 'a number'})")
-    return ", ".join(shown) + (", ..." if len(fitting) > most else "")
+    more = len(fitting) - most
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _fits(values: "Series[Any]") -> bool:
@@ -391,8 +395,8 @@ def _grades(
             return "grades", levels, note
         shown = ", ".join(map(str, distinct[:6])) + (", ..." if len(distinct) > 6 else "")
         raise ValueError(
-            f"the target {target!r} holds texts of no known order ({shown}): give it, lowest first "
-            "(order=[...], or --order a,b,c), or name another target"
+            f"the target {target!r} holds strings without a known order ({shown}): give it, "
+            "lowest first (order=[...], or --order a,b,c), or name another target"
         )
     if len(distinct) < 2:
         shown = f"only the value {distinct[0]}" if distinct else "no values"
@@ -401,7 +405,8 @@ def _grades(
     if not np.isfinite(np.asarray(distinct, float)).all():
         raise ValueError(f"the target {target!r} has infinite values")
     few = len(distinct) <= min(_MOST_GRADES, max(2, len(values) // _LEAST_ROWS_EACH))
-    return ("grades" if few else "relevance"), distinct, ""
+    scale = len(distinct) <= _MOST_UNEVEN or np.allclose(np.diff(distinct, 2), 0)
+    return ("grades" if few and scale else "relevance"), distinct, ""
 
 
 def _is_number(values: "Series[Any]") -> bool:

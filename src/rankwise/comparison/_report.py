@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from rankwise.comparison._describe import Summary, plain, summaries
 from rankwise.comparison._inspection import (
@@ -16,7 +16,7 @@ from rankwise.comparison._inspection import (
 )
 from rankwise.comparison._significance import SURE, corrected_interval
 from rankwise.comparison.methods import method_named
-from rankwise.metrics import mean_rank_loss_per_rank
+from rankwise.metrics import mean_rank_loss_per_rank, pairwise_misranking_loss
 from rankwise.reports import Report, Section, Table, charts
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _SHOWN, _DOTS, _ENDS = 15, 1500, 3
+_CODE_WIDTH = 88
 _READING = (
     "Blue is the advised method; hollow circles are significantly worse than the best mean. The "
-    "differences are paired by split and not corrected for the number of methods."
+    "intervals of the differences are paired by split and not corrected for the number of methods."
 )
 _INTERVALS = (
     "An interval covers the mean of a method that learns from as many rows as in a split, if more "
@@ -76,11 +77,27 @@ def failures(found: "Comparison") -> list[str]:
 
 
 def legend(found: "Comparison") -> str:
-    """Return one line on the measures."""
-    parts = [
-        f"{m.name}: {'more' if m.more_is_better else 'less'} is better" for m in found.measures
-    ]
-    return f"{'; '.join(parts)}. ±: 95 % interval. p: corrected for the number of methods."
+    """Return how the table is read: the directions of the measures, intervals and absences."""
+    directions: dict[str, list[str]] = {}
+    for measure in found.measures:
+        word = "higher" if measure.more_is_better else "lower"
+        directions.setdefault(word, []).append(measure.name)
+    parts = [f"{word} is better for {_and(names)}" for word, names in directions.items()]
+    text = (
+        f"{'; '.join(parts)}. ± gives the 95 % interval. The p-values are corrected for the number "
+        "of methods."
+    )
+    text = text[0].upper() + text[1:]
+    if any(np.isnan(row.means).any() for row in found.rows):
+        what = (
+            "probabilities" if found.task.kind == "grades" else "scores on the scale of the target"
+        )
+        text += f" -: the method has no {what}."
+    return text
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _verdict(row: "Row") -> str:
@@ -145,8 +162,8 @@ def _methods(found: "Comparison") -> Section:
         figures["paired-differences-to-the-best"] = charts.intervals(apart, name, zero=True)
     meanings = "; ".join(f"{m.name}: {m.meaning.format('x')}" for m in found.measures)
     text = [
-        f"{legend(found)} Seconds are medians on one thread, compiling not counted.",
-        f"What x says: {meanings}.",
+        f"{legend(found)} Seconds are medians on one thread, of the estimator alone.",
+        f"Meaning of x: {meanings}.",
         _READING,
         *failures(found),
     ]
@@ -200,7 +217,7 @@ def _columns(found: "Comparison", effects: list[Effect]) -> Section:
     ]
     more = f" The first {_SHOWN} of {len(effects)}." if len(effects) > _SHOWN else ""
     text = (
-        f"How much the {measure.name} of {found.best} worsens on unseen rows when one column is "
+        f"Worsening of the {measure.name} of {found.best} on unseen rows when one column is "
         "shuffled, with its 95 % interval. (+), blue: more of it raises the prediction; "
         "(\N{MINUS SIGN}), orange: lowers it; grey: no single direction. Columns that say the same "
         f"share their importance.{more}"
@@ -218,9 +235,8 @@ def _trend(curve: Curve, measure: Any) -> str:
     else:
         said = "More rows would hardly help: the curve is flat within its spread"
     return (
-        f"{said}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band "
-        f"is the "
-        f"standard deviation over {len(curve.values)} splits."
+        f"{said}. With half of the rows the mean is {half:.3f}, with all {full:.3f}. The band is "
+        f"the standard deviation over {len(curve.values)} splits."
     )
 
 
@@ -250,13 +266,12 @@ def _errors(found: "Comparison") -> Section:
         )
         figures["confusion-matrix"] = charts.matrix(problem.labels, shares, "predicted", "true")
         if np.isfinite(tried.shares[seen]).all():
-            figures["calibration"] = _calibration(y, tried.shares[seen])
+            cut = int(np.argmin([abs(np.mean(y > rank) - 0.5) for rank in range(1, k)]))
+            figures["calibration"] = _calibration(y > cut + 1, tried.shares[seen, cut + 1 :])
+            what = problem.labels[1] if k == 2 else f"a grade above {problem.labels[cut]}"
             text.append(
-                "Calibration: where the curve is on the diagonal, of the rows with a "
-                "probability of "
-                "30 % for a grade above the lowest (of the second class, if there are two) 30 "
-                "% have "
-                "one."
+                f"Calibration: of the rows with a probability of 30 % for {what}, 30 % have it "
+                "where the curve is on the diagonal."
             )
     elif problem.qid is not None:
         sizes, values = list_values(y, scores, problem.qid[seen])
@@ -266,9 +281,14 @@ def _errors(found: "Comparison") -> Section:
         series = [charts.Series(sizes[:_DOTS], values[:_DOTS])]
         figures["queries"] = charts.plot(series, "rows in the query", "pairwise accuracy")
     else:
-        text.append("Each point is a row; on the diagonal a prediction is right.")
-        series = [charts.Series(scores[:_DOTS], y[:_DOTS])]
         scale = method_named(found.best, problem).on_scale
+        reading = (
+            "on the diagonal a prediction is right"
+            if scale
+            else "scores have no unit, so that only their order can be right or wrong"
+        )
+        text.append(f"Each point is a row; {reading}.")
+        series = [charts.Series(scores[:_DOTS], y[:_DOTS])]
         figures["predictions"] = charts.plot(
             series, "prediction" if scale else "score", f"true {_target(found)}", diagonal=scale
         )
@@ -287,10 +307,10 @@ def _by_group(found: "Comparison", y: Any, tried: Any, seen: Any) -> list[Table]
     return [Table("Groups with the largest errors", ["group", "rows", "MAE"], rows)]
 
 
-def _calibration(y: Any, shares: Any) -> charts.Svg:
-    """Draw the share of rows above the lowest grade against its probability, by tenths of rows."""
-    chance, truth = 1.0 - shares[:, 0], y > 1
-    parts = np.array_split(np.argsort(chance, kind="stable"), min(10, max(2, len(y) // 15)))
+def _calibration(truth: Any, shares: Any) -> charts.Svg:
+    """Draw the share of rows above a grade against its probability, by tenths of rows."""
+    chance, n = shares.sum(axis=1), len(truth)
+    parts = np.array_split(np.argsort(chance, kind="stable"), min(10, max(2, n // 15)))
     series = charts.Series(
         [chance[part].mean() for part in parts], [truth[part].mean() for part in parts], line=True
     )
@@ -314,10 +334,8 @@ def _ends(found: "Comparison") -> Section:
     heads = ["row", "score", f"true {_target(found)}", "moved most by"]
     text = (
         f"The {_ENDS} highest and the {_ENDS} lowest scores of rows that {found.best} did not "
-        f"learn "
-        "from. A column moves a score by the difference to what it would be with the median, "
-        "or the "
-        "most frequent category, in its place, by the model of all rows."
+        "learn from. A column moves a score by the difference to what it would be with the median, "
+        "or the most frequent category, in its place, by the model of all rows."
     )
     return Section("Top and bottom rows", [text], tables=[Table("", heads, cells)])
 
@@ -338,8 +356,6 @@ def _truth(problem: Any, row: int) -> str:
 
 def list_values(y: Any, scores: Any, qid: Any) -> tuple[Any, Any]:
     """Return the size of each query with a comparable pair, and its pairwise accuracy."""
-    from rankwise.metrics import pairwise_misranking_loss  # noqa: PLC0415
-
     sizes, values = [], []
     order = np.argsort(qid, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(qid[order])) + 1):
@@ -366,7 +382,7 @@ def _tastes(found: "Comparison") -> list[Section]:
 def _guarantee(found: "Comparison") -> Section:
     lines = [
         _INTERVALS,
-        "It says nothing about rows of another kind: other years, other people, other places.",
+        "None of this holds for rows of another kind: other years, other people, other places.",
     ]
     problem = found.problem
     if found.pair_interval is not None and found.best != "constant":
@@ -377,7 +393,7 @@ def _guarantee(found: "Comparison") -> Section:
             f"{found.best} puts the better one first with a probability between {low:.3f} and "
             f"{high:.3f} (95 %, from the scores out of fold).",
         )
-    return Section("What is guaranteed", lines)
+    return Section("Guarantees", lines)
 
 
 def _origin(found: "Comparison") -> Section:
@@ -388,88 +404,58 @@ def _origin(found: "Comparison") -> Section:
 def _code(found: "Comparison") -> list[Section]:
     if found.model is None:
         return []
-    new = 'pd.read_csv("new.csv")'
-    use = "model.predict(prepare_like(new, model))"
+    use = (
+        ["from rankwise.comparison import prepare_like"],
+        "model.predict(prepare_like(new, model))",
+    )
     if found.task.kind == "ratings":
         names = found.task.roles
-        use = f"model.predict(new[{names['user']!r}], new[{names['item']!r}])"
-    load = [
-        "import pandas as pd, rankwise",
-        *["from rankwise.comparison import prepare_like"] * (found.task.kind != "ratings"),
-        f'model, new = rankwise.load("model.rankwise"), {new}',
-        use,
+        use = [], f"model.predict(new[{names['user']!r}], new[{names['item']!r}])"
+    lines = [
+        "import pandas as pd",
+        "import rankwise",
+        *use[0],
+        "",
+        'model = rankwise.load("model.rankwise")',
+        'new = pd.read_csv("new.csv")',
+        use[1],
     ]
-    text = "The model was fitted to all rows and saved. To use it:"
+    model = found.model if found.task.kind == "ratings" else clone(found.model[-1])
+    package = ".".join(type(model).__module__.split(".")[:2])
+    estimator = f"{package}.{' '.join(repr(model).split())}"
     return [
-        Section("Use the model", [text], code="\n".join(load)),
         Section(
-            "Fit it again", ["The same model from the table:"], code=lines_of(found, found.source)
+            "Use the model", ["It was fitted to all rows and saved. To use it:"],
+            code="\n".join(lines),
         ),
-    ]
+        Section(
+            "Fit it again", [f"The same model, {estimator}, from the table:"], code=found.code
+        ),
+    ]  # fmt: skip
 
 
-def lines_of(found: "Comparison", source: str = "table.csv") -> str:
+def lines_of(found: "Comparison") -> str:
     """Return a program that reads a table, fits the advised model, and saves it."""
     if found.model is None:
         return ""
-    return (_ratings if found.task.kind == "ratings" else _table)(found, source)
-
-
-def _table(found: "Comparison", source: str) -> str:
-    model, task = clone(found.model[-1]), found.task
-    named = task.order is not None and isinstance(task.order[0], str)
-    told = [f"{part}={name!r}" for part, name in task.roles.items() if part != "name"]
-    told += [f"order={task.order!r}"] if named else []
-    known = {*task.columns.names, *task.roles.values()}
-    ignored = [name for name in found.ignored if name not in known]
-    told += [f"ignore={ignored!r}"] if ignored else []
-    target = f"frame[{task.roles['target']!r}]"
-    needed = [task.roles[part] for part in ("target", "query") if part in task.roles]
-    if task.order is not None and named and not hasattr(model, "label_order"):
-        target += f".map({ {label: rank for rank, label in enumerate(task.order, 1)}!r})"
-    reading = [
-        "from rankwise.comparison import read_table",
-        f"frame = read_table({source!r}).frame",
-    ]
+    task, source = found.task, found.source
+    read = f"rankwise.comparison.read_table({source!r}).frame"
     if source == "films":
-        reading = ["from rankwise.datasets import load_films", "frame = load_films()"]
-    parts = [value for value in model.get_params().values() if isinstance(value, BaseEstimator)]
-    lines = [
-        "import rankwise",
-        "from rankwise.comparison import make_transformer, prepare, recognise",
-        *reading[:1],
-        *sorted({_import(part) for part in [model, *parts]}),
-        "from sklearn.pipeline import make_pipeline",
-        "",
-        *reading[1:],
-        f"task = recognise(frame, {', '.join(told)})",
-        f"frame = frame.dropna(subset={needed!r})",
-        "rows = prepare(frame, task.columns)",
-        f"model = make_pipeline(make_transformer(task.columns), {' '.join(repr(model).split())})",
-    ]
-    query = task.roles.get("query")
-    step = type(model).__name__.lower()
-    lists = f", {step}__qid=frame[{query!r}]" if query is not None else ""
-    lines += [f"model.fit(rows, {target}{lists})", 'rankwise.save(model, "model.rankwise")']
-    return "\n".join(lines)
-
-
-def _import(model: Any) -> str:
-    package = ".".join(type(model).__module__.split(".")[:2])
-    return f"from {package} import {type(model).__name__}"
-
-
-def _ratings(found: "Comparison", source: str) -> str:
-    roles = ", ".join(f"{part}={name!r}" for part, name in found.task.roles.items())
-    return "\n".join(
-        [
-            "import rankwise",
-            "from rankwise.comparison import read_table",
-            "from rankwise.recommend import RatingTable, TasteModel",
-            "",
-            f"frame = read_table({source!r}).frame",
-            f"table = RatingTable.from_frame(frame, {roles})",
-            "model = TasteModel().fit(table)",
-            'rankwise.save(model, "model.rankwise")',
-        ]
-    )
+        read = "rankwise.datasets.load_films()"
+    parts = ["frame"]
+    if task.kind != "ratings":
+        parts.append(repr(method_named(found.best, found.problem).slug))
+    parts += [f"{part}={name!r}" for part, name in task.roles.items() if part != "name"]
+    known = {*task.columns.names, *task.roles.values()} - {task.roles.get("name")}
+    options = {
+        "ignore": [name for name in found.ignored if name not in known],
+        "order": task.order,
+        "settings": found.chosen,
+        "random_state": found.seed,
+    }
+    parts += [f"{option}={value!r}" for option, value in options.items() if value]
+    call = f"model = rankwise.comparison.fit({', '.join(parts)})"
+    if len(call) > _CODE_WIDTH:
+        call = f"model = rankwise.comparison.fit(\n    {(',' + chr(10) + '    ').join(parts)},\n)"
+    saved = 'rankwise.save(model, "model.rankwise")'
+    return "\n".join(["import rankwise", "", f"frame = {read}", call, saved])

@@ -174,7 +174,7 @@ def expected_losses(
 ) -> tuple[dict[str, float], float]:
     """Return the logarithm of what each method may be expected to lose, and a tolerance.
 
-    Where a mean is 0 there are no logarithms: the means themselves, and no tolerance.
+    Where a mean is 0, logarithms don't exist: return the means themselves, and no tolerance.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _QUERIES = {"target": "grade", "query": "query"}
 
 
 class TableFile(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
@@ -158,13 +158,13 @@ def _is_lines(path: Path) -> bool:
 def _read(path: Path, _: int, options: dict[str, Any]) -> TableFile:
     path.stat()
     if path.is_dir():
-        raise ValueError(f"{path}: a folder, where a file is expected: name one of its files")
+        raise ValueError(f"{path} is a folder: name one of its files")
     check_regular(path)
     start = read_start(path, _START)
     known = None if options else guess_format(path)
     if known is None and start.startswith(b"PK") and _is_other_archive(path):
         raise ValueError(
-            f"{path}: an archive, and no Excel file in it; is it a model? A table is expected"
+            f"{path} is an archive without an Excel file: expected a table (is it a model?)"
         )
     _check_memory(path, start)
     if known is not None and known.name not in {"ordinal table", "LETOR"}:

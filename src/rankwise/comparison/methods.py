@@ -6,7 +6,7 @@ inside the folds. A score becomes grades within a `ThresholdRanker`.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
@@ -19,6 +19,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from rankwise._core.arguments import did_you_mean
 from rankwise._core.ordinal import OrdinalMixin
 from rankwise.boosting import RankBoost
 from rankwise.comparison.problem import Problem
@@ -94,12 +95,12 @@ class Method:
 
     @property
     def usual(self) -> float | None:
-        """What it loses on tables of grades as a multiple of the best, in logarithms, if known."""
+        """The log of its usual loss on tables of grades, as a multiple of the best, if known."""
         return _USUAL.get(self.name)
 
     @property
     def slug(self) -> str:
-        """Its name as it is typed in a command."""
+        """The name to type in a command."""
         return slug(self.name)
 
 
@@ -360,3 +361,18 @@ def methods_for(problem: Problem, n: int | None = None, *, quick: bool = False) 
         if fits and (not method.needs or find_spec(method.needs) is not None):
             chosen.append(method)
     return chosen
+
+
+def choose_methods(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:
+    """Return the methods with these names; all if there are none."""
+    if names is None:
+        return fitting
+    known = [method.slug for method in fitting]
+    for name in names:
+        if slug(name) not in known:
+            fits = slug(name) in [method.slug for method in METHODS]
+            why = "does not fit this table" if fits else "is not known"
+            near = "" if fits else did_you_mean(slug(name), known)
+            raise ValueError(f"the method {name!r} {why}; these fit: {', '.join(known)}{near}")
+    wanted = [slug(name) for name in names]
+    return [method for method in fitting if method.slug in wanted]

@@ -1,12 +1,12 @@
 """A table as a problem: rows, what they are worth, and the folds."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.comparison._columns import DAYS, Columns, prepare
+from rankwise.comparison._columns import DAYS, Columns, make_transformer, prepare
 from rankwise.comparison._recognise import Task
 from rankwise.comparison.measures import Measure, measures_of
 from rankwise.io.files import pandas
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.int64]
 Fold = tuple[Indices, Indices]
+# Splits of so many cells are kept: all methods learn from them, and preparing costs more than many
+# a fit.
+_KEPT_CELLS = 20_000
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What methods are compared on.
+    """The data that methods are compared on.
 
     Attributes
     ----------
@@ -56,6 +59,9 @@ class Problem:
     groups: Indices | None = None
     times: NDArray[np.float64] | None = None
     group_names: list[str] = field(default_factory=list)
+    _splits: dict[bytes, "Split"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def graded(self) -> bool:
@@ -82,7 +88,7 @@ class Problem:
         return replace(self, rows=self.rows.iloc[index], **parts)
 
     def sample(self, n: int, seed: int) -> Self:
-        """Return at most so many rows; whole lists if there are lists."""
+        """Return at most n rows; whole lists if there are lists."""
         if len(self.y) <= n:
             return self
         order = np.random.default_rng(seed).permutation(self._n_units())
@@ -92,11 +98,32 @@ class Problem:
         kept = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))]
         return self.take(np.flatnonzero(np.isin(self.qid, kept)))._renumbered()
 
+    def split(self, train: Indices, test: Indices) -> "Split":
+        """Return the rows of a fold, with the columns prepared by what the training rows teach."""
+        key = train.tobytes() + b"test" + test.tobytes()
+        if key in self._splits:
+            return self._splits[key]
+        learned, held = self.take(train), self.take(test)
+        columns = make_transformer(self.columns).fit(learned.rows)
+        split = Split(learned, held, columns.transform(learned.rows), columns.transform(held.rows))
+        if self.rows.size <= _KEPT_CELLS:
+            self._splits[key] = split
+        return split
+
     def _n_units(self) -> int:
         return len(self.y) if self.qid is None else int(self.qid.max()) + 1
 
     def _renumbered(self) -> Self:
         return replace(self, qid=np.unique(np.asarray(self.qid), return_inverse=True)[1])
+
+
+class Split(NamedTuple):
+    """The rows to learn from and those to test on, and the prepared columns of both."""
+
+    learned: Problem
+    held: Problem
+    X: Any
+    X_held: Any
 
 
 def make_problem(
@@ -138,7 +165,7 @@ def make_problem(
     times = None
     if split == "time":
         if not task.columns.dates:
-            raise ValueError("split='time' needs a column of dates, and there is none")
+            raise ValueError("split='time' needs a column of dates, but the table has none")
         times = rows[task.columns.dates[0] + DAYS].fillna(-np.inf).to_numpy()
     return Problem(
         kind=task.kind,
@@ -177,7 +204,7 @@ def make_folds(problem: Problem, n_folds: int, n_repeats: int, seed: int) -> lis
         n_folds = min(n_folds, max(2, int(min(np.sum(problem.y == 1), np.sum(problem.y == 2)))))
     if n_folds < 2:
         what = "query" if problem.qid is not None else "group"
-        raise ValueError(f"all rows are of one {what}: name another column, or leave it out")
+        raise ValueError(f"all rows have the same {what}: name another column, or leave it out")
     random = np.random.default_rng(seed)
     mean = np.bincount(unit_of, problem.y) / np.bincount(unit_of)
     folds = []

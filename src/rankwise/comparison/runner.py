@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import sklearn
-from sklearn.pipeline import Pipeline
 
-from rankwise._core.arguments import check_whole, check_word, did_you_mean
+from rankwise._core.arguments import check_whole, check_word
 from rankwise._core.child_process import Child, ChildError
-from rankwise.comparison._columns import as_frame, prepare_like
+from rankwise.comparison import _report
+from rankwise.comparison._columns import as_frame, look_at_columns, prepare_like
 from rankwise.comparison._describe import describe
 from rankwise.comparison._recognise import Task, recognise
 from rankwise.comparison._significance import (
@@ -32,13 +32,15 @@ from rankwise.comparison._significance import (
     expected_losses,
     standard_error,
 )
+from rankwise.comparison.final_fit import contests_message, fit_final
 from rankwise.comparison.measures import MAE, Measure
-from rankwise.comparison.methods import METHODS, Method, methods_for, slug
-from rankwise.comparison.problem import Problem, make_folds, make_problem
-from rankwise.comparison.trials import Trials, choose, fit, run
-from rankwise.distributed._cluster import on_cluster
+from rankwise.comparison.methods import Method, choose_methods, methods_for
+from rankwise.comparison.problem import make_folds, make_problem
+from rankwise.comparison.trials import Trials, choose, run
+from rankwise.distributed.connection import on_cluster
 from rankwise.io.files import pandas
 from rankwise.metrics import pair_accuracy_interval
+from rankwise.reports import Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -64,7 +66,7 @@ class Row:
     fit_seconds, predict_seconds : float
         Medians over the folds.
     failure : str
-        Why there are no numbers, else empty.
+        The reason why numbers are missing, else empty.
     """
 
     name: str
@@ -79,14 +81,14 @@ class Row:
     failure: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The result of a comparison.
 
     Attributes
     ----------
     task : Task
-        What the table was taken for, and why.
+        The task that was recognised, and why.
     measures : list of Measure
         What was measured; the first decides.
     rows : list of Row
@@ -159,19 +161,17 @@ class Comparison:
 
     @property
     def advice(self) -> list[str]:
-        """What to use, and how sure that is: two or three sentences."""
+        """Two or three sentences: which method to use, and how sure that is."""
         return advise(self)
 
     @property
     def code(self) -> str:
         """The lines of Python that fit ``model``."""
-        from rankwise.comparison._report import lines_of  # noqa: PLC0415
-
-        return lines_of(self, self.source)
+        return _report.lines_of(self)
 
     @property
     def best_(self) -> Any:
-        """The fitted model: a pipeline that takes what `prepare_like` makes of a table."""
+        """The fitted model: a pipeline that takes the result of `prepare_like`."""
         return self.model
 
     def predict(self, frame: "DataFrame") -> Any:
@@ -230,20 +230,19 @@ class Comparison:
 
     def table(self, *, brief: bool = False) -> Any:
         """Return the rows as a `rankwise.reports.Table`; a brief one fits a terminal."""
-        from rankwise.comparison._report import table_of  # noqa: PLC0415
-
-        return table_of(self, brief=brief)
+        return _report.table_of(self, brief=brief)
 
     def footnotes(self) -> list[str]:
         """Return a line on the measures, and why methods have no numbers."""
-        from rankwise.comparison._report import failures, legend  # noqa: PLC0415
+        return [_report.legend(self), *_report.failures(self)]
 
-        return [legend(self), *failures(self)]
+    def __repr__(self) -> str:
+        """Return the advised method and its first measure."""
+        value = f"{self.measures[0].name} {self.row(self.best).means[0]:.3f}"
+        return f"<Comparison of {len(self.rows)} methods; best: {self.best!r} ({value})>"
 
     def _repr_html_(self) -> str:
         """Return the advice and the table, for a notebook."""
-        from rankwise.reports import Report  # noqa: PLC0415
-
         return Report("Advice", "", [self.table()], self.advice)._repr_html_()
 
     def report(
@@ -260,9 +259,7 @@ class Comparison:
         progress : callable, default=None
             Called with what is under way.
         """
-        from rankwise.comparison._report import report_of  # noqa: PLC0415
-
-        report = report_of(self, title, progress or (lambda _: None))
+        report = _report.report_of(self, title, progress or (lambda _: None))
         if path is not None:
             report.save(Path(path).parent, ["html"], name=Path(path).name.removesuffix(".html"))
         return report
@@ -293,7 +290,7 @@ def compare(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Cross-validate the methods that fit a table, beside honest baselines.
+    """Cross-validate the methods that suit a table, and baselines.
 
     Folds keep lists whole; missing values, scaling and settings are learned inside the folds only.
 
@@ -321,7 +318,7 @@ def compare(
     timeout : float, default=None
         Seconds that a method may take in all. Methods then run in a process of their own.
     n_jobs : int, default=1
-        Methods that run at the same time, each in a process of its own if there are several.
+        Methods that run at the same time, each in its own process if there are several.
     random_state : int, default=0
         Seed of folds and methods.
     progress : callable, default=None
@@ -363,11 +360,10 @@ def compare(
 
         return compare_ratings(frame, task, quick, max_rows, timeout, n_jobs, random_state, said)
     if task.kind == "contests":
-        raise ValueError(
-            f"these {len(frame):,} rows are contests ({task.why}), which one model explains: fit "
-            "rankwise.contests.BradleyTerry to what contests_of gives; to rank rows by a number, "
-            "name the column as target"
-        )
+        raise ValueError(contests_message(len(frame), task))
+    if text == "ignore":
+        learned = {*task.columns.names, *task.roles.values(), *dropped}
+        dropped += look_at_columns(frame, [c for c in frame.columns if c not in learned]).texts
     whole = make_problem(frame, task, name=name, split=split)
     problem = whole.sample(max_rows or (10_000 if quick else 50_000), random_state)
     rare = min(np.sum(problem.y == 1), np.sum(problem.y == 2)) if problem.binary else len(problem.y)
@@ -378,7 +374,7 @@ def compare(
         )
     n_repeats = _repeats(len(problem.y), quick=quick) if split == "random" else 1
     folds = make_folds(problem, 5, n_repeats, random_state)
-    chosen = _chosen(methods_for(problem, len(whole.y), quick=quick), methods)
+    chosen = choose_methods(methods_for(problem, len(whole.y), quick=quick), methods)
     jobs = {
         method.name: partial(run, method.name, problem, folds, random_state) for method in chosen
     }
@@ -411,7 +407,7 @@ def compare(
 
 
 def provenance(seed: int) -> dict[str, str]:
-    """Return what a result depends on beside its table."""
+    """Return what a result depends on besides its table."""
     return {
         "date": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         "rankwise": importlib.metadata.version("rankwise"),
@@ -425,19 +421,6 @@ def _repeats(n_rows: int, *, quick: bool) -> int:
     """Return how often folds are dealt out, until enough rows were tested."""
     least, most, tested = (1, 3, 600) if quick else (2, 10, 4000)
     return min(max(tested // n_rows, least), most)
-
-
-def _chosen(fitting: list[Method], names: Sequence[str] | None) -> list[Method]:
-    if names is None:
-        return fitting
-    known = [method.slug for method in fitting]
-    for name in names:
-        if slug(name) not in known:
-            fits = slug(name) in [method.slug for method in METHODS]
-            why = "does not fit this table" if fits else "is not known" + did_you_mean(name, known)
-            raise ValueError(f"the method {name!r} {why}; these do: {', '.join(known)}")
-    wanted = [slug(name) for name in names]
-    return [method for method in fitting if method.slug in wanted]
 
 
 def run_jobs(
@@ -487,7 +470,7 @@ def _run_in(child: Child, name: str, job: Callable[[], Trials], timeout: float |
 
 
 def _run_alone(name: str, job: Callable[[], Trials], timeout: float | None) -> Trials:
-    """Run a job in a process of its own, on whichever machine this is."""
+    """Run a job in a separate process, on whichever machine this is."""
     with Child() as child:
         return _run_in(child, name, job, timeout)
 
@@ -584,13 +567,3 @@ def tied_with_best(rows: list[Row], name: str) -> bool:
     """Whether a method is not surely worse than the one with the best mean."""
     row = next(row for row in rows if row.name == name)
     return bool(np.isnan(row.pvalue) or row.pvalue > SURE) and not row.failure
-
-
-def fit_final(method: Method, problem: Problem, setting: dict[str, Any], seed: int) -> Pipeline:
-    """Fit a method to all rows; a model of grades predicts them as the table has them."""
-    labels = problem.labels
-    if labels is None or not problem.graded:
-        return fit(method, problem, setting, seed)
-    if isinstance(labels[0], str) or any(label != int(label) for label in labels):
-        setting = {**setting, "label_order": labels}
-    return fit(method, problem, setting, seed, np.array(labels)[problem.y.astype(int) - 1])

@@ -25,7 +25,7 @@ _FEW_ROWS = 1000
 
 @dataclass
 class Trials:
-    """What became of a method.
+    """The results of a method.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Trials:
     values : ndarray of shape (n_folds, n_measures)
         Its measures on each fold.
     fit_seconds, predict_seconds : ndarray of shape (n_folds,)
-        Wall time, once everything is compiled.
+        Wall time of the estimator, once everything is compiled and the columns are prepared.
     settings : list of dict
         What was chosen in each fold.
     scores, ranks : ndarray of shape (n,)
@@ -43,7 +43,7 @@ class Trials:
     shares : ndarray of shape (n, k)
         Probabilities of the grades out of fold, nan where there are none.
     failure : str
-        Why there are no values, else empty.
+        The reason why values are missing, else empty.
     """
 
     name: str
@@ -78,12 +78,12 @@ def _run(method: Method, problem: Problem, folds: list[Fold], seed: int) -> Tria
     scores, ranks = np.full((2, len(problem.y)), np.nan)
     shares = np.full((len(problem.y), len(problem.labels or ())), np.nan)
     for train, test in folds:
-        learned, held = problem.take(train), problem.take(test)
+        learned, held, X, X_held = problem.split(train, test)
         chosen = choose(method, learned, measures[0], seed)
         begun = perf_counter()
-        model = fit(method, learned, chosen, seed)
+        model = _fit_model(method, X, learned, chosen, seed)
         fitted = perf_counter()
-        answers = answer(model, held)
+        answers = _answer(model, X_held, held)
         predicting.append(perf_counter() - fitted)
         fitting.append(fitted - begun)
         settings.append(chosen)
@@ -124,21 +124,16 @@ def choose(method: Method, problem: Problem, measure: Measure, seed: int) -> dic
     single = problem.binary and min(np.sum(problem.y == 1), np.sum(problem.y == 2)) < 2
     if len(method.settings) == 1 or single:
         return method.settings[0]
-    problem = replace(problem, times=None)  # earlier rows are all that is learned from here
+    if problem.times is not None:  # earlier rows are all that is learned from here
+        problem = replace(problem, times=None)
     folds = make_folds(problem, 3, 1, seed)
-    folds = folds if len(problem.y) <= _FEW_ROWS else folds[:1]
-
-    parts = []
-    for train, test in folds:
-        learned, held = problem.take(train), problem.take(test)
-        columns = make_transformer(problem.columns).fit(learned.rows)
-        parts.append((columns.transform(learned.rows), learned, columns.transform(held.rows), held))
+    splits = [problem.split(*fold) for fold in folds[: 3 if len(problem.y) <= _FEW_ROWS else 1]]
 
     def worth(setting: dict[str, Any]) -> float:
         values = []
-        for X, learned, new, held in parts:
+        for learned, held, X, X_held in splits:
             model = _fit_model(method, X, learned, setting, seed)
-            values.append(measure.of(held.y, _answer(model, new, held), held.qid))
+            values.append(measure.of(held.y, _answer(model, X_held, held), held.qid))
         return measure.signed(float(np.mean(values)))
 
     return max(method.settings, key=worth)

@@ -230,7 +230,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If strengths rest on the prior, an effect has no finite best, or the model fits
+            If strengths rest on the prior, an effect has no finite estimate, or the model fits
             these contests badly.
 
         Raises
@@ -389,7 +389,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         return self
 
     def _is_unbounded(self, of: PairLikelihood, best: Maximum, is_steady: bool) -> bool:
-        """Warn if an effect has no finite best, raise if a strength has none; return whether."""
+        """Warn if an effect has no finite estimate, raise if a strength has none; return which."""
         penalised, direction = self.prior is not None, None
         if not has_maximum(of, best):
             direction = find_recession(of, penalised=penalised)
@@ -398,7 +398,7 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
             named = listed_ids([self.effect_names_[k] for k in effects])
             if not penalised and len(items):
                 raise ValueError(
-                    f"the contests have no finite best fit: the likelihood rises as the strengths "
+                    f"the contests have no finite estimate: the likelihood rises as the strengths "
                     f"of {listed_ids(self.items_[items].tolist())}"
                     + (f" and the effects of {named}" if len(effects) else "")
                     + f" grow; set prior={PRIOR}, leave these out or add contests"
@@ -413,8 +413,8 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
             )
         if not (is_steady or penalised):
             raise ValueError(
-                "the strengths grow as the reliabilities of some raters shrink, and neither "
-                f"settles: set prior={PRIOR}, or leave out rater"
+                "the fit does not converge: strengths grow as the reliabilities of some raters "
+                f"shrink; set prior={PRIOR}, or leave out rater"
             )
         return len(self.effect_names_) > 0 and (direction is not None or not is_steady)
 
@@ -438,7 +438,11 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         return normal_interval(self.effects_, covariance, self._level(level))
 
     def reliability_interval(self, level: float | None = None) -> Floats:
-        """Return the ends of the interval of each rater's reliability, strengths taken as known."""
+        """Return the ends of the interval of each rater's reliability, strengths taken as known.
+
+        With few contests, low reliabilities would seem too certain: for those between -1 and 1, the
+        standard error is that of a reliability of 1.
+        """
         check_is_fitted(self)
         return normal_interval(
             self.reliabilities_, np.diag(self._rater_errors**2), self._level(level)

@@ -82,8 +82,8 @@ def are_decided(outcome: Floats, rows: Indices | None = None) -> bool:
     if not (outcome.min() >= 0 and outcome.max() <= 1):
         row = np.flatnonzero(~((outcome >= 0) & (outcome <= 1)))[0]
         raise ValueError(
-            f"outcome is {outcome[row]} in row {row_number(row, rows)}: it must be what the "
-            "first one got, 1, 0 or 0.5 for a tie, or its probability to win"
+            f"outcome is {outcome[row]} in row {row_number(row, rows)}: expected 1 if the first "
+            "one won, 0 if the second did, 0.5 for a tie, or the probability that the first wins"
         )
     return bool((2 * outcome == np.floor(2 * outcome)).all())
 
@@ -139,7 +139,7 @@ def check_covariates(
     values = as_floats(covariates, "covariates")
     values = np.require(values[:, None] if values.ndim == 1 else values, requirements=["C", "W"])
     if values.ndim != 2 or len(values) != m:
-        raise ValueError(f"covariates has the shape {values.shape} for {m} contests: (m, d)")
+        raise ValueError(f"covariates has the shape {values.shape}, expected ({m}, d)")
     for bad, problem in (
         (~np.isfinite(values), "is not finite in row {}: drop the row or correct it"),
         (np.abs(values) > _LARGEST, f"is beyond {_LARGEST:.0e} in row {{}}: choose a larger unit"),
@@ -148,7 +148,7 @@ def check_covariates(
             row = row_number(np.flatnonzero(bad.any(axis=1))[0], rows)
             raise ValueError(f"covariates {problem.format(row)}")
     if names is not None and len(names) != values.shape[1]:
-        raise ValueError(f"covariates has {values.shape[1]} columns, learned were {names}")
+        raise ValueError(f"covariates has {values.shape[1]} columns, expected {names}")
     columns = getattr(covariates, "columns", [f"z{k}" for k in range(values.shape[1])])
     return values, list(map(str, columns))
 
@@ -285,7 +285,7 @@ def check_groups(winner: Indices, loser: Indices, items: NDArray[Any], prior: fl
         )
     if prior is None:
         raise ValueError(
-            f"{'; '.join(reasons)}: without a prior their strengths have no finite best; set "
+            f"{'; '.join(reasons)}: without a prior their strengths have no finite estimate; set "
             f"prior={PRIOR}, leave these items out or add contests"
         )
     warn_user(

@@ -50,7 +50,7 @@ def check_design(cells: Cells, n: int, *, penalised: bool) -> None:
     if len(sizes) < z.shape[1] or sizes[-1] <= _RANK * np.sqrt(len(z)):
         raise ValueError(
             "the contests can't tell the effects apart: a covariate repeats others, is the same in "
-            "all contests beside order_effect=True, or follows from who meets whom; leave it out"
+            "all contests besides order_effect=True, or follows from who meets whom; leave it out"
         )
 
 

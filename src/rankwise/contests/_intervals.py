@@ -121,7 +121,9 @@ def rank_bounds(
     if its trace is the larger one.
     """
     per_error = _per_error(covariance)
-    gaps = largest_gaps(draws, np.argsort(draws, axis=1), per_error)
+    most = np.where(np.eye(len(strengths), dtype=np.bool_), 0.0, per_error).max(axis=1)
+    gaps = np.empty(len(draws))
+    largest_gaps(draws, np.argsort(draws, axis=1), per_error, most, gaps)
     share = min(1.0, float(np.trace(covariance) / np.trace(model)))
     per_error = np.minimum(per_error, _per_error(share * model))
     # two standard errors above, since the same seed errs in the same direction for all data
@@ -224,7 +226,7 @@ def bootstrap_fits(
     """Return the strengths of samples of the contests, of shape (n_samples, n).
 
     ``start`` is the fit to all of them and ``inverse`` that of its information. An item or an
-    effect that a sample left without a finite best stays where a prior of the standard deviation
+    effect that a sample left without a finite estimate stays where a prior of standard deviation
     100 puts it, and a sample without ties has no parameter of ties. For `PLAIN` a tie is half a win
     of each.
     """
@@ -397,7 +399,7 @@ class StrengthsMixin:
             for ids, name in ((u, "u"), (v, "v"))
         ]
         if len(pairs[0]) != len(pairs[1]):
-            raise ValueError(f"u has {len(pairs[0])} items and v {len(pairs[1])}: give as many")
+            raise ValueError(f"u has {len(pairs[0])} items, but v has {len(pairs[1])}")
         probabilities = self._prefer(*pairs)
         return probabilities if many[0] else float(probabilities[0])
 
@@ -446,7 +448,7 @@ class StrengthsMixin:
         stored = self._inverse if self._sandwich is None else self._sandwich
         shapes = self.strengths_.shape, self._inverse.shape, stored.shape
         if shapes != ((n,), (p, p), (p, p)) or p < n or n < 2:
-            raise ValueError(f"{n} items do not go with arrays of the shapes {shapes}")
+            raise ValueError(f"{n} items do not match arrays of the shapes {shapes}")
 
 
 def normal_interval(values: Floats, covariance: Floats, level: float) -> Floats:

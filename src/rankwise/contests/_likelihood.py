@@ -263,8 +263,11 @@ def fit_raters(
         better /= max(float(weight @ better) / weight.sum(), _LEAST)
         change = float(np.abs(better - scales).max())
         scales = better
+    # The information falls as a scale grows: a rater who contradicts the others by chance would
+    # seem sure. For scales nearer to 0 than the mean, 1, it is that at 1.
     curvature = np.ones(len(scales))
-    scale_derivatives(of.cells, of.n, best.params, of.kind, rater, 0 * scales, curvature)
+    cells = of.cells._replace(scale=np.where(np.abs(scales) < 1, 1.0, scales)[rater])
+    scale_derivatives(cells, of.n, best.params, of.kind, rater, 0 * scales, curvature)
     return best, of, scales, 1.0 / np.sqrt(curvature), change <= _STEADY
 
 
@@ -312,13 +315,13 @@ class GoodnessOfFit(NamedTuple):
     statistic : float
         Pearson's: the sum of z^2 over the pairs that have met.
     dof : float
-        What it is on average if the model holds: pairs less parameters, if pairs met often.
+        Its mean if the model holds: pairs less parameters, if pairs met often.
     pvalue : float
-        The probability of as much, if the model holds. The distribution is a scaled chi-squared of
-        the mean and the variance that the counts imply, so that pairs may have met but once.
+        The probability of a statistic as large if the model holds. The distribution is a scaled
+        chi-squared with the mean and variance that the counts imply, so pairs may have met once.
     unexplained : float
-        The share of what pairs differ by that strengths do not explain, noise taken off: 0 if
-        strengths are all there is, near 1 if winners go in circles.
+        The share of the differences between pairs, without noise, that strengths do not explain:
+        0 if strengths explain all, near 1 if winners go in circles.
     residuals : Residuals
         Pair by pair.
     """
@@ -331,7 +334,7 @@ class GoodnessOfFit(NamedTuple):
 
     @property
     def is_bad(self) -> bool:
-        """Whether it is sure that something is missing, and much."""
+        """Whether the model misses a large and significant part."""
         return self.pvalue < 1e-3 and self.unexplained > 0.1
 
 

@@ -86,7 +86,7 @@ def count_dense(first, second, outcome, low, fold, table, n):
     return GOOD
 
 
-@compiled(inline="always")
+@compiled(inner=True)
 def _advantage(cells, c, n, params):
     """Return s_left - s_right + beta.z of cell c; the scale is left out."""
     eta = params[cells.left[c]] - params[cells.right[c]]
@@ -95,7 +95,7 @@ def _advantage(cells, c, n, params):
     return eta
 
 
-@compiled
+@compiled(inner=True)
 def probabilities(kind, eta, tie):
     """Return the probabilities of left, right and a tie."""
     if kind == RAO_KUPPER:
@@ -112,7 +112,7 @@ def probabilities(kind, eta, tie):
     return small / total, 1.0 / total, middle / total
 
 
-@compiled
+@compiled(inner=True)
 def _scores(kind, p_left, p_right, p_tie, tie):
     """Return the slopes of log P by eta and k: of a win of left, of right, of a tie."""
     if kind == RAO_KUPPER:
@@ -130,7 +130,7 @@ def _scores(kind, p_left, p_right, p_tie, tie):
     )
 
 
-@compiled
+@compiled(inner=True)
 def _curvature(kind, p_left, p_right, p_tie, wins, losses, ties, tie):
     """Return minus the second derivatives of the log likelihood: by eta, by eta and k, by k."""
     if kind == RAO_KUPPER:
@@ -171,7 +171,7 @@ def log_likelihood(cells, n, params, kind):
     return value
 
 
-@compiled(inline="always")
+@compiled(inner=True)
 def _add_square(cells, c, n, weights, matrix):
     """Add to the upper triangle what a cell's weights by eta, eta and k, k amount to."""
     a, i, j = cells.scale[c], cells.left[c], cells.right[c]
@@ -447,8 +447,8 @@ def _gradient_rao_kupper(cells, n, params, odds, gradient):
 
 
 @compiled
-def largest_gaps(draws, orders, per_error):
-    """Return for each draw the largest difference of two items in units of its standard error.
+def largest_gaps(draws, orders, per_error, most, out):
+    """Fill the largest difference of two items of each draw, in units of its standard error.
 
     A draw is sorted, and pairs are tried from the ends inwards as long as one that is as far apart
     could still be the largest: a few n pairs a draw instead of n^2 / 2.
@@ -461,14 +461,12 @@ def largest_gaps(draws, orders, per_error):
         The argsort of each draw: a compiled sort takes longer to compile than all the rest.
     per_error : float64 array of shape (n, n)
         One over the standard error of each difference, symmetric; the diagonal is not read.
+    most : float64 array of shape (n,)
+        The largest of each row of these.
+    out : float64 array of shape (b,)
+        Filled.
     """
     b, n = draws.shape
-    most = np.zeros(n)
-    for i in range(n):
-        for j in range(n):
-            if i != j:
-                most[i] = max(most[i], per_error[i, j])
-    out = np.zeros(b)
     for row in range(b):
         draw, order = draws[row], orders[row]
         best = 0.0
@@ -483,7 +481,6 @@ def largest_gaps(draws, orders, per_error):
                     break
                 best = max(best, gap * per_error[i, j])
         out[row] = best
-    return out
 
 
 @compiled

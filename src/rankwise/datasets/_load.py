@@ -131,7 +131,7 @@ def load_films(*, min_ratings: int = 20) -> "DataFrame":
     Parameters
     ----------
     min_ratings : int, default=20
-        Only films with at least so many ratings.
+        Only films with at least this number of ratings.
 
     Returns
     -------

@@ -70,7 +70,7 @@ def read_eachmovie(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame"
     pandas.DataFrame
         In the order of the file: ``user``, ``item``, ``rating`` (the score, from 0 to 1 in steps of
         0.2), ``weight`` (from 0 to 1; below 1 where somebody rated without having seen the movie),
-        ``timestamp`` (missing where it is no date).
+        ``timestamp`` (missing where it is not a date).
 
     Raises
     ------
@@ -113,7 +113,7 @@ def read_netflix(path: PathLike, *, on_bad_rows: str = "raise") -> "DataFrame":
     Parameters
     ----------
     path : path
-        A folder or zip archive with ``mv_0000001.txt``, ... (the training set as it was given out)
+        A folder or zip archive with ``mv_0000001.txt``, ... (the original training set)
         or ``combined_data_1.txt``, ...; or one such file.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether a row that can't be read is an error, or is skipped; then a warning says how many,

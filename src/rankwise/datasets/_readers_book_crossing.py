@@ -70,7 +70,7 @@ def read_book_crossing(
     -------
     pandas.DataFrame
         In the order of the file. Ratings: ``user``, ``item`` (the ISBN as written), ``rating`` (1
-        to 10) and ``implicit``. A zero in the file is no rating but a sign that the user met the
+        to 10) and ``implicit``. A zero in the file is not a rating but a sign that the user met the
         book: there ``implicit`` is True and ``rating`` missing. Books: ``item``, ``title``,
         ``author``, ``year`` (missing where it is 0 or no number), ``publisher``. Users: ``user``,
         ``location``, ``age`` (missing where unknown).

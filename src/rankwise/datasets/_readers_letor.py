@@ -1,4 +1,4 @@
-"""LETOR, MSLR and LightGBM: svmlight lines, with queries in them or sizes of queries beside."""
+"""LETOR, MSLR and LightGBM: svmlight lines with queries, or with a file of query sizes."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def read_letor(
     r"""Read LETOR, MSLR or LightGBM files: documents that are graded by query.
 
     A line is ``grade qid:number feature:value feature:value # comment``, with any number of
-    features, as svmlight writes it. In LightGBM's layout no row has a query; a file beside this
+    features, as svmlight writes it. In LightGBM's layout no row has a query; a file next to this
     one, of the same name with ``.query`` after it, has the numbers of rows of the queries, one a
     line, in the order of the rows.
 
@@ -57,8 +57,8 @@ def read_letor(
     Returns
     -------
     Bunch
-        ``X`` (rows, features), zero where a row does not name a feature; ``y``, the grades, whole
-        numbers if all are; ``qid``, whole numbers, from 1 on in LightGBM's layout; ``names`` of
+        ``X`` (rows, features), zero where a row does not name a feature; ``y``, the grades,
+        integers if all are; ``qid``, integers, from 1 on in LightGBM's layout; ``names`` of
         the features, their numbers as str, or None if there are more than a million;
         ``comments``, a list of str, or None if no row has one; ``skipped_rows``.
 
@@ -141,7 +141,7 @@ def read_letor(
 
 
 def _sizes(path: PathLike, source: Source) -> Array | None:
-    """Return the sizes of the queries that lie beside a file without queries, else None."""
+    """Return the sizes of the queries from the file next to one without queries, else None."""
     if b"qid:" in source.raw:
         return None
     first = _ROW.search(source.raw)
@@ -162,7 +162,7 @@ def _sizes(path: PathLike, source: Source) -> Array | None:
 
 
 def has_sizes(path: PathLike) -> bool:
-    """Tell whether the sizes of the queries lie beside a file."""
+    """Tell whether the sizes of the queries lie next to a file."""
     return any(name.exists() for name in _beside(path))
 
 

@@ -116,13 +116,13 @@ def read_movielens(
     r"""Read a MovieLens table: ratings, movies or users.
 
     All releases are read: ``ratings.dat`` with ``::`` (1M, 10M), ``u.data`` with tabs and
-    ``u.item`` with pipes (100K), ``ratings.csv`` (20M and later, latest, latest-small). The form is
-    told from the first line, not from the name.
+    ``u.item`` with pipes (100K), ``ratings.csv`` (20M and later, latest, latest-small). The first
+    line tells the form, not the name.
 
     Parameters
     ----------
     path : path
-        A file; or a folder or zip archive that holds one release, packed as it comes.
+        A file; or a folder or zip archive that holds one release, as it was downloaded.
     table : {"ratings", "movies", "users"}, default="ratings"
         What to read. The csv releases have no users.
     encoding : str, default=None

@@ -24,13 +24,13 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     Returns
     -------
     Bunch
-        ``X``, ``y`` (whole numbers), ``names`` of the features, ``skipped_rows``.
+        ``X``, ``y`` (integers), ``names`` of the features, ``skipped_rows``.
 
     Raises
     ------
     ValueError
         With file, line and reason: a field that is not a number, too few or too many fields, a
-        grade that is not a whole number, a header with a name twice, an empty or binary file.
+        grade that is not an integer, a header with a name twice, an empty or binary file.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def read_ordinal(path: PathLike, *, target: str | None = None, on_bad_rows: str 
     header = head.decode()
     names = [name.strip('"') for name in header.split(",")]
     if len(names) < 2 or len(set(names)) < len(names) or not all(map(str.isprintable, names)):
-        raise ValueError(f"{source.label}:1: {str(names)[:60]} is no header of two or more names")
+        raise ValueError(f"{source.label}:1: {str(names)[:60]} is not a header of several names")
     chosen = target or ("response" if "response" in names else names[-1])
     if chosen not in names:
         raise ValueError(f"{source.label}:1: no column {chosen!r} but {', '.join(names)[:60]}")

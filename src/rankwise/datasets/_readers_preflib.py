@@ -50,7 +50,7 @@ def read_preflib(
     ------
     ValueError
         With file, line and reason: no such alternative, one that occurs twice in an order, a tie
-        or an incomplete order where the type of the file has none, a count that is no number,
+        or an incomplete order where the type of the file has none, a count that is not a number,
         totals that differ from those of the header, two alternatives of one name, the format of
         before 2022, more voters than fit into a gigabyte without counts, an empty or binary
         file.
@@ -128,7 +128,7 @@ def _header(lines: list[str], label: str, names: bool) -> tuple[dict[str, Any], 
     if n is None:
         raise ValueError(
             f"{label}:1: no line '# NUMBER ALTERNATIVES: ...' (PrefLib files of before 2022 must "
-            "be downloaded anew)"
+            "be downloaded again)"
         )
     called = [header.pop(f"ALTERNATIVE NAME {i}", ("", 0)) for i in range(1, min(n, 10**6) + 1)]
     stray = next((key for key in header if key.startswith("ALTERNATIVE NAME")), None)
@@ -151,7 +151,7 @@ def _total(header: dict[str, Any], key: str, label: str) -> tuple[int | None, in
         return None, 1
     value, line = header[key]
     if not re.fullmatch("[0-9]{1,15}", value):
-        raise ValueError(f"{label}:{line}: {key} is {value[:40]!r}, expected a whole number")
+        raise ValueError(f"{label}:{line}: {key} is {value[:40]!r}, expected an integer")
     return int(value), line
 
 

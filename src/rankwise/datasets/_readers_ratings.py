@@ -64,15 +64,14 @@ def read_ratings(
     -------
     pandas.DataFrame
         In the order of the file: ``user``, ``item``, ``rating`` (float), then the other columns.
-        All but ``rating`` are whole numbers if every field is one, of at most 15 digits and without
+        All but ``rating`` are integers if every field is one, of at most 15 digits and without
         leading zeros; else they are str, all of them.
 
     Raises
     ------
     ValueError
-        With file, line and reason: a rating that is no finite number or outside of ``scale``, too
-        few or too many fields, an empty user or item, a first line that could be several things,
-        an empty or binary file.
+        With file, line and reason: a rating that is not finite or outside of ``scale``, too few or
+        too many fields, an empty user or item, an ambiguous first line, an empty or binary file.
 
     See Also
     --------
@@ -158,8 +157,8 @@ def _check_separator(separator: str) -> None:
     one = isinstance(separator, str) and len(separator) in {1, 2} and len(set(separator)) == 1
     if not one or not separator.isascii() or separator.isalnum() or separator[0] in '"\r\n.+-':
         raise ValueError(
-            f"separator={separator!r} must be one character, or the same one twice, that is no "
-            "letter, digit, quote, sign, point or end of line"
+            f"separator={separator!r} is invalid: expected one character, or the same one twice, "
+            "but not a letter, digit, quote, sign, point or end of line"
         )
 
 

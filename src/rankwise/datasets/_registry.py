@@ -1,4 +1,4 @@
-"""What is known of every data set: where it comes from, on what terms, and what it is for."""
+"""The registry of data sets: where each comes from, on what terms, and what it is for."""
 
 from dataclasses import dataclass
 

@@ -22,7 +22,7 @@ from rankwise.io.files import read_start
 
 
 class Finding(NamedTuple):
-    """What is found of one file."""
+    """The result for one file."""
 
     path: Path
     format: str

@@ -35,7 +35,7 @@ _HASHES = "checksums.json"
 
 
 class Resuming:
-    """A downloader for pooch that goes on where it, or an earlier process, was cut off.
+    """A downloader for pooch that resumes an interrupted download, also of another process.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Resuming:
 
 
 def local_copy(info: DatasetInfo) -> Path | None:
-    """Return where a data set lies: in the folder RANKWISE_DATA, or among the downloads."""
+    """Return the path of a data set: in the folder RANKWISE_DATA, or among the downloads."""
     if found := _in_folder(info.offline):
         return found
     if not info.urls or find_spec("pooch") is None:
@@ -114,7 +114,7 @@ def locate(
     checksum: str | None,
     timeout: float,
 ) -> Path:
-    """Return where a data set lies, after a download if it must be."""
+    """Return the path of a data set, after a download if needed."""
     for name, text in (("url", url), ("checksum", checksum)):
         if text is not None:
             check_text(text, name)
@@ -208,11 +208,11 @@ def fetch_movielens(
         names, if it is set, then from the origin.
     checksum : str or None, default="registry"
         What the file must hash to, such as ``"sha256:50d2..."``; by default what the registry
-        says. None trusts the first download: its hash is kept in ``checksums.json`` beside it, and
+        says. None trusts the first download: its hash is kept in ``checksums.json`` next to it, and
         later ones must equal it.
     timeout : float, default=30.0
         Seconds without an answer, or between two pieces of it, before an attempt is given up.
-        There are three for each address, and each goes on where the last was cut off.
+        Each address gets three attempts, and each resumes where the last one ended.
 
     Returns
     -------
@@ -332,7 +332,7 @@ def fetch_book_crossing(
 
 
 def _check_reading(on_bad_rows: str, table: str = "", tables: tuple[str, ...] = ()) -> None:
-    """Refuse what the reader would refuse, before anything is downloaded."""
+    """Raise for arguments that the reader does not accept, before anything is downloaded."""
     check_word(on_bad_rows, "on_bad_rows", ON_BAD_ROWS)
     if tables:
         check_word(table, "table", tables)

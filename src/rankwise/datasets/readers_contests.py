@@ -92,7 +92,7 @@ def read_contests(
     names = list(table)
     if not 3 <= len(names) <= MAX_COLUMNS:
         raise ValueError(
-            f"{bad.label}:1: {str(names)[:60]} is no header of three or more names, of the two "
+            f"{bad.label}:1: {str(names)[:60]} is not a header of three or more names, of the two "
             "items and who won; a table of winners and losers needs a third column that is 1"
         )
     chosen = _choose(names, wanted, bad.label)
@@ -147,7 +147,7 @@ def _choose(names: Sequence[str], wanted: Sequence[str | None], label: str) -> l
 def contest_scores(
     first: Iterable[str], second: Iterable[str], outcome: Iterable[str]
 ) -> list[float | str]:
-    """Return what the first ones got, or why that can't be told.
+    """Return what the first ones got, or why that is unclear.
 
     An outcome may be both the name of an item and a word such as 1. It is a name, unless other
     outcomes can only be words and none can only be a name.
@@ -165,7 +165,7 @@ def contest_scores(
 def contest_score(
     first: str, second: str, outcome: str, *, words_first: bool = False
 ) -> float | str:
-    """Return what the first one got, or why that can't be told."""
+    """Return what the first one got, or why that is unclear."""
     if not first or not second:
         return "an item has no name"
     if first == second:

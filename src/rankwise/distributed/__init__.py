@@ -4,9 +4,9 @@ Importing this imports neither Dask nor pyarrow; they are imported when they are
 installed by the extra ``dask``.
 """
 
-from rankwise.distributed._cluster import cluster
 from rankwise.distributed._fit import fit
 from rankwise.distributed._predict import measure, predict, rank
 from rankwise.distributed._recommend import fit_taste
+from rankwise.distributed.connection import cluster
 
 __all__ = ["cluster", "fit", "fit_taste", "measure", "predict", "rank"]

@@ -1,37 +1,38 @@
-"""Fit rows in partitions: a learner for each estimator, pipelines step by step."""
+"""Fit rows in partitions: pipelines step by step, and online models part by part.
+
+PRank and its like are sequential by nature: the model travels from partition to partition, 8 bytes
+a feature, and the rows stay. The members of OAPRank are independent: blocks of them follow each
+other through the partitions, so that several workers are busy at a time.
+"""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from copy import copy, deepcopy
+from itertools import pairwise
 from traceback import clear_frames
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from rankwise._core.arguments import shortened
+from rankwise._core.arguments import shortened, warn_user
 from rankwise._core.inputs import unchanged_on_error
-from rankwise.distributed._cluster import logger
+from rankwise._core.labels import as_labels, sorted_labels
+from rankwise._core.ordinal import MOST_EPOCHS, Falling, OnlineMixin
+from rankwise.boosting import RankBoost
+from rankwise.distributed import _linear, _rankboost
 from rankwise.distributed._partition import Block, in_part
 from rankwise.distributed._partitions import Partitions, as_partitions
+from rankwise.distributed.connection import logger
+from rankwise.magnitude import MPRank, SVRank
+from rankwise.ordinal import MulticlassPerceptron, OAPRank, PRank, WidrowHoff
+from rankwise.pairwise import RankSVM
 
 Estimator = TypeVar("Estimator")
 
-# Where a class is learned from partitions: a module of this package with a function
-# ``learn(estimator, parts)``, which sets the learned attributes of the estimator.
-_LEARNERS = {
-    "MPRank": "_linear",
-    "PRank": "_online",
-    "WidrowHoff": "_online",
-    "MulticlassPerceptron": "_online",
-    "OAPRank": "_online",
-    "RankSVM": "_linear",
-    "SVRank": "_linear",
-    "RankBoost": "_rankboost",
-    "Pipeline": "_fit",
-}
 # What these learn does not depend on the rows, but on their width.
 _BLIND = {"RBFSampler", "PolynomialFeatures", "PolynomialCountSketch", "SkewedChi2Sampler"}
 _FEW = 10
@@ -78,7 +79,7 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        One of the above. If the fit raises, it stays as it was.
+        One of the above. If the fit raises, it is unchanged.
     X : dask array or dataframe, list of delayed frames, path of Parquet, ndarray or memmap
         The rows. Chunks of an array may be of unknown size. A path is a Parquet file, or a folder
         of such, read in the order of their names.
@@ -125,7 +126,7 @@ def fit(
     """
     learn = learner_of(estimator)
     if progress is not None and not callable(progress):
-        raise ValueError(f"progress={shortened(progress)} must be a function of a sentence: print")
+        raise ValueError(f"progress={shortened(progress)} must be a function of a string: print")
     if isinstance(timeout, int | float) and not timeout > 0:
         raise ValueError(f"timeout={timeout} is invalid: expected a positive number of seconds")
     if y is None:
@@ -169,10 +170,10 @@ def learner_of(estimator: Any) -> Any:
     TypeError
         If there is none for its class.
     """
-    for each in type(estimator).__mro__:
-        if each.__name__ in _LEARNERS and each.__module__.startswith(("rankwise.", "sklearn.")):
-            return import_module(f"rankwise.distributed.{_LEARNERS[each.__name__]}").learn
-    known = ", ".join(sorted(_LEARNERS))
+    for kind, learn in _LEARNERS.items():
+        if isinstance(estimator, kind):
+            return learn
+    known = ", ".join(sorted(kind.__name__ for kind in _LEARNERS))
     if isinstance(estimator, type):
         raise TypeError(f"estimator={estimator.__name__} is a class: give a model, MPRank()")
     raise TypeError(
@@ -181,18 +182,10 @@ def learner_of(estimator: Any) -> Any:
     )
 
 
-def set_features(estimator: Any, parts: Partitions) -> None:
-    """Set the number of features and their names, as scikit-learn's validation does."""
-    estimator.n_features_in_ = parts.n_features
-    estimator.__dict__.pop("feature_names_in_", None)
-    if parts.names is not None:
-        estimator.feature_names_in_ = np.array(parts.names, dtype=object)
-
-
 # ---------------------------------------------------------------------- pipelines
 
 
-def learn(estimator: Pipeline, parts: Partitions) -> None:
+def _learn_pipeline(estimator: Pipeline, parts: Partitions) -> None:
     """Fit the transformers of a pipeline one after the other, then the model on their results.
 
     A transformer with ``partial_fit``, such as StandardScaler, goes through the partitions in
@@ -215,7 +208,7 @@ def learn(estimator: Pipeline, parts: Partitions) -> None:
         steps.append((name, fitted))
     learn_last(model, mapped)
     steps.append((last[0], model))
-    set_features(next(step for _, step in steps if step not in (None, "passthrough")), parts)
+    parts.set_features(next(step for _, step in steps if step not in (None, "passthrough")))
     estimator.steps = steps
 
 
@@ -253,16 +246,14 @@ def _fit_transformer(step: Any, parts: Partitions) -> Any:
         step.set_params(**given).component_indices_ = rows
         return step
     if hasattr(step, "partial_fit"):
-        return parts.fold(_partial_fit, [step])[0]
+        return parts.fold(_after_rows, [step])[0]
     return step.fit(parts.fetch(np.arange(min(_FEW, parts.n_rows))))
 
 
-def _partial_fit(block: Block, step: Any) -> Any:
+def _after_rows(block: Block, step: Any) -> Any:
     """Return a transformer after the rows of a partition."""
-    after = clone(step)
-    after.__dict__.update(step.__dict__)
     with in_part(block.part):
-        return after.partial_fit(block.doubles())
+        return deepcopy(step).partial_fit(block.doubles())
 
 
 class _InOrder(np.random.RandomState):
@@ -271,3 +262,121 @@ class _InOrder(np.random.RandomState):
     def permutation(self, x: Any) -> Any:
         """Return the numbers below x in their order."""
         return np.arange(x)
+
+
+# ---------------------------------------------------------------------- online models
+
+
+def _learn_online(estimator: OnlineMixin, parts: Partitions) -> None:
+    """Learn from the rows in their order, bit for bit as ``fit`` with ``shuffle=False``.
+
+    With ``shuffle=True``, the default, a warning says that the rows are not shuffled, and "auto"
+    epochs are one.
+
+    Raises
+    ------
+    ValueError
+        If the rows have queries or weights, or the kernel is precomputed.
+    """
+    estimator._validate_params()
+    name, epochs = type(estimator).__name__, estimator.epochs
+    if getattr(estimator, "kernel", None) == "precomputed":
+        raise ValueError("kernel='precomputed' can't be fitted in parts: give the rows themselves")
+    if estimator.shuffle:
+        epochs = 1 if epochs == "auto" else epochs
+        warn_user(
+            f"{name} takes rows in partitions in the order of the partitions, in "
+            f"{'one pass' if epochs == 1 else f'{epochs} passes'}, although shuffle=True: set "
+            f"shuffle=False and epochs={epochs} to say so, and write the rows in random order if "
+            "theirs means something"
+        )
+    if epochs != 1:
+        parts.persist()
+    labels = parts.map(_labels)
+    for given in ("qid", "sample_weight"):
+        if given in parts.types:
+            raise ValueError(f"{name} does not use {given}: leave it out")
+    classes, _ = clone(estimator)._check_labels(np.concatenate(labels), find=True)
+    models = _start(estimator, classes, parts)
+    falling, loss = Falling(), 0
+    for _ in range(MOST_EPOCHS if epochs == "auto" else int(epochs)):
+        models = parts.fold(_advance, models)
+        before, loss = loss, sum(model.rank_loss_ for model in models)
+        if epochs == "auto" and not falling.goes_on(loss - before):
+            break
+    _finish(estimator, models, parts)
+
+
+def _labels(block: Block) -> NDArray[Any]:
+    """Return the labels of a partition."""
+    with in_part(block.part):
+        return sorted_labels(as_labels(block.y))
+
+
+def _advance(block: Block, model: Any) -> Any:
+    """Return the model after the rows of a partition."""
+    after = copy(model)
+    with in_part(block.part):
+        after.partial_fit(block.X, block.y)
+    return after
+
+
+def _start(estimator: OnlineMixin, classes: Any, parts: Partitions) -> list[Any]:
+    """Return models before the first row; several if members can be cut into blocks."""
+    model = clone(estimator)
+    model.label_order = classes
+    model.n_features_in_ = parts.n_features
+    source = model._source()
+    if not (isinstance(model, OAPRank) and source.width > 0):
+        return [model]
+    state = model._start(len(classes), source.width)
+    n, groups = model.n_estimators, min(parts.n_workers, parts.n_parts)
+    # members come by four, which share a hash
+    edges = [4 * int(e) for e in np.linspace(0, -(-n // 4), groups + 1)]
+    blocks = []
+    for first, last in pairwise(edges):
+        if first == last:
+            continue
+        block = clone(model)
+        block.n_features_in_ = parts.n_features
+        some = slice(first, last)
+        own = {name: array.copy() for name, array in state.items()}
+        own |= {name: own[name][some].copy() for name in model._member_state if name in own}
+        block.n_estimators, block._first_member = len(own["W"]), first
+        block._finish(source, own, classes)
+        blocks.append(block)
+    return blocks
+
+
+def _finish(estimator: OnlineMixin, blocks: list[Any], parts: Partitions) -> None:
+    """Put what the blocks have learned together, and on the estimator."""
+    model = blocks[0]
+    source = model._check_state()
+    state = {name: array.copy() for name, array in model._state.items()}
+    if isinstance(estimator, OAPRank) and source.width > 0:
+        for name in [name for name in estimator._member_state if name in state]:
+            state[name] = np.concatenate([block._state[name] for block in blocks])
+        counts = np.array([block._state["counts"] for block in blocks])
+        state["counts"] = np.array([counts[0, 0], *counts[:, 1:].sum(axis=0)])
+        parts.set_features(estimator)
+        estimator._finish(source, state, model.classes_)
+        return
+    kept = {name: value for name, value in vars(model).items() if name not in model.get_params()}
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+    estimator.__dict__.update(kept)
+    parts.set_features(estimator)
+
+
+# What learns each class, a function of the estimator, whose learned attributes it sets, and parts.
+_LEARNERS: dict[type, Callable[[Any, Partitions], None]] = {
+    MPRank: _linear.learn,
+    RankSVM: _linear.learn,
+    SVRank: _linear.learn,
+    PRank: _learn_online,
+    WidrowHoff: _learn_online,
+    MulticlassPerceptron: _learn_online,
+    OAPRank: _learn_online,
+    RankBoost: _rankboost.learn,
+    Pipeline: _learn_pipeline,
+}

@@ -31,16 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._core._loops.keys import counting_sort
 from rankwise._core.inputs import dense
 from rankwise._core.kernels import Anchored, anchor_rows, shift_rows
-from rankwise._core.queries import encode_queries
+from rankwise._core.queries import encode_queries, group_rows
 from rankwise._core.ranker import check_rows_of_queries
 from rankwise._core.support_vectors import SupportVectorRanker
-from rankwise.distributed._cluster import logger
-from rankwise.distributed._fit import set_features
 from rankwise.distributed._partition import ROWS, Block, checked_ratings
 from rankwise.distributed._partitions import Partitions
+from rankwise.distributed.connection import logger
 from rankwise.magnitude import MPRank
 from rankwise.magnitude.statistics import Scatter, Statistics
 
@@ -85,7 +83,7 @@ def _learn_mprank(estimator: MPRank, parts: Partitions) -> None:
     else:
         statistics = parts.reduce(_statistics, Statistics.merged)
         check_rows_of_queries(parts.n_rows, 1)
-    set_features(estimator, parts)
+    parts.set_features(estimator)
     estimator.__dict__.pop("_statistics", None)
     estimator._learned(statistics)
     if statistics.n_queries > _NAMES:
@@ -149,7 +147,7 @@ def _scatter(
     names, codes = np.unique(np.asarray(block.qid), return_inverse=True)
     y, a = checked_ratings(block), block.weights()
     local = np.bincount(codes, a, len(names)).astype(np.float64)
-    order, starts = counting_sort(codes.astype(np.int64), len(names))
+    order, starts = group_rows(codes.astype(np.int64), len(names))
     share = (a / local[codes])[order]
     average = sparse.csr_array((share, order, starts), shape=(len(names), len(y)))
     means = np.column_stack([dense(average @ block.doubles()), average @ y])
@@ -207,7 +205,7 @@ def _learn_support_vectors(estimator: SupportVectorRanker, parts: Partitions) ->
         coef = solution.w
         shift = 0.0 if anchor is None else estimator._keeps_scale * float(anchor @ coef)
         estimator._take_over(solution, {"coef_": coef, "_moved": shift})
-        set_features(estimator, parts)
+        parts.set_features(estimator)
         if estimator._keeps_scale:
             missed = y - rows @ coef
             estimator._shift(float(np.average(missed, weights=weight)))

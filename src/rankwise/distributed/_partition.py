@@ -124,7 +124,7 @@ def read_block(part: int, raw: Raw | Block, *, finite: bool | str) -> Block:
         X, names = _as_rows(frame, finite)
         n = X.shape[0]
         if n and not X.shape[1]:
-            raise ValueError("X has no features: nothing is left of its columns to learn from")
+            raise ValueError("X has no features: no columns are left to learn from")
         y, qid, given = (_as_column(value, name, n) for name, value in columns.items())
         types = {"X": X.dtype.name}
         for name, value in (("y", y), ("qid", qid), ("sample_weight", given)):
@@ -160,7 +160,7 @@ def check_columns(raw: Raw, known: Sequence[str], where: str) -> None:
         if column not in known:
             shown = ", ".join(map(repr, known[:12])) or "none"
             raise ValueError(
-                f"{name}={column!r} is no column of {where}, whose columns are {shown}"
+                f"{name}={column!r} is not a column of {where}, whose columns are {shown}"
             )
 
 
@@ -211,7 +211,7 @@ def _as_column(values: Any, name: str, n: int) -> NDArray[Any] | None:
     if array.ndim != 1:
         raise ValueError(f"{name} must be 1-D, an entry a row, but its shape is {array.shape}")
     if len(array) != n:
-        raise ValueError(f"{name} has {len(array)} entries for {n} rows of X: cut both alike")
+        raise ValueError(f"{name} has {len(array)} entries for {n} rows of X: give each row one")
     return array
 
 

@@ -13,6 +13,7 @@ travel in the graph, so that Dask itself computes again what was lost with a wor
 checked in the first pass, whichever it is.
 """
 
+import operator
 import os
 import re
 import warnings
@@ -33,14 +34,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._core.arguments import shortened
-from rankwise.distributed._cluster import (
-    RETRIES,
-    find_client,
-    import_dask,
-    log_dashboard,
-    release,
-    results_of,
-)
 from rankwise.distributed._partition import (
     Block,
     Header,
@@ -48,6 +41,14 @@ from rankwise.distributed._partition import (
     check_alike,
     check_columns,
     read_block,
+)
+from rankwise.distributed.connection import (
+    RETRIES,
+    find_client,
+    import_dask,
+    log_dashboard,
+    release,
+    results_of,
 )
 
 # Results that are merged in one task.
@@ -227,6 +228,13 @@ class Partitions:
         """Split an array that has an entry for each row by partitions."""
         return np.split(values, np.cumsum(self.rows)[:-1])
 
+    def set_features(self, estimator: Any) -> None:
+        """Set the number of features and their names, as scikit-learn's validation does."""
+        estimator.n_features_in_ = self.n_features
+        estimator.__dict__.pop("feature_names_in_", None)
+        if self.names is not None:
+            estimator.feature_names_in_ = np.array(self.names, dtype=object)
+
     def say(self, sentence: str) -> None:
         """Report the progress of the fit."""
         if self.progress is not None:
@@ -270,7 +278,7 @@ class Partitions:
         self, function: Function, shared: tuple[Any, ...], each: Each, run: Function | None = None
     ) -> Iterable[Any]:
         """Yield the calls of a function of each partition, or what they return if not delayed."""
-        apply, call = self.delayed(run or _run), self._call(function, shared)
+        apply, call = self.delayed(run or operator.call), self._call(function, shared)
         for at, (part, raw) in enumerate(self._raws()):
             yield apply(call, part, [values[at] for values in each], raw)
 
@@ -393,7 +401,7 @@ class DaskPartitions(Partitions):
             release(futures)
 
     def _say_done(self, futures: Sequence[Any]) -> None:
-        """Report the progress of a pass, as far as it is known here."""
+        """Report the known progress of a pass."""
         done = f", {sum(each.done() for each in futures)} done" if len(futures) > 1 else ""
         self.say(f"pass {self.traffic.passes} over {self.n_parts} parts{done}")
 
@@ -418,10 +426,6 @@ def _same(value: Any) -> Any:
 
 def _whole(block: Block) -> Block:
     return block
-
-
-def _run(call: Function, *arguments: Any) -> Any:
-    return call(*arguments)
 
 
 def _result(call: Function, *arguments: Any) -> Any:
@@ -567,7 +571,7 @@ def parquet_groups(raw: Raw, limit: int, width: int) -> list[tuple[str, int, int
         try:
             metadata = parquet.read_metadata(path)
         except ValueError as error:  # ArrowInvalid
-            raise ValueError(f"X={str(path)!r} is no Parquet file: {error}") from error
+            raise ValueError(f"X={str(path)!r} is not a Parquet file: {error}") from error
         known = metadata.schema.to_arrow_schema().names
         check_columns(raw, known, path.name)
         first = first or known
@@ -576,7 +580,7 @@ def parquet_groups(raw: Raw, limit: int, width: int) -> list[tuple[str, int, int
             what = f"the column {odd[0]!r} is in one only" if odd else "in another order"
             raise ValueError(
                 f"{path.name} has other columns than {paths[0].name}, {what}: name those that "
-                "are features by columns=[...], or write all files alike"
+                "are features by columns=[...], or write all files with the same columns"
             )
         size = block_rows(max(len(known), width), limit)
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
@@ -691,7 +695,7 @@ def _split(value: Any, name: str, n: int, sizes: Any) -> list[Any]:
         )
     if len(parts) != n:
         raise ValueError(
-            f"{name} has {len(parts)} parts and X has {n}: cut both alike, for example by "
+            f"{name} has {len(parts)} parts and X has {n}: partition both alike, for example by "
             f"{name}.rechunk, or take both from one dataframe"
         )
     return parts

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rankwise._core.arguments import shortened
 from rankwise._core.queries import encode_queries, group_rows, positions_in_queries
-from rankwise.distributed._cluster import import_dask
 from rankwise.distributed._partition import Block
 from rankwise.distributed._partitions import are_dask, as_partitions, delayed_parts, is_dask
+from rankwise.distributed.connection import import_dask
 
 # The predictions of no rows.
 _NONE = np.empty(0)
@@ -46,7 +46,7 @@ def predict(estimator: Any, X: Any, *, method: str = "predict") -> Any:
     (3,)
     """
     if not callable(getattr(estimator, method, None)):
-        raise ValueError(f"method={method!r} is no method of {type(estimator).__name__}")
+        raise ValueError(f"method={method!r} is not a method of {type(estimator).__name__}")
     call = partial(_predict, estimator, method)
     if are_dask(X):
         run = import_dask().delayed(call, pure=False)
@@ -120,7 +120,7 @@ def rank(estimator: Any, X: Any, *, qid: Any = None) -> Any:
     """
     if isinstance(qid, str):
         if qid not in list(getattr(X, "columns", ())):
-            raise ValueError(f"qid={qid!r} is no column of X: give the queries themselves")
+            raise ValueError(f"qid={qid!r} is not a column of X: give the queries themselves")
         X, qid = X[[name for name in X.columns if name != qid]], X[qid]
     scores = predict(estimator, X)
     if isinstance(scores, np.ndarray):

@@ -44,11 +44,10 @@ from rankwise.boosting.binning import (
     sample_rows,
 )
 from rankwise.boosting.rankboost import check_groups, make_rounds, plan_fit
-from rankwise.distributed._cluster import RETRIES, logger, release, results_of
-from rankwise.distributed._fit import set_features
 from rankwise.distributed._partition import Block as Part
 from rankwise.distributed._partition import in_part
 from rankwise.distributed._partitions import FAN_IN, DaskPartitions, Partitions, n_bytes
+from rankwise.distributed.connection import RETRIES, logger, release, results_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,7 +84,7 @@ def learn(model: RankBoost, parts: Partitions) -> None:
     parts.allow_nan = True
     summaries = parts.map(summarise)
     if parts.n_rows == 1:
-        raise ValueError("X has 1 sample with a weight, and a pair takes two")
+        raise ValueError("X has 1 sample with a weight, but a pair needs two")
     layout = find_layout(summaries)
     weights, copies = None, layout.sizes.astype(np.float64)
     by_part: list[list[Any]] = [[None] * parts.n_parts] * 2
@@ -101,7 +100,7 @@ def learn(model: RankBoost, parts: Partitions) -> None:
     random = check_random_state(model.random_state)
     edges = find_all_edges(parts, model.max_bins, weights, random)
     missing = np.any([summary["missing"] for summary in summaries], axis=0)
-    set_features(model, parts)
+    parts.set_features(model)
     whole = plan.pair_weight == "ndcg" or plan.loss == "logistic"
     n_bins = np.array([len(each) + 1 for each in edges])
     none = np.empty(0, dtype=np.int64)

@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 from rankwise._core.arguments import shortened
 from rankwise._core.inputs import unchanged_on_error
 from rankwise._core.threads import Pool
-from rankwise.distributed._cluster import find_client, import_dask, logger, release, results_of
 from rankwise.distributed._partitions import FAN_IN
+from rankwise.distributed.connection import find_client, import_dask, logger, release, results_of
 from rankwise.recommend import RatingTable, TasteModel
 from rankwise.recommend.item_kernel import (
     UserRows,
@@ -33,7 +33,6 @@ from rankwise.recommend.item_kernel import (
     Work,
     first_kernel,
     score_users,
-    sum_squares,
 )
 
 Matrix = NDArray[np.float64]
@@ -128,8 +127,8 @@ def _as_table(ratings: Any, columns: dict[str, str]) -> RatingTable:
     absent = [name for name in columns.values() if name not in ratings.columns]
     if absent:
         raise ValueError(
-            f"ratings has no column {absent[0]!r}, only {shortened(list(ratings.columns))}: say "
-            "which by user=, item= and rating="
+            f"ratings has no column {absent[0]!r}, only {shortened(list(ratings.columns))}: name "
+            "the columns by user=, item= and rating="
         )
     frame = ratings[list(columns.values())].compute()
     return RatingTable.from_frame(
@@ -171,16 +170,14 @@ class People:
 
     def first_kernel(self, rows: UserRows, pool: Pool, precision: Any) -> Matrix:  # noqa: ARG002
         """Return the products of items; see `rankwise.recommend.item_kernel.first_kernel`."""
-        squares = np.square(np.diff(rows.ratings.indptr), dtype=np.float64)
-        blocks = [_some_rows(rows, *cut) for cut in _cuts(squares, self.n_blocks)]
-        found = self._sum([self._run(_first_kernel, self._send(block)) for block in blocks])
-        self.sent += sum(block.own.nbytes * 2 for block in blocks)
+        blocks = self.share(rows)
+        found = self._sum([self._run(_first_kernel, block) for block in blocks])
         self.back += len(blocks) * found[0].nbytes
         C: Matrix = found[0].astype(precision, copy=False)
         return C
 
     def share(self, group: UserRows) -> list[Any]:
-        """Return what stands for blocks of the rows of people; they are sent once."""
+        """Return futures of blocks of the rows of people; they are sent once."""
         squares = np.square(np.diff(group.ratings.indptr), dtype=np.float64)
         blocks = [_some_rows(group, *cut) for cut in _cuts(squares, self.n_blocks)]
         self.sent += sum(block.own.nbytes * 2 for block in blocks)
@@ -195,7 +192,7 @@ class People:
         noise: float,
         pool: Pool,  # noqa: ARG002
     ) -> list[Any]:
-        """Return what stands for the scores of each block, which stay on the workers."""
+        """Return futures of the scores of each block, which stay on the workers."""
         if self._kernel[0] is not K:
             self._kernel = K, self._send(K)
         self.sent += len(blocks) * K.nbytes
@@ -207,35 +204,28 @@ class People:
     def multiply_scores(
         self,
         scores: list[Any],
-        counts: NDArray[np.int64],
         pool: Pool,  # noqa: ARG002
-    ) -> tuple[Matrix, float]:
-        """Return the products of the scores of items, and the sum of squares."""
-        counted = self._send(counts)
-        blocks = [self._run(_multiply, F, counted) for group in scores for F in group]
-        K, squares = self._sum(blocks)
+    ) -> Matrix:
+        """Return the products of the scores of items."""
+        blocks = [self._run(_multiply, F) for group in scores for F in group]
+        K: Matrix = self._sum(blocks)[0]
         self._kernel = None, None
         self.back += len(blocks) * K.nbytes
-        return K, squares
+        return K
 
     def _send(self, value: Any) -> Any:
-        """Return what stands for a value on the workers.
+        """Return a future of a value on the workers.
 
         It goes with a task, which the scheduler keeps: if a worker is lost, it is sent again.
         """
-        if self.client is None:
-            return value
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
-            return self._submit(_same, value)
+            return self._run(_same, value)
 
     def _run(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Return what stands for a function of values."""
+        """Return a future of a function of values."""
         if self.client is None:
             return function(*values)
-        return self._submit(function, *values)
-
-    def _submit(self, function: Callable[..., Any], *values: Any) -> Any:
         future = self.client.submit(function, *values, pure=False)
         self._futures.add(future)
         return future
@@ -282,10 +272,10 @@ def _score(
         return score_users(K, weights, last, block, noise, pool)
 
 
-def _multiply(F: Matrix, counts: NDArray[np.int64]) -> tuple[Matrix, float]:
-    """Return the products of the scores of items, and their weighted sum of squares."""
+def _multiply(F: Matrix) -> tuple[Matrix]:
+    """Return the products of the scores of items."""
     with threadpool_limits(1, "blas"):
-        return F.T @ F, sum_squares(F, counts)
+        return (F.T @ F,)
 
 
 def _add(*found: tuple[Any, ...]) -> tuple[Any, ...]:

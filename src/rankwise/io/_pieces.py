@@ -1,4 +1,4 @@
-"""Open files a piece at a time: bytes, texts in UTF-8, and chunks of whole rows."""
+"""Open files a piece at a time: bytes, text in UTF-8, and chunks of whole rows."""
 
 import codecs
 import sys
@@ -41,7 +41,7 @@ class Pieces:
         self.live = hasattr(file, "read1") and not file.seekable() if live is None else live
 
     def read(self, size: int = _PIECE) -> bytes:
-        """Return the next bytes, at most so many; none at the end."""
+        """Return the next bytes, at most ``size``; none at the end."""
         if self._ahead:
             piece, self._ahead = self._ahead[:size], self._ahead[size:]
             return piece
@@ -124,7 +124,7 @@ class Lines:
         self._text = self._text[size:]
 
     def chunks(self, rows: int, dialect: Dialect | None = None) -> Iterator[tuple[bytes, int]]:
-        """Yield texts of that many whole rows, or fewer, each with the number of its first line."""
+        """Yield pieces of at most that many whole rows, each with the number of its first line."""
         while self._text or not self._ended:
             ends = self._row_ends(dialect)
             ready = self._ended or self._pieces.live or len(self._text) > _MOST

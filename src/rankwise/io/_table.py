@@ -46,7 +46,7 @@ LINES = {"csv", "json lines", "svmlight"}
 
 
 class Request(NamedTuple):
-    """What a caller asks for; None is a property to be guessed."""
+    """The properties that a caller asks for; None: guess it."""
 
     format: str | None
     encoding: str | None
@@ -99,8 +99,8 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-        Numbers, booleans (``true`` and ``false``), dates (ISO 8601) and texts. Integers keep all
-        their digits. Blanks around a cell are no part of it. ``frame.attrs["source"]`` is a dict
+        Numbers, booleans (``true`` and ``false``), dates (ISO 8601) and strings. Integers keep all
+        their digits. Blanks around a cell are dropped. ``frame.attrs["source"]`` is a dict
         of what was read and guessed; `describe` puts it into a sentence.
 
     Raises
@@ -183,7 +183,7 @@ def scan_table(
     ------
     ValueError
         As `read_table`; also for a cell of another type than the first rows have in its column,
-        such as a text among numbers, with its line. The rows before it are yielded first.
+        such as a string among numbers, with its line. The rows before it are yielded first.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def write_table(frame: "DataFrame", path: "str | os.PathLike[str]") -> None:
     Raises
     ------
     ValueError
-        The frame is no data frame, or the path leads to a directory.
+        The frame is not a data frame, or the path leads to a directory.
     OSError
         The file can't be written.
 
@@ -328,7 +328,7 @@ def _request(
             "quote, sign, point or control character"
         )
     if decimal is not None and decimal == sep:
-        raise ValueError(f"decimal={decimal!r} is invalid: it is the separator, too")
+        raise ValueError(f"decimal={decimal!r} is invalid: it is also the separator")
     check_encoding(encoding)
     if comment is not None and not isinstance(comment, str):
         raise ValueError(f"comment={shortened(comment)} is invalid: expected a str")
@@ -396,7 +396,7 @@ def _note_dialect(notes: dict[str, Any], dialect: Dialect) -> None:
 
 
 def _finished(frame: "DataFrame", notes: dict[str, Any], before: int) -> "DataFrame":
-    """Name the columns by texts, and attach what is known of the source."""
+    """Name the columns by strings, and attach what is known of the source."""
     names = [str(name).strip() for name in frame.columns]
     check_names(notes["path"], names)
     if names != list(frame.columns):

@@ -33,10 +33,10 @@ _CELL = re.compile(rb'[ \t]*"((?:[^"]|"")*+)"[ \t]*')
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited text is written; None is a property to be guessed.
+    """The dialect of a delimited text; None: guess it.
 
-    ``start`` is the offset of the first row of data, and ``line`` its number. ``strict`` refuses
-    control characters, and quotes inside of a cell that is not in quotes.
+    ``start`` is the offset of the first row of data, and ``line`` its number. ``strict``:
+    control characters raise, and so do quotes inside of a cell that is not in quotes.
     """
 
     sep: str | None = None
@@ -108,7 +108,7 @@ def _column_names(fields: list[str], header: bool) -> tuple[str, ...]:
 
 
 def _guess_comment(head: bytes) -> str:
-    """Return ``#`` if the text begins with it, in a line that is no header of what follows."""
+    """Return ``#`` if the text begins with it, in a line that is not a header."""
     lines = [line.strip() for line in head.splitlines() if line.strip()]
     if not lines or not lines[0].startswith(b"#"):
         return ""

@@ -50,7 +50,7 @@ class Source(NamedTuple):
 
 
 class BadRows:
-    """What becomes of the rows of one file that can't be read.
+    """Collect the rows of one file that can't be read.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class BadRows:
 def read_source(path: PathLike, names: Sequence[str] = ()) -> Source:
     """Read a file, or the one file of a folder or zip archive whose name fits ``names``.
 
-    Without names a folder is refused, and an archive must hold one file.
+    Without names a folder raises, and an archive must hold one file.
     """
     path = Path(path)
     if not path.is_dir():
@@ -162,7 +162,7 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
         kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise ValueError(f"{path}:1: {kind}, where a file is expected")
+        raise ValueError(f"{path}:1: {kind}, expected a file")
 
 
 def read_regular(path: Path) -> bytes:
@@ -210,7 +210,7 @@ def _members(
 
 
 def unpacked_limit(packed: int) -> int:
-    """Return how many bytes an archive of so many may unpack to."""
+    """Return how many bytes an archive of this size may unpack to."""
     return max(UNPACKED_BYTES, UNPACKED_RATIO * packed)
 
 
@@ -249,7 +249,7 @@ def _fits(name: str, names: Sequence[str]) -> bool:
 
 def _choice(found: Sequence[str], names: Sequence[str]) -> str:
     if not names:
-        return "a folder, where a file is expected: name one of its files"
+        return "a folder: name one of its files"
     if not found:
         return f"no file in it is called {' or '.join(names)}"
     return f"several files could be meant, name one of them: {', '.join(found[:5])}"

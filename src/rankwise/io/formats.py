@@ -62,7 +62,7 @@ def guess_format(start: bytes, label: str, encoding: str | None = None) -> str:
 
 
 def is_binary(start: bytes) -> bool:
-    """Return whether bytes are no text of one byte a letter, or of UTF-8."""
+    """Return whether bytes are neither UTF-8 nor text of one byte a letter."""
     return _CONTROL.search(start) is not None
 
 

@@ -18,7 +18,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f]")
 
 
 class Rules(NamedTuple):
-    """What a line may hold: features from ``base`` to ``limit``, and a query if ``grouped``."""
+    """Rules for a line: features from ``base`` to ``limit``, and a query if ``grouped``."""
 
     limit: int
     base: int = 1
@@ -122,7 +122,7 @@ def literal_row(text: str, rules: Rules) -> tuple[float, int, dict[int, float]]:
             )
         if feature > rules.limit:
             wide = not rules.sparse and rules.limit >= DENSE - 1
-            hint = "; pass sparse=True for so many" if wide else ""
+            hint = "; pass sparse=True for more" if wide else ""
             raise ValueError(f"feature {feature} is beyond the largest, {rules.limit}{hint}")
         last = feature
         features[feature] = float(match[2])

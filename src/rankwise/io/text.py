@@ -304,7 +304,7 @@ def in_range(name: str, kind: str, low: float, high: float) -> Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is written.
+    """The layout of a table in a file.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, svd
 
-from rankwise._core._loops.keys import counting_sort
+from rankwise._core.queries import group_rows
 from rankwise._core.ranker import EPS, ERRORS, TRUSTED, check_trusted
 from rankwise.magnitude._loops import block_errors, left_out_differences
 from rankwise.magnitude.ridge import Gram, centre_scaled, matrix_noise, spectrum, tilde
@@ -203,7 +203,7 @@ def _tie(error: float) -> float:
 
 
 def _least(diagonal: Vector, sample: Sample) -> float:
-    """Return the least of what rows keep when left out, of those that have others beside them."""
+    """Return the least of what rows keep when left out, of those in queries of three or more."""
     sizes = np.bincount(sample.codes, minlength=len(sample.totals))
     return float(diagonal[sizes[sample.codes] > 2].min(initial=1.0))
 
@@ -234,7 +234,7 @@ def left_out_path(
         The last: how far a left-out difference may be off, as a share of the spread of y.
     """
     values, U, lift, _, _ = basis
-    order, starts = counting_sort(sample.codes, len(sample.totals))
+    order, starts = group_rows(sample.codes, len(sample.totals))
     scale = 1.0 / np.sqrt(sample.cost[order])
     target = sample.centred(y)[order] / scale
     U, y, weight = U[order], y[order], sample.weight[order]

@@ -53,7 +53,7 @@ class MPRank(KernelRanker, BaseEstimator):
     for the residuals r of a query, it is a ridge regression with a free intercept a query and the
     penalty :math:`\lambda = m / 2C` (without queries and weights). Three solvers:
 
-    - ``"primal"``, linear kernels only: O(m d^2 + d^3) time, O(d^2) memory beside the rows;
+    - ``"primal"``, linear kernels only: O(m d^2 + d^3) time, O(d^2) memory besides the rows;
     - ``"dual"``: O(m^3) time, O(m^2) memory;
     - ``"online"``: the dual, climbed in passes over the points until a pass raises it by less
       than ``tol`` of its value. A pass takes O(m^2) time with a kernel and O(entries of X) for a
@@ -63,7 +63,7 @@ class MPRank(KernelRanker, BaseEstimator):
     average zero.
 
     Rows may be far from 0, as years are: kernels are formed about the rows. If rounding may still
-    change scores by more than a thousandth of the spread of y, ``fit`` refuses and says so.
+    change scores by more than a thousandth of the spread of y, ``fit`` raises.
 
     Parameters
     ----------
@@ -319,9 +319,7 @@ class MPRank(KernelRanker, BaseEstimator):
     def _known_statistics(self) -> Statistics:
         statistics = getattr(self, "_statistics", None)
         if statistics is None:
-            raise ValueError(
-                "it has no statistics: only a model that has learned by partial_fit has some"
-            )
+            raise ValueError("the model has no statistics: only partial_fit keeps them")
         return statistics
 
     def _learned(self, statistics: Statistics) -> Self:

@@ -28,8 +28,8 @@ import numpy as np
 from scipy.linalg import blas, eigh, lapack, svd
 from sklearn.utils.extmath import row_norms
 
-from rankwise._core._loops.keys import counting_sort
 from rankwise._core._loops.rows import as_rows
+from rankwise._core.queries import group_rows
 from rankwise._core.ranker import EPS, ERRORS, check_trusted
 from rankwise.magnitude._loops import along_means, ascend_gram, ascend_rows, centre
 from rankwise.magnitude.statistics import TINY, Matrix, Sample, Vector, cholesky, penalty
@@ -172,7 +172,7 @@ def spectrum(matrix: Matrix, noise: float) -> tuple[Vector, Matrix]:
     rounded = max(_INDEFINITE * max(values[-1], -values[0]), len(values) * noise, TINY)
     if values[0] < -rounded:
         raise ValueError(
-            f"the kernel has an eigenvalue of {values[0]:.2g} beside {values[-1]:.2g}: it is not "
+            f"the kernel has eigenvalues from {values[0]:.2g} to {values[-1]:.2g}: it is not "
             "positive semi-definite; use another kernel or a smaller C"
         )
     return np.maximum(values, 0.0), U
@@ -203,7 +203,7 @@ def row_passes(
     """Yield pass after pass over linear rows, dense or CSR; ``w`` starts at 0 and is kept up."""
     means = sample.means(X)
     rows, centres = as_rows(X), as_rows(means)
-    order, starts = counting_sort(sample.codes, len(sample.totals))
+    order, starts = group_rows(sample.codes, len(sample.totals))
     along = np.empty(len(y))
     along_means(rows, centres, order, starts, along, np.zeros(X.shape[1]))
     square = row_norms(means, squared=True)

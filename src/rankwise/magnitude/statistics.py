@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-from rankwise._core._loops.keys import counting_sort
+from rankwise._core.queries import group_rows
 from rankwise._core.ranker import EPS, ERRORS
 
 Vector = NDArray[np.float64]
@@ -104,7 +104,7 @@ class Statistics:
         stats, names = cls(X.shape[1], qid is not None), [None]
         if qid is not None:
             names = qid[np.unique(codes, return_index=True)[1]].tolist()
-        order, starts = counting_sort(codes, len(names))
+        order, starts = group_rows(codes, len(names))
         for name, (start, stop) in zip(names, pairwise(starts.tolist()), strict=True):
             parts = [order[a : min(a + _CHUNK, stop)] for a in range(start, stop, _CHUNK)]
             queries = (_describe(X[rows], y[rows], weight[rows]) for rows in parts)
@@ -270,7 +270,7 @@ class Sample(NamedTuple):
         share = self.weight / self.totals[self.codes]
         if len(self.totals) == 1 and not sparse.issparse(values):
             return (share @ values)[None]
-        order, starts = counting_sort(self.codes, len(self.totals))
+        order, starts = group_rows(self.codes, len(self.totals))
         shape = len(self.totals), len(share)
         return sparse.csr_array((share[order], order, starts), shape=shape) @ values
 

@@ -1,5 +1,6 @@
 """Measures of rankings: losses (less is better) and scores (more is better)."""
 
+from rankwise.metrics import lists
 from rankwise.metrics._ordinal import (
     mean_rank_loss,
     mean_rank_loss_per_rank,
@@ -40,14 +41,7 @@ from rankwise.metrics.intervals import (
     pair_accuracy_interval,
     pair_accuracy_score,
 )
-from rankwise.metrics.lists import (
-    average_precision_score,
-    average_precision_scorer,
-    ndcg_score,
-    ndcg_scorer,
-    reciprocal_rank_score,
-    reciprocal_rank_scorer,
-)
+from rankwise.metrics.lists import *  # noqa: F403
 
 __all__ = [
     "ComparablePairs",
@@ -55,8 +49,6 @@ __all__ = [
     "auc_interval",
     "auc_score",
     "auc_scorer",
-    "average_precision_score",
-    "average_precision_scorer",
     "comparable_pairs",
     "epsilon_insensitive_loss",
     "exponential_pair_loss",
@@ -67,8 +59,6 @@ __all__ = [
     "mean_interval",
     "mean_rank_loss",
     "mean_rank_loss_per_rank",
-    "ndcg_score",
-    "ndcg_scorer",
     "neg_epsilon_insensitive_loss_scorer",
     "neg_exponential_pair_loss_scorer",
     "neg_hinge_magnitude_loss_scorer",
@@ -86,6 +76,5 @@ __all__ = [
     "precision_at_top_interval",
     "precision_at_top_score",
     "rank_losses",
-    "reciprocal_rank_score",
-    "reciprocal_rank_scorer",
 ]
+__all__ += lists.__all__

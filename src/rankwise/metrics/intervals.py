@@ -115,7 +115,7 @@ def auc_interval(
     if qid is None:
         auc, variance, n_least = of_classes(y, s)
     elif method == "newcombe":
-        raise ValueError("method='newcombe' knows no queries: use 'score', or leave out qid")
+        raise ValueError("method='newcombe' does not support qid: use 'score', or leave qid out")
     else:
         auc, variance, n_least = _over_queries(Pairs(y, qid=qid), s)
     if method == "newcombe":
@@ -352,7 +352,7 @@ def of_classes(y: Floats, s: Floats) -> tuple[float, float, float]:
 def _row_counts(pairs: Pairs, s: Floats) -> tuple[Floats, Floats]:
     """Return twice the pairs of each row in the right order, a tie counting half, and all of them.
 
-    A row counts in the pairs that it is the better and the worse of; there are no weights.
+    A row counts in the pairs that it is the better and the worse of, without weights.
     """
     y = pairs.y
     if pairs.codes is None and y.min() < y.max() and ((y == y.min()) | (y == y.max())).all():

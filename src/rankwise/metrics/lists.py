@@ -13,8 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
 from rankwise._core.pairs import Pairs, sorted_rows
-from rankwise.metrics import _loops as lists
+from rankwise.metrics import _loops
 from rankwise.metrics.scored_rows import Floats, check_numbers
+
+__all__ = [
+    "average_precision_score",
+    "average_precision_scorer",
+    "ndcg_score",
+    "ndcg_scorer",
+    "reciprocal_rank_score",
+    "reciprocal_rank_scorer",
+]
 
 # 2^y can be summed below the one, and is 1 + log(2) y to all digits below the other.
 _HIGH, _LOW, _SHIFT = 1000.0, 2.0**-200, 250
@@ -70,12 +79,12 @@ def ndcg_score(
     if pairs.grades is None or extreme:
         targets = pairs.group(pairs.y)
         gains = _extreme_gains(targets, starts) if extreme else _gains(targets)
-        lists.best_gains(sorted_rows(gains, starts)[1], discounts, starts, best)
-        lists.ndcg(scores, rows, gains, discounts, starts, best, out)
+        _loops.best_gains(sorted_rows(gains, starts)[1], discounts, starts, best)
+        _loops.ndcg(scores, rows, gains, discounts, starts, best, out)
     else:
         codes, gains = pairs.group(pairs.grades[0]), _gains(pairs.grades[1])
-        lists.best_grades(codes, gains, discounts, starts, best)
-        lists.ndcg(scores, codes[rows], gains, discounts, starts, best, out)
+        _loops.best_grades(codes, gains, discounts, starts, best)
+        _loops.ndcg(scores, codes[rows], gains, discounts, starts, best, out)
     return _mean(out)
 
 
@@ -113,7 +122,7 @@ def average_precision_score(
     >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1]), 3)
     0.833
     """
-    return _relevance(lists.average_precision, y_true, y_score, qid, k)
+    return _relevance(_loops.average_precision, y_true, y_score, qid, k)
 
 
 def reciprocal_rank_score(
@@ -143,7 +152,7 @@ def reciprocal_rank_score(
     >>> reciprocal_rank_score([0, 1, 0, 1], [3, 2, 5, 4], qid=["a", "a", "b", "b"])
     0.5
     """
-    return _relevance(lists.reciprocal_rank, y_true, y_score, qid, k)
+    return _relevance(_loops.reciprocal_rank, y_true, y_score, qid, k)
 
 
 def _gains(y: Floats) -> Floats:

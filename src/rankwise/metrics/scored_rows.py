@@ -121,8 +121,8 @@ def one_sided(rows: Scored, pair_weight: str = "uniform") -> tuple[Scored, Pairs
     pairs = rows.pairs(pair_weight=pair_weight)
     if not pairs.one_sided_weight > _LOW_SUM:
         raise ValueError(
-            "sample_weight spreads so far that a float can't hold the weight of a pair beside the "
-            "highest: bring its values nearer to each other"
+            "sample_weight has too wide a range: a float can't hold the weight of a pair relative "
+            "to the highest; bring its values closer together"
         )
     return rows, pairs
 

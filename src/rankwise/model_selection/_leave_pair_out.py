@@ -40,7 +40,7 @@ class LeavePairOutResult:
         Mean squared difference between predicted and true differences, over the pairs i != j.
     misranking : float
         Share of the pairs with different ratings that are in the wrong order, ties included. NaN
-        if there is no such pair.
+        without such pairs.
     n_pairs : int
         Unordered pairs that the errors are means of.
     exact : bool
@@ -185,7 +185,7 @@ def leave_pair_out(
         *sums, count = errors_of(matrix, ratings, weight)
         return LeavePairOutResult(*_errors(*sums), count, True, len(ratings), matrix=matrix)
     if len(kept) == 2:
-        raise ValueError("without two rows none is left to learn from: give three or more")
+        raise ValueError("leaving out two rows leaves none to learn from: give three or more")
     labels = np.ravel(np.asarray(y))
     if len(kept) < len(labels):
         X, labels = safe_indexing(X, kept), labels[kept]

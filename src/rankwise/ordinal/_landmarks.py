@@ -194,7 +194,7 @@ class LandmarkRidge(RegressorMixin, BaseEstimator):
             places = np.random.default_rng(0).choice(len(kept), N_LANDMARKS, replace=False)
         self.landmarks_ = self._changed(dense(seen[places]))
         if not np.isfinite(self.landmarks_).all():
-            raise ValueError(f"what was learned from X is {TOO_LARGE}")
+            raise ValueError(f"the landmarks of X are {TOO_LARGE}")
         self.C_, self.errors_, self.dual_coef_, self.intercept_, left_out = fit_landmarks(
             lambda: self._blocks(seen), self.landmarks_, target[kept], weight[kept], CS
         )

@@ -257,7 +257,7 @@ class OAPRank(UpdateMixin, BaseEstimator):
     def vote_shares(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of the members that give each label to a row.
 
-        These are no probabilities. The label that is predicted need not have the largest share:
+        These are not probabilities. The label that is predicted need not have the largest share:
         members who disagree on both sides of a rank meet there.
 
         Parameters

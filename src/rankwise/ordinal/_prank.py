@@ -23,10 +23,9 @@ _KEPT = ("W", "B", "voter_counts")
 class UpdateMixin(KernelMixin):
     """A model whose parameter ``update`` names one of `UPDATES`."""
 
-    update: str
+    _fixed_steps = frozenset(name for name, update in UPDATES.items() if update.fixed_steps)
 
-    def _has_fixed_steps(self) -> bool:
-        return UPDATES[self.update].fixed_steps
+    update: str
 
     def _memory(self, state: State, *members: int) -> NDArray[np.float64]:
         """Return what the update keeps between rounds, part of the state; zeros if it is new."""
@@ -88,7 +87,7 @@ class PRank(UpdateMixin, BaseEstimator):
     With ``vote="voted"`` every hypothesis is kept with its count v of rounds that it ranked
     rightly, and the ranks h that they give to x are combined to :math:`\sum v h / \sum v`, rounded
     to the nearest rank, halves upwards. A hypothesis that was replaced before it was ever right has
-    no vote and is not kept; while there is no vote at all, the current hypothesis decides. V
+    no vote and is not kept; before the first vote, the current hypothesis decides. V
     voters take O(V (d + k)) memory, and as much time for each row of ``predict`` and of
     ``partial_fit_predict``. A call of ``partial_fit`` copies the voters: prefer chunks to single
     rows.
@@ -320,10 +319,11 @@ class PRank(UpdateMixin, BaseEstimator):
         if self.vote == "voted":
             return self._voted_pass(stream, state)
         iterate = state["w"][None], state["b"], state["w_late"][None], state["b_late"]
-        memory = self._memory(state)
         if self.update == "perceptron":
+            state.pop("memory", None)  # that another update has left
             return int(prank(*stream, *iterate))
-        return int(margin(*stream, UPDATES[self.update].code, *iterate, memory))
+        update = UPDATES[self.update].code
+        return int(margin(*stream, update, *iterate, self._memory(state)))
 
     def _voted_pass(self, stream: Stream, state: State) -> int:
         update = UPDATES[self.update].code

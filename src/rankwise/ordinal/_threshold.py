@@ -429,7 +429,7 @@ def _fit(model: Any, rows: Any, target: Floats, given: dict[str, Any]) -> Any:
             raise ValueError(f"{name} can't learn from {_DEPENDENT}") from error
         except ValueError as error:
             if "must not contain infs or NaNs" in str(error):  # SciPy, of sums of products
-                raise ValueError(f"what {name} makes of X is {TOO_LARGE}") from error
+                raise ValueError(f"the scores of {name} are {TOO_LARGE}") from error
             raise
         simplefilter("ignore", LinAlgWarning)
         return model.fit(rows, target, **given)
@@ -447,5 +447,5 @@ def _checked(model: Any, scores: Floats) -> Floats:
             "a score for each row"
         )
     if not np.isfinite(scores).all():
-        raise ValueError(f"what {type(model).__name__} makes of X is {TOO_LARGE}")
+        raise ValueError(f"the scores of {type(model).__name__} are {TOO_LARGE}")
     return scores

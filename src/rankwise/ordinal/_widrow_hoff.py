@@ -27,7 +27,7 @@ class WidrowHoff(KernelMixin, BaseEstimator):
 
     .. math:: w \leftarrow w + \frac{\eta}{\|x\|^2}\,(y - w \cdot x)\,x,
 
-    where x has a constant of 1 beside its features, unless ``fit_intercept=False``. A step moves
+    where x has a constant of 1 besides its features, unless ``fit_intercept=False``. A step moves
     the score of its row by the share :math:`\eta` of what it is off, so that no scale of the rows
     can make it run away while :math:`\eta < 2`. The step of the papers, ``step="plain"`` with
     ``fit_intercept=False``, is not divided by :math:`\|x\|^2` and is stable while

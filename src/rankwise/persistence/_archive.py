@@ -71,11 +71,11 @@ def portable(array: NDArray[Any], name: str) -> NDArray[Any]:
     dtype = array.dtype.newbyteorder("<")
     if not is_portable(dtype.str) or dtype.metadata:
         raise ValueError(
-            f"{name} is an array of {array.dtype}, which a file can't hold: numbers, booleans, "
-            "strings and dates can be"
+            f"{name} is an array of {array.dtype}, which a file can't hold: use numbers, booleans, "
+            "strings or dates"
         )
     if array.ndim > 8:
-        raise ValueError(f"{name} is an array of {array.ndim} axes, of which a file can hold 8")
+        raise ValueError(f"{name} is an array of {array.ndim} axes, more than 8")
     array = array.astype(dtype, order="K", copy=False)
     return array if array.flags.forc else np.array(array, order="C")
 
@@ -211,7 +211,7 @@ class Archive:
         self._file.seek(self._starts[name] + len(header))
         self._file.readinto(data)  # type: ignore[attr-defined]
         if _digest(header, data) != spec["digest"]:
-            raise ValueError(f"the array {name!r} is not what was written: its digest differs")
+            raise ValueError(f"the array {name!r} was altered: its digest differs")
         check_values(array, f"the array {name!r}")
         return array.astype(array.dtype.newbyteorder("="), order=order, copy=False)
 
@@ -231,7 +231,7 @@ class Archive:
         text = self._file.read(size)
         self._file.seek(max(0, self.size - 64))
         if self._file.read() != _sha256(text).hex().encode():
-            raise ValueError(f"{MANIFEST} is not what was written: its digest differs")
+            raise ValueError(f"{MANIFEST} was altered: its digest differs")
         self._check_start(0, MANIFEST, size, zlib.crc32(text), b"")
         _check_json(text)
         return text
@@ -319,20 +319,18 @@ def _sha256(data: bytes | memoryview) -> bytes:
 def _check_json(text: bytes) -> None:
     """Raise if JSON is too long, or nested too deep for a parser that recurses."""
     if len(text) > MAX_JSON:
-        raise ValueError(
-            f"what is not an array takes {len(text):,} bytes of JSON, more than {MAX_JSON:,}"
-        )
+        raise ValueError(f"the model takes {len(text):,} bytes of JSON, more than {MAX_JSON:,}")
     codes = np.frombuffer(_STRINGS.sub(b"", text), dtype=np.uint8)
     steps = np.zeros(256, dtype=np.int8)
     steps[list(b"[{")], steps[list(b"]}")] = 1, -1
     if np.cumsum(steps[codes], dtype=np.int32).max(initial=0) > MAX_DEPTH:
-        raise ValueError(f"what is not an array is nested more than {MAX_DEPTH} deep")
+        raise ValueError(f"the JSON of the model is nested more than {MAX_DEPTH} deep")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("a name is duplicated")
     return found
 
 

@@ -24,7 +24,6 @@ from rankwise.persistence._registry import (
     check_loaded,
     class_of,
     has_own_state,
-    is_sklearn,
 )
 
 # The memory of objects that are much larger than their JSON, in bytes.
@@ -130,7 +129,7 @@ class Decoder:
         if max(equal, default=0) > _EQUAL_HASHES:
             raise ValueError(f"more than {_EQUAL_HASHES} values of a set or dict have one hash")
         if len(set(values)) < len(values):
-            raise ValueError(f"{_short(given)} has a value twice")
+            raise ValueError(f"{_short(given)} has a duplicated value")
         return values
 
     def _dict(self, given: Any) -> dict[str, Any]:
@@ -220,7 +219,7 @@ class Decoder:
         cls: Any = class_of(name)
         if not issubclass(cls, BaseEstimator):
             raise ValueError(f"{name} is not an estimator")
-        self.of_sklearn |= is_sklearn(name)
+        self.of_sklearn |= name.startswith("sklearn.")
         settings, attributes = self._dict(params), self._dict(learned)
         known = set(cls._get_param_names())
         if unknown := settings.keys() - known:

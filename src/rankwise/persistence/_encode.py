@@ -109,7 +109,7 @@ class Encoder:
             If it, or a value inside of it, is of a kind that a file can't hold.
         """
         if len(path) > DEEPEST:
-            raise ValueError(f"{_where(path[:4])} holds objects in objects without end")
+            raise ValueError(f"{_where(path[:4])} holds objects that are nested too deep")
         kind = type(value)
         if kind is int and value.bit_length() > BITS:
             raise ValueError(f"{_where(path)} is an integer of more than {BITS} bits")

@@ -239,8 +239,8 @@ def _filled(imputer: SimpleImputer, columns: list[Column]) -> list[Column]:
     missing, values = imputer.missing_values, imputer.statistics_
     if isinstance(missing, str | int | float) and missing == missing:
         raise ValueError(
-            f"a SimpleImputer of missing_values={missing!r} can't be exported, since only a "
-            "value that is not there is missing elsewhere: use missing_values=nan"
+            f"a SimpleImputer of missing_values={missing!r} can't be exported, since for a search "
+            "engine only absent values are missing: use missing_values=nan"
         )
     if len(values) != len(columns) or np.isnan(values).any():
         raise ValueError("a SimpleImputer that drops columns without a value can't be exported")

@@ -137,7 +137,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
 
     Notes
     -----
-    A digest tells that a file is as it was written, not who wrote it. A model of somebody you do
+    A digest shows that a file is unchanged, not who wrote it. A model of somebody you do
     not trust can't run code or crash your program, but it can predict what its maker likes, and
     take time and memory for it.
 
@@ -235,7 +235,7 @@ def _check_facts(facts: dict[str, Any]) -> dict[str, Any]:
     if facts.get("format") != FORMAT or type(schema) is not int or schema < 1:
         raise ValueError("it is not a model of rankwise")
     if not isinstance(made_with, dict):
-        raise ValueError("it does not say what it was made with")
+        raise ValueError("it lacks the versions that made it")
     if schema > SCHEMA:
         raise ValueError(
             f"it was saved by rankwise {str(made_with.get('rankwise'))[:40]!r} in schema {schema}, "
@@ -301,7 +301,7 @@ def _training(model: Any) -> dict[str, Any]:
 
 
 def _plain(values: Any) -> list[Any] | None:
-    """Return values that JSON has, and others as text; None for very many."""
+    """Return values that JSON has, and others as strings; None for very many."""
     if len(values) > _LISTED:
         return None
     return [_word(value) for value in np.asarray(values).tolist()]

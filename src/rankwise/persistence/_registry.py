@@ -16,9 +16,9 @@ A class may have a method ``_check_loaded(self)``, which is called when all attr
 and raises a ValueError if they do not belong together. It has to look at whatever a compiled loop
 would take on trust.
 
-scikit-learn believes what its estimators have learned. Where a forged one could make compiled code
-read or write beside an array, or read a pickle, it is refused here; elsewhere NumPy and SciPy look
-at every index themselves.
+scikit-learn does not check what its estimators have learned. Where a forged one could make compiled
+code read or write outside an array, or read a pickle, it is refused here; elsewhere NumPy and SciPy
+check every index.
 """
 
 import itertools
@@ -147,11 +147,6 @@ def _find(name: str) -> type | None:
     package = import_module(module)
     found = getattr(package, short) if short in package.__all__ else None
     return found if isclass(found) and issubclass(found, BaseEstimator) else None
-
-
-def is_sklearn(name: str) -> bool:
-    """Return whether the class of a name is one of scikit-learn's."""
-    return name in _SKLEARN
 
 
 def savable_steps() -> list[str]:

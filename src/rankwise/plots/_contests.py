@@ -28,7 +28,7 @@ def _columns(size: int, /, **columns: Any) -> list[Floats]:
     for name, values in zip(columns, found, strict=True):
         if len(values) != size or size == 0:
             raise ValueError(
-                f"{name} has {len(values)} entries for {size}: give as many, one at least"
+                f"{name} has {len(values)} entries for {size}: give the same number, at least one"
             )
         if np.abs(values).max() > LARGEST:
             raise ValueError(f"{name} holds {np.abs(values).max():g}, which can't be drawn")
@@ -36,7 +36,7 @@ def _columns(size: int, /, **columns: Any) -> list[Floats]:
 
 
 def _list_rows(ax: "Axes", names: list[str], *, named: bool = True) -> None:
-    """Write a name beside each row, the first on top."""
+    """Label the rows with names, the first on top."""
     ax.set_yticks(range(len(names)) if named else [], names if named else [])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -219,7 +219,7 @@ class RaterDisplay:
         """Draw the raters of a fitted `BradleyTerry`."""
         check_drawable(estimator, ("reliability_interval",), ("strengths_",), _SAY_CONTESTS)
         if not len(estimator.raters_):
-            raise ValueError("the model knows no raters: fit it with rater=...")
+            raise ValueError("the model has no raters: fit it with rater=...")
         order = np.argsort(-estimator.reliabilities_, kind="stable")
         low, high = estimator.reliability_interval()[order].T
         names = [str(name) for name in estimator.raters_[order]]

@@ -151,5 +151,5 @@ def _check_columns(features: ArrayLike, n_features: int) -> list[int]:
         raise ValueError(f"features={features!r} must be one or more numbers of columns")
     for f in columns.tolist():
         if not 0 <= f < n_features:
-            raise ValueError(f"features holds {f}, no column: there are {n_features}, from 0")
+            raise ValueError(f"features holds {f}, expected columns from 0 to {n_features - 1}")
     return list(dict.fromkeys(columns.tolist()))

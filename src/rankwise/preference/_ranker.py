@@ -492,7 +492,7 @@ class PreferenceRanker(BaseEstimator):
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 probabilities[here] = self._lean(U[u[here]], V[v[here]])
         if not np.isfinite(probabilities).all():
-            raise ValueError(f"what {type(self.estimator_).__name__} makes of X is {TOO_LARGE}")
+            raise ValueError(f"the scores of {type(self.estimator_).__name__} are {TOO_LARGE}")
         # With ties rounded to even, 1/2 + x and 1/2 - x sum to 1 exactly for every x up to 1/2.
         return 0.5 + probabilities
 

@@ -1,4 +1,4 @@
-"""Regrets: how much is lost beside the best that could be done, from a sample of targets.
+"""Regrets: the loss compared with the best possible, from a sample of targets.
 
 The targets of a set V are drawn from an unknown distribution; several of them per set estimate the
 expectations in
@@ -73,7 +73,7 @@ def preference_regret(
     kind: str = "weak",
     items: Sequence[Sequence[Any]] | None = None,
 ) -> float:
-    """Return the regret of a comparator beside the best pairwise consistent one.
+    """Return the regret of a comparator compared with the best pairwise consistent one.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def preference_regret(
         names = [as_order(row_names, "items") for row_names in named]
         if [len(row_names) for row_names in names] != [len(P) for P in matrices]:
             raise ValueError(
-                f"items={short(items)} must name each row of each prefer_matrix, each differently"
+                f"items={short(items)} must have a unique name for each row of each prefer_matrix"
             )
     sets = _sets(groups, names, weight, several)
     had = sum(s.share * float((P * s.costs).sum()) for P, s in zip(matrices, sets, strict=True))
@@ -129,7 +129,7 @@ def ranking_regret(
     kind: str = "weak",
     best: Any = None,
 ) -> float:
-    """Return the regret of an order, or of one for each of several sets, beside the best.
+    """Return the regret of an order, or of one for each of several sets.
 
     Parameters
     ----------

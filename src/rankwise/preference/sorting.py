@@ -106,7 +106,7 @@ def quicksort(
     Notes
     -----
     About ``1.39 n log2 n`` questions for all n, and O(n + k log k) for the first k;
-    `expected_calls` gives the number. No pair is asked twice. Time beside the questions is of the
+    `expected_calls` gives the number. No pair is asked twice. Time besides the questions is of the
     same order: a million items take seconds.
 
     Any ``prefer`` whose answer depends on the two items and their places alone needs, on average,

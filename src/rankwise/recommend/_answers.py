@@ -1,4 +1,4 @@
-"""What a live person is answered: a ranking with scores, and why an item stands where it does."""
+"""The answers to a live person: a ranking with scores, and the reasons for an item's place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._core.ranking import Ranking
+from rankwise.recommend.baseline import Vector
 from rankwise.recommend.fold_in import Fold
-
-Vector = NDArray[np.float64]
 
 _SHOWN = 3
 
@@ -61,7 +60,7 @@ class TasteRanking(Ranking):
 
 
 class Reason(NamedTuple):
-    """What one rating does to the score of another item.
+    """The effect of one rating on the score of another item.
 
     Attributes
     ----------
@@ -95,20 +94,20 @@ class Explanation:
     score : float
         Its score, which is not cut at the ends of the scale.
     mean : float
-        What people give it, corrected for who rated it, and drawn to the overall mean if few did.
+        Its mean rating, corrected for its raters, and shrunk to the overall mean if they are few.
     ratings : tuple of Reason
         The person's ratings, the largest effect first.
     preferences : tuple of (better, worse, effect)
         The person's preferences, the largest effect first.
     place : float
-        What it does to the score which items the person has rated, whatever the ratings.
+        The effect of the choice of the rated items on the score, whatever the ratings.
 
     Examples
     --------
     >>> from rankwise.recommend import Explanation, Reason
     >>> why = Explanation("Heat", 4.25, 3.75, (Reason("Casino", 5.0, 0.25, 0.375),), (), 0.125)
     >>> print(why)
-    Heat: 4.25. Its mean is 3.75; Casino, which you gave 5, adds 0.38; which items you rated
+    Heat: 4.25. Its mean is 3.75; Casino, which you gave 5, adds 0.38; your choice of items
     adds 0.12.
     """
 
@@ -126,9 +125,9 @@ class Explanation:
         rest = sum(effect for _, effect in effects[_SHOWN:])
         shown = effects[:_SHOWN]
         if len(effects) > _SHOWN:
-            shown.append(("the rest of what you said", rest))
+            shown.append(("the rest of your answers", rest))
         if self.place:
-            shown.append(("which items you rated", self.place))
+            shown.append(("your choice of items", self.place))
         said = [
             f"{what} {'adds' if effect >= 0 else 'takes away'} {abs(effect):.2f}"
             for what, effect in shown
@@ -139,7 +138,7 @@ class Explanation:
 
 
 def explanation(fold: Fold, place: int, ids: NDArray[Any]) -> Explanation:
-    """Take the score of the item at a place apart."""
+    """Split the score of an item into its parts."""
     said, taste = fold.evidence, fold.taste
     n, p = len(said.items), len(said.pairs)
     weights = fold.weights(np.array([place]))[0]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from rankwise._core._loops.keys import counting_sort
 from rankwise._core.arguments import (
     check_whole,
     check_word,
@@ -18,17 +17,17 @@ from rankwise._core.arguments import (
     shortened,
 )
 from rankwise._core.inputs import as_floats, ratings_of
+from rankwise._core.queries import group_rows
 from rankwise.io.files import need
-from rankwise.recommend._ids import Ids, Places
-
-Vector = NDArray[np.float64]
+from rankwise.recommend._ids import Ids
+from rankwise.recommend.baseline import Ints, Vector
 
 USUAL_NAMES = {
     "user": "user userid person personid customer customerid reviewer reviewerid worker",
     "item": "item itemid movie movieid film filmid isbn product productid book bookid joke jokeid",
     "rating": "rating ratings stars bookrating score",
 }
-"""What columns of ratings are called, small letters only: as `rankwise compare` finds them."""
+"""Usual names of the columns of ratings, in small letters, as `rankwise compare` finds them."""
 
 # Squares of ratings of this size, and sums of them, still fit a float.
 _LARGEST = 1e151
@@ -83,7 +82,7 @@ def as_ratings(ratings: Any, nan: str) -> Vector:
     missing = np.flatnonzero(np.isnan(values))
     if len(missing) and nan == "refuse":
         raise ValueError(
-            f"ratings holds NaN (row {missing[0]}, {len(missing)} in all): drop these rows, or say "
+            f"ratings holds NaN (row {missing[0]}, {len(missing)} in all): drop these rows, or set "
             'nan="drop"'
         )
     return values
@@ -114,8 +113,8 @@ def check_inside(ratings: Vector, scale: tuple[float, float]) -> None:
 
 
 def build_matrix(
-    rows: Places,
-    columns: Places,
+    rows: Ints,
+    columns: Ints,
     ratings: Vector,
     times: NDArray[Any] | None,
     ids: tuple[Ids, Ids],
@@ -128,15 +127,15 @@ def build_matrix(
     users, items = ids
     key = rows * len(items) + columns
     if not (key[1:] > key[:-1]).all():
-        by_item, _ = counting_sort(columns, len(items))
-        order = by_item[counting_sort(rows[by_item], len(users))[0]]
+        by_item, _ = group_rows(columns, len(items))
+        order = by_item[group_rows(rows[by_item], len(users))[0]]
         again = np.flatnonzero(key[order[1:]] == key[order[:-1]])
         if len(again) and duplicates == "refuse":
             first, second = order[again[0]], order[again[0] + 1]
             user, item = users.show(rows[first]), items.show(columns[first])
             raise ValueError(
                 f"user {user} rated item {item} twice (rows {first} and "
-                f'{second}; {len(again)} such rows in all): say duplicates="last" or "mean"'
+                f'{second}; {len(again)} such rows in all): set duplicates="last" or "mean"'
             )
         if len(again) and times is not None:
             order = np.lexsort((times, key))
@@ -218,14 +217,14 @@ def generator(random_state: Any) -> Any:
 def _count(test_size: Any, n: int, what: str) -> int:
     """Return how many of n a share or a number is, leaving some for both parts."""
     if n < 2:
-        raise ValueError(f"the table has {n} {what}: two at least are needed to split them")
+        raise ValueError(f"the table has {n} {what}: a split needs at least two")
     if isinstance(test_size, Integral) and not isinstance(test_size, bool | np.bool_):
         count = int(test_size)
     elif is_finite_number(test_size) and 0 < test_size < 1:
         count = int(np.ceil(test_size * n))
     else:
         raise ValueError(
-            f"test_size={shortened(test_size)} must be a share between 0 and 1, or how many"
+            f"test_size={shortened(test_size)} must be a share between 0 and 1, or an integer"
         )
     if not 0 < count < n:
         raise ValueError(

@@ -27,9 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Places = NDArray[np.int64]
+from rankwise.recommend.baseline import Ints, Matrix, Vector
 
 MAX_ITEMS = 8_000
 """Items that are learned: 8 n^2 bytes meanwhile, 4 n^2 bytes kept, 512 and 256 MB for all."""
@@ -62,7 +60,7 @@ class ChoiceModel:
     """
 
     weights: NDArray[np.float32]
-    head: Places
+    head: Ints
     popularity: Vector
     penalty: float
 
@@ -117,7 +115,7 @@ def weigh_by_rating(choice: Vector, rating: Vector) -> Vector:
 
 def _head(
     matrix: sparse.csr_array, taken: NDArray[np.int64], n: int
-) -> tuple[Places, sparse.csr_array]:
+) -> tuple[Ints, sparse.csr_array]:
     """Return the most-taken items in their order, and their columns."""
     head = np.argsort(-taken, kind="stable")[:n]
     head = np.sort(head[taken[head] >= LEAST_TAKEN])
@@ -200,8 +198,8 @@ def item_weights(P: Matrix) -> NDArray[np.float32]:
     return P.astype(np.float32)
 
 
-def left_out_gain(P: Matrix, matrix: sparse.csr_array, weights: Vector, people: Places) -> float:
-    """Return how high an item of a person stands that neither of the two were learned with.
+def left_out_gain(P: Matrix, matrix: sparse.csr_array, weights: Vector, people: Ints) -> float:
+    """Return the gain of the ranks of left-out items for left-out people.
 
     For each item that a person took, all scores are those of the person's other items, and its
     place r among the items not taken gains 1 / log2(1 + r); the mean over a person's items, and

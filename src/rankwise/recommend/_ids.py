@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rankwise._core.arguments import did_you_mean, shortened
 from rankwise._core.ids import as_column, encode_ids
-
-Places = NDArray[np.int64]
+from rankwise.recommend.baseline import Ints
 
 _SHOWN = 5
 # A name is compared with at most _COMPARED others.
@@ -39,7 +38,7 @@ class Ids:
         return len(self.values)
 
     @classmethod
-    def encode(cls, ids: Any, name: str) -> tuple["Ids", Places]:
+    def encode(cls, ids: Any, name: str) -> tuple["Ids", Ints]:
         """Return the distinct ids, and the position of each given one among them."""
         distinct, (places,) = encode_ids([ids], [name])
         return cls(distinct, name), places
@@ -48,12 +47,12 @@ class Ids:
         """Return the id at a position, for a message."""
         return shortened(self.values[place : place + 1].tolist()[0])
 
-    def only(self, places: Places) -> tuple["Ids", Places]:
+    def only(self, places: Ints) -> tuple["Ids", Ints]:
         """Return the ids that some positions refer to, and these positions among them."""
         left, again = np.unique(places, return_inverse=True)
         return Ids(self.values[left], self.name), again
 
-    def find(self, ids: Any, name: str) -> Places:
+    def find(self, ids: Any, name: str) -> Ints:
         """Return the positions of ids; ``name`` is the argument that holds them.
 
         Raises
@@ -86,7 +85,7 @@ class Ids:
     def _place_of(self) -> dict[Hashable, int]:
         return {value: place for place, value in enumerate(self.values.tolist())}
 
-    def _checked(self, places: Places, ids: list[Any], name: str) -> Places:
+    def _checked(self, places: Ints, ids: list[Any], name: str) -> Ints:
         """Return positions, none of them -1 for an unknown id."""
         if places.min(initial=0) >= 0:
             return places

@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 from rankwise._core.arguments import shortened
 from rankwise._core.sklearn_private import validate_parameter_constraints
 from rankwise._core.threads import JOBS_CONSTRAINTS, Pool
-from rankwise.recommend._ids import Places
 from rankwise.recommend._table import RatingTable, check_features, check_table, varied_rows
+from rankwise.recommend.baseline import Ints
 
 Progress = Callable[[int, int], object]
 
@@ -113,13 +113,13 @@ def fit_many(
                 f"raters={shortened(raters)} and item_features are two kinds of columns: give one"
             )
         options = check_features(item_features, table)
+    workers = None
     if type(get_active_backend()[0]).__module__ == "joblib._dask":
         workers = Parallel(n_jobs, return_as="generator", batch_size=1)
-        return _models_of_workers(table, estimator, people.tolist(), options, workers, progress)
-    return _models(table, estimator, people.tolist(), options, n_jobs, progress)
+    return _models(table, estimator, people.tolist(), options, n_jobs, workers, progress)
 
 
-def _learnable(table: RatingTable, users: ArrayLike | None) -> Places:
+def _learnable(table: RatingTable, users: ArrayLike | None) -> Ints:
     """Return the rows of the people to fit, each of them with two different ratings."""
     table._check_graded("fit_many")
     varied = varied_rows(table.matrix)
@@ -145,9 +145,11 @@ def _models(
     people: list[Any],
     options: Any,
     n_jobs: int | None,
+    workers: Parallel | None,
     progress: Progress | None,
 ) -> Iterator[tuple[Any, Any]]:
-    """Fit the models, some people at a time."""
+    """Fit the models, some people at a time, by threads or by the workers of a cluster."""
+    blas = ThreadpoolController()
 
     def fit_batch(batch: list[Any]) -> list[Any]:
         with blas.limit(limits=1):
@@ -155,13 +157,19 @@ def _models(
                 lambda t: _fit(table, estimator, batch[t], options), len(batch), work=np.inf
             )
 
-    blas = ThreadpoolController()
     with Pool(n_jobs) as pool:
-        step = _EACH * pool.n_threads
-        for first in range(0, len(people), step):
-            batch = people[first : first + step]
-            models = fit_batch(batch)[::-1]
-            for done, user in enumerate(batch, first + 1):
+        size = _TOGETHER if workers is not None else _EACH * pool.n_threads
+        batches = [people[first : first + size] for first in range(0, len(people), size)]
+        if workers is not None:
+            tasks = (delayed(_fit_some)(table, estimator, some, options) for some in batches)
+            found = workers(tasks)
+        else:
+            found = map(fit_batch, batches)
+        done = 0
+        for batch in batches:
+            models = next(found)[::-1]
+            for user in batch:
+                done += 1
                 if progress is not None:
                     progress(done, len(people))
                 yield user, models.pop()
@@ -186,23 +194,3 @@ def _fit_some(table: RatingTable, estimator: Any, users: list[Any], options: Any
     """Return the models of some people."""
     with ThreadpoolController().limit(limits=1):
         return [_fit(table, estimator, user, options) for user in users]
-
-
-def _models_of_workers(
-    table: RatingTable,
-    estimator: Any,
-    people: list[Any],
-    options: Any,
-    workers: Parallel,
-    progress: Progress | None,
-) -> Iterator[tuple[Any, Any]]:
-    """Fit the models on a cluster, and yield them as they come."""
-    batches = [people[k : k + _TOGETHER] for k in range(0, len(people), _TOGETHER)]
-    found = workers(delayed(_fit_some)(table, estimator, some, options) for some in batches)
-    done = 0
-    for batch, models in zip(batches, found, strict=True):
-        for user, model in zip(batch, models, strict=True):
-            done += 1
-            if progress is not None:
-                progress(done, len(people))
-            yield user, model

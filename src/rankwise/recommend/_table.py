@@ -24,8 +24,8 @@ from rankwise.recommend._build import (
     columns_of,
     tested_entries,
 )
-from rankwise.recommend._ids import Ids, Places
-from rankwise.recommend.baseline import Matrix, Vector, some_entries
+from rankwise.recommend._ids import Ids
+from rankwise.recommend.baseline import Ints, Matrix, Vector, some_entries
 
 MISSING = ("median", "mean", "zero", "nan")
 CENTER = ("scale", "user")
@@ -34,7 +34,7 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What is in a table of ratings; `print` shows it.
+    """The summary of a table of ratings; `print` shows it.
 
     Attributes
     ----------
@@ -126,11 +126,11 @@ def varied_rows(matrix: sparse.csr_array) -> NDArray[np.bool_]:
 
 def choose_raters(
     matrix: sparse.csr_array, by_item: sparse.csr_array, person: int | None, raters: Any, ids: Ids
-) -> Places:
+) -> Ints:
     """Return the raters of a person's features, never the person.
 
     None are all others who rated something, a number n the n of them who rated most of the person's
-    items (most of all items if there is no person), equals in the order of the table.
+    items (most of all items without a person), equals in the order of the table.
     """
     n_given = np.diff(matrix.indptr)
     if raters is None:
@@ -174,7 +174,7 @@ class RatingTable:
         The ratings in float64, read-only, each row in the order of the items. What is not rated is
         not stored, so that a rating of 0 is an entry like any other. Without ratings all are 1.
     times : ndarray of shape (n_ratings,) or None
-        When each entry of ``matrix.data`` was rated, as it was given: integers, floats, or NumPy's
+        When each entry of ``matrix.data`` was rated, in the given type: integers, floats, or NumPy
         dates in their resolution, those with a zone in UTC.
     has_ratings : bool
         Whether people graded what they took.
@@ -319,7 +319,7 @@ class RatingTable:
         Parameters
         ----------
         users, items : array-like of shape (n,)
-            Ids: numbers, texts or anything that can be a key of a dict.
+            Ids: numbers, strings or anything that can be a key of a dict.
         ratings : array-like of shape (n,), default=None
             Numbers, higher is better. None: people took items, and did not grade them.
         times : array-like of shape (n,), default=None
@@ -335,8 +335,8 @@ class RatingTable:
         Raises
         ------
         ValueError
-            If there is no row, the lengths differ, an id is missing, or a rating or time is no
-            finite number. The message names the row.
+            If the table is empty, the lengths differ, an id is missing, or a rating or time is not
+            finite. The message names the row.
         """
         check_word(duplicates, "duplicates", ("refuse", "last", "mean"))
         check_word(nan, "nan", ("refuse", "drop"))
@@ -398,11 +398,11 @@ class RatingTable:
         """The ids of the items, in the order of the columns."""
         return self._item_ids.values
 
-    def user_index(self, users: ArrayLike) -> Places:
+    def user_index(self, users: ArrayLike) -> Ints:
         """Return the row of each of these people; unknown ids are a ValueError that names them."""
         return self._user_ids.find(users, "users")
 
-    def item_index(self, items: ArrayLike) -> Places:
+    def item_index(self, items: ArrayLike) -> Ints:
         """Return the column of each of these items; unknown ids are a ValueError."""
         return self._item_ids.find(items, "items")
 
@@ -494,7 +494,7 @@ class RatingTable:
         Parameters
         ----------
         user : id or None
-            The person, who is no column. None: somebody who is not in the table.
+            The person, who is not among the columns. None: somebody who is not in the table.
         items : list of ids, default=None
             The items; by default all that the person has not rated.
         raters, missing, center
@@ -517,7 +517,7 @@ class RatingTable:
         return self._features(person, chosen, raters, missing, center), self.items[chosen]
 
     def _features(
-        self, person: int | None, items: Places, raters: Any, missing: str, center: str | None
+        self, person: int | None, items: Ints, raters: Any, missing: str, center: str | None
     ) -> Matrix:
         """Return a row for each of some items, and a column for each rater."""
         check_word(missing, "missing", MISSING)
@@ -559,7 +559,7 @@ class RatingTable:
 
     def _check_graded(self, method: str) -> None:
         if not self.has_ratings:
-            raise ValueError(f"{method} needs ratings, and this table has none: who took what only")
+            raise ValueError(f"{method} needs ratings, but this table has only choices")
 
     def split(
         self, test_size: float = 0.2, *, by: str = "rating", random_state: Any = None
@@ -601,7 +601,7 @@ class RatingTable:
     def people(self, start: int, stop: int) -> Self:
         """Return the table of the people from one place up to another, with all items.
 
-        It shares the ratings of this table. Places are those of ``users``, as in a slice.
+        It shares the ratings of this table. Ints are those of ``users``, as in a slice.
 
         Examples
         --------
@@ -613,9 +613,13 @@ class RatingTable:
         first = min(check_whole(start, "start", 0), self.n_users)
         past = max(min(check_whole(stop, "stop", 0), self.n_users), first)
         if first == past:
-            raise ValueError(f"{start=} and {stop=} leave nobody of {self.n_users} people")
-        matrix = self.matrix[first:past]  # shares the arrays
-        entries = slice(int(self.matrix.indptr[first]), int(self.matrix.indptr[past]))
+            raise ValueError(f"{start=} and {stop=} select none of {self.n_users} people")
+        X, ends = self.matrix, self.matrix.indptr[first : past + 1]
+        entries = slice(int(ends[0]), int(ends[-1]))
+        matrix = sparse.csr_array((past - first, self.n_items))
+        # set one by one: SciPy copies slices, and parts that are much smaller than the whole
+        matrix.data, matrix.indices = X.data[entries], X.indices[entries]
+        matrix.indptr = ends - ends[0]
         return self._with(matrix, Ids(self.users[first:past], "users"), entries)
 
     def _entries(self, kept: NDArray[np.bool_]) -> Self:
@@ -675,7 +679,7 @@ def check_table(table: Any) -> None:
             "RatingTable.from_frame or RatingTable.from_arrays"
         )
     if table.matrix.nnz == 0:
-        raise ValueError(f"table={table!r} is empty: give one with a rating at least")
+        raise ValueError(f"table={table!r} is empty: give one with at least one rating")
 
 
 def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.float64]:
@@ -696,7 +700,7 @@ def check_features(item_features: ArrayLike, table: RatingTable) -> NDArray[np.f
 
 
 def _joined(times: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """Return the times of two tables, dates beside numbers as seconds since 1970."""
+    """Return the times of two tables; dates become seconds since 1970 if the others are numbers."""
     if (times.dtype.kind == "M") != (more.dtype.kind == "M"):
         times, more = (
             part.astype("M8[us]").astype(np.int64) / 1e6 if part.dtype.kind == "M" else part

@@ -10,18 +10,18 @@ Cost: that of the exact form for the head, and O(N rank^2 + (U + n) rank^3) for 
 """
 
 import numpy as np
+from sklearn.utils.extmath import randomized_svd
 
 from rankwise._core.threads import Pool
 from rankwise.recommend.baseline import Ints, Matrix, Ratings, Vector
-from rankwise.recommend.fold_in import solve_in_place
 from rankwise.recommend.intervals import PRIOR_RATINGS
-from rankwise.recommend.item_kernel import UserRows
+from rankwise.recommend.item_kernel import UserRows, solve_in_place
 from rankwise.recommend.taste import FactorKernel, Kernel
 
 # Penalty of the ridge of an item of the tail, in units of rank / mean |V_i|^2.
 _PENALTY = 0.35
-# Steps of the iteration that finds the factors, directions beyond the rank, rows of a task.
-_STEPS, _BEYOND, _ROWS = 10, 20, 256
+# Steps of the iteration that finds the factors, and directions beyond the rank.
+_STEPS, _BEYOND = 6, 20
 
 
 def factor_kernel(
@@ -54,7 +54,7 @@ def factor_kernel(
     pool : Pool
     """
     n_items, n_pseudo = R.shape[1], rows.coordinates.shape[1]
-    V, extra = factorise(K, rank, pool)
+    V, extra = factorise(K, rank)
     factors = np.zeros((n_items + n_pseudo, rank))
     index = np.concatenate([head, n_items + np.arange(n_pseudo)])
     factors[index] = V
@@ -72,29 +72,12 @@ def factor_kernel(
     return FactorKernel(factors, diagonal)
 
 
-def factorise(K: Matrix, rank: int, pool: Pool) -> tuple[Matrix, Vector]:
-    """Return V and what is left of the diagonal, so that ``K ~ V V' + diag``: leading directions.
-
-    By subspace iteration from a fixed start.
-    """
-    n = len(K)
-    width = min(rank + _BEYOND, n)
-    Q = np.random.default_rng(0).normal(size=(n, width))
-    edges = range(0, n, _ROWS)
-    for _ in range(_STEPS):
-        Q, _ = np.linalg.qr(Q)
-        Z = np.empty_like(Q)
-
-        def rows(t: int, Q: Matrix = Q, Z: Matrix = Z) -> None:
-            at = slice(edges[t], edges[t] + _ROWS)
-            np.matmul(K[at], Q, out=Z[at])
-
-        pool.run(rows, len(edges), work=float(K.size * width))
-        last, Q = Q, Z
-    values, vectors = np.linalg.eigh(last.T @ Q)
-    values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
-    V = np.zeros((n, rank))
-    V[:, : len(values)] = (last @ vectors) * np.sqrt(np.maximum(values, 0.0))
+def factorise(K: Matrix, rank: int) -> tuple[Matrix, Vector]:
+    """Return V of the leading directions and the rest of the diagonal: ``K ~ V V' + diag``."""
+    options = {"n_oversamples": _BEYOND, "n_iter": _STEPS, "power_iteration_normalizer": "QR"}
+    vectors, values, _ = randomized_svd(K, min(rank, len(K)), random_state=0, **options)
+    V = np.zeros((len(K), rank))
+    V[:, : len(values)] = vectors * np.sqrt(values)
     return V, np.maximum(np.diagonal(K) - np.square(V).sum(axis=1), 0.0)
 
 

@@ -43,30 +43,15 @@ C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, 
 bias, 3.5-3.6 for the preference, 5.4.2 for what is left out.
 """
 
-import ctypes
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba.extending import get_cython_function_address
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import log_ndtr
 
-from rankwise._core.threads import Pool
-from rankwise.recommend._loops import gather
-from rankwise.recommend.baseline import Ints, Ratings
-from rankwise.recommend.taste import (
-    DenseKernel,
-    Index,
-    KernelWithout,
-    Matrix,
-    OwnRows,
-    Taste,
-    Vector,
-)
-
-Numbers = NDArray[np.floating[Any]]
+from rankwise.recommend.baseline import Matrix, Vector
+from rankwise.recommend.taste import Index, Taste
 
 # Past so many deviations a preference is as good as certain, or as good as impossible.
 _FAR = 4.0
@@ -76,53 +61,9 @@ _ITEMS = 4_096
 _ORDINARY = 10.0
 
 
-# LAPACK's ``posv`` as SciPy exports it to Cython: ``scipy.linalg.lapack`` holds the GIL.
-_POINTERS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
-_POSV = {
-    np.dtype(numbers): _POINTERS(get_cython_function_address("scipy.linalg.cython_lapack", name))
-    for numbers, name in ((np.float64, "dposv"), (np.float32, "sposv"))
-}
-# The upper half of an array in C order is the lower half of one in Fortran order.
-_LOWER = ctypes.create_string_buffer(b"L")
-
-
-def solve_in_place(A: Numbers, rows: Numbers) -> None:
-    """Replace each row b by the solution of ``A x = b``, for a positive definite matrix A.
-
-    The upper half of A is replaced by its Cholesky factor; the lower half is neither read nor
-    written. Both arrays are in C order, and both of float64 or both of float32.
-    """
-    for array in (A, rows):
-        if array.dtype not in _POSV or array.dtype != A.dtype or not array.flags.carray:
-            raise ValueError(
-                f"an array of {array.dtype} is invalid: expected writeable arrays in C order, both "
-                "of float64 or both of float32"
-            )
-    n, m, info = ctypes.c_int(len(A)), ctypes.c_int(len(rows)), ctypes.c_int()
-    size = ctypes.byref(n)
-    # quicker than A.ctypes
-    left, right = (int(array.__array_interface__["data"][0]) for array in (A, rows))
-    _POSV[A.dtype](_LOWER, size, ctypes.byref(m), left, size, right, size, ctypes.byref(info))
-    if info.value:
-        raise np.linalg.LinAlgError(
-            f"a matrix of {len(A)} rows is not positive definite, as its row {info.value} shows"
-        )
-
-
-def solve_user(K: Numbers, index: Ints, own: Matrix, noise: float, right: Numbers) -> Numbers:
-    """Return the solution x of ``(K_u + noise I) x = b`` for each row b of ``right``.
-
-    K_u is the kernel among the items of one user, without the rows ``own`` of this user.
-    """
-    A, solutions = np.empty((len(index), len(index)), K.dtype), right.astype(K.dtype)
-    gather(K, index, own, noise, A)
-    solve_in_place(A, solutions)
-    return solutions
-
-
 @dataclass(frozen=True)
 class Evidence:
-    """What one person said. The arrays are never written to.
+    """The ratings and preferences of one person. The arrays are never written to.
 
     Attributes
     ----------
@@ -227,7 +168,7 @@ class Fold:
 
     @property
     def offset(self) -> float:
-        """What is added to the scores of all items."""
+        """The constant that is added to the scores of all items."""
         base = -float(self.center @ self.coefficients)
         return self.share * self.bias + (1.0 - self.share) * base
 
@@ -381,7 +322,7 @@ def fold_in(taste: Taste, evidence: Evidence) -> Fold:
         return Fold(taste, evidence, index, block, target, target, target, 0.0, 0.0, target)
     factor, failed = lapack.dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
     if failed:
-        raise ValueError("taste.kernel is not positive semi-definite: fit the model anew")
+        raise ValueError("taste.kernel is not positive semi-definite: fit the model again")
     both = lapack.dpotrs(factor, both, lower=1)[0]
     unit = both[:, 1]
     weight = float(unit[:n].sum())
@@ -445,54 +386,3 @@ def best_questions(fold: Fold, pool: NDArray[np.int64], known: Vector, n: int) -
         if len(chosen) < n:  # the next one is asked when this one is answered
             C -= np.outer(C[:, i], C[i] / total[i])
     return pool[chosen] if chosen else pool[:0]
-
-
-def predict_users(
-    taste: Taste, own: OwnRows | None, R: Ratings, users: Ints, items: Ints, pool: Pool
-) -> Vector:
-    """Return the scores of pairs of a user and an item, in standard units.
-
-    The same as `fold_in` of each user, with one solution for all items of a user: n^3 / 3 for n
-    ratings, O(n) for each score.
-
-    Parameters
-    ----------
-    taste : Taste
-    own : OwnRows or None
-        What the users have added to the kernel; None for a kernel in factors.
-    R : csr_array of shape (n_users, n_items)
-        The ratings of the users, as people give them.
-    users, items : ndarrays of shape (n,)
-    pool : Pool
-    """
-    scores = np.empty(len(users))
-    order = np.argsort(users, kind="stable")
-    distinct, first = np.unique(users[order], return_index=True)
-    ends = np.append(first, len(users))
-    dense = taste.kernel if isinstance(taste.kernel, DenseKernel) else None
-
-    def predict_user(g: int) -> None:
-        user, asked = int(distinct[g]), order[ends[g] : ends[g + 1]]
-        at = slice(R.indptr[user], R.indptr[user + 1])
-        rated, wanted = R.indices[at], items[asked]
-        if dense is None:
-            fold = fold_in(taste, Evidence.of(rated, R.data[at]))
-            scores[asked] = fold.standard_scores(wanted)
-            return
-        n, index = len(rated), np.concatenate([rated, taste.pseudo_items])
-        rows, right = np.zeros((3, len(index))), np.zeros((2, len(index)))
-        right[0, :n] = taste.to_standard(R.data[at]) - taste.means[rated]
-        right[0, n:], right[1, :n] = taste.pseudo_ratings(rated), 1.0
-        kernel = taste.kernel if own is None else own.without(taste, user).kernel
-        if isinstance(kernel, KernelWithout):
-            rows[:2] = kernel.own_at(index)
-        of_targets, of_ones = solve_user(dense.matrix, index, rows, taste.noise, right)
-        bias = of_targets[:n].sum() / of_ones[:n].sum() if n else 0.0
-        coefs = of_targets - bias * of_ones
-        found = dense.between(wanted, index) @ coefs
-        if isinstance(kernel, KernelWithout):
-            found = found - (rows[:2] @ coefs) @ kernel.own_at(wanted)
-        scores[asked] = taste.means[wanted] + taste.bias_share(n) * bias + found
-
-    pool.run(predict_user, len(distinct), work=np.inf)
-    return scores

@@ -1,4 +1,4 @@
-r"""How far predictions are off: the noise, and the scale of the standard deviations.
+r"""Calibration of the predictions: the noise, and the scale of the standard deviations.
 
 Some ratings are held out before anything is learned. They choose the noise, and say what the
 variances that the kernel states are multiplied by:
@@ -28,9 +28,14 @@ from rankwise.recommend.baseline import (
     order_by_count,
     some_entries,
 )
-from rankwise.recommend.fold_in import Evidence, fold_in, solve_in_place, solve_user
-from rankwise.recommend.item_kernel import UserRows
-from rankwise.recommend.taste import FEW, OwnRows, Taste
+from rankwise.recommend.item_kernel import (
+    FIRST_WEIGHT,
+    ROUNDING,
+    UserRows,
+    solve_in_place,
+    solve_user,
+)
+from rankwise.recommend.taste import FEW, Taste
 
 # The prior of a user bias is as if _PRIOR_RATINGS more ratings had been without any.
 PRIOR_RATINGS = 3.0
@@ -106,12 +111,10 @@ def predict_nobody(K: Matrix, rows: UserRows, noise: float) -> Errors:
     """
     R, n_items = rows.ratings, rows.ratings.shape[1]
     A, cross = K[n_items:, n_items:].copy(), K[:n_items, n_items:].copy()
-    variances = np.diagonal(K)[:n_items] + noise
-    if len(A):
-        A.flat[:: len(A) + 1] += noise
-        solution = cross.copy()
-        solve_in_place(A, solution)
-        variances = variances - np.einsum("ij,ij->i", cross, solution)
+    A.flat[:: len(A) + 1] += noise
+    solution = cross.copy()
+    solve_in_place(A, solution)
+    variances = np.diagonal(K)[:n_items] + noise - np.einsum("ij,ij->i", cross, solution)
     counts = np.bincount(R.indices, minlength=n_items)
     left_out = (counts + SHRINKAGE) / (counts + SHRINKAGE - 1)
     errors = (R.data - rows.item_means[R.indices]) * left_out[R.indices]
@@ -168,10 +171,10 @@ def find_variances(known: Errors, nobody: Errors, bias_variance: float) -> tuple
     """
     errors, variances, unused = known
     squares, without = np.square(errors), np.square(nobody[0]).mean()
+    if squares.mean() <= ROUNDING**2 * without:
+        return 1.0, bias_variance
     for _ in range(_STEPS):
         prior_variance = float(np.mean(squares / (variances + bias_variance * unused)))
-        if prior_variance == 0.0:
-            return 1.0, bias_variance
         bias_variance = max(float(without / prior_variance - nobody[1].mean()), 0.0)
     return prior_variance, bias_variance
 
@@ -207,20 +210,25 @@ def calibrate(
     return prior_variance, bias_variance, tuple(factors)
 
 
-def calibrate_known(taste: Taste, own: OwnRows, R: Ratings, pool: Pool) -> float:
-    """Return the squared errors of ratings left out of known users, over what is stated."""
-    order, sizes = order_by_count(R), np.diff(R.indptr)
+def calibrate_known(taste: Taste, K: Matrix, rows: UserRows, pool: Pool) -> float:
+    """Return the squared errors of ratings left out of known users, over what is stated.
+
+    With :math:`G = A^{-1} - u u' / w`, of a free bias, the error at a rating if it had not been
+    given is :math:`(G t)_i / G_{ii}`, and its variance :math:`1 / G_{ii}`.
+    """
+    order, sizes = order_by_count(rows.ratings), np.diff(rows.ratings.indptr)
     several = order[(sizes[order] > 1) & (sizes[order] <= _MOST)]
     users = several[:: -(-len(several) // _KNOWN) or 1].tolist()
-    sums = np.zeros((len(users), 2))
 
-    def leave_out(k: int) -> None:
-        at = slice(R.indptr[users[k]], R.indptr[users[k] + 1])
-        known = fold_in(own.without(taste, users[k]), Evidence.of(R.indices[at], R.data[at]))
-        errors, variances = known.left_out()
-        stated = variances * taste.calibrate(len(errors) - 1)
-        sums[k] = np.sum(errors * errors / stated), len(errors)
+    def leave_out(k: int) -> tuple[float, int]:
+        index, right, own = rows.problem(users[k])
+        own *= np.sqrt(FIRST_WEIGHT)
+        G = solve_user(K, index, own, taste.noise, np.eye(len(index)))
+        of_ones, n = G @ right[1], int(right[1].sum())
+        G -= np.outer(of_ones, of_ones / (right[1] @ of_ones))
+        ratios = (G @ right[0])[:n] ** 2 / np.diagonal(G)[:n]
+        return float(ratios.sum()) / taste.calibrate(n - 1), n
 
-    pool.run(leave_out, len(users), work=np.inf)
-    squares, n = sums.sum(axis=0).tolist()
+    sums = pool.run(leave_out, len(users), work=np.inf)
+    squares, n = np.sum(sums, axis=0).tolist() if sums else (0.0, 0)
     return squares / (taste.spread * n) or 1.0 if n else 1.0

@@ -23,16 +23,19 @@ take.
 Cost: O(sum n_u^2) for C; for each of H users in two rounds n_u^3 / 3 + n_u n, and 2 H n^2 for F'F.
 """
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import get_cython_function_address
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rankwise._core.threads import Pool
-from rankwise.recommend._loops import add_products
+from rankwise.recommend._loops import add_products, gather
 from rankwise.recommend.baseline import (
     Ints,
     Matrix,
@@ -41,7 +44,6 @@ from rankwise.recommend.baseline import (
     order_by_count,
     with_values,
 )
-from rankwise.recommend.fold_in import solve_user
 
 N_PSEUDO_ITEMS = 20
 # Weight of C beside F'F.
@@ -50,18 +52,72 @@ _FEW_RATERS = _FEW_USERS = 20.0
 _PRIOR_RATINGS = 10.0
 _PRESENCE_WEIGHT, _PSEUDO_SD = 2.0, 0.6
 # Numbers smaller than this share of what they are computed from are rounding errors.
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 # Of larger matrices of users x items only the leading singular vectors are computed.
 _SMALL = 200
-# Half of the users take part in the rounds, but at least _LEAST and at most _MOST of those with at
-# most _LONGEST ratings.
-_LEAST, _MOST, _LONGEST = 3_000, 10_000, 800
+# Half of the users take part in the rounds, but at least LEAST_USERS and at most MOST_USERS. None
+# of them has more than _LONGEST ratings.
+LEAST_USERS, MOST_USERS, _LONGEST = 3_000, 10_000, 800
 _PARTS = 3
 # Tasks of the products of items; rows and columns of a tile of F'F; columns of F in a task.
 _TASKS, _TILE, _COLUMNS = 64, 512, 256
 
+Numbers = NDArray[np.floating[Any]]
 Weights = tuple[float, float]
 Say = Callable[[str], None]
+
+# LAPACK's ``posv`` as SciPy exports it to Cython: ``scipy.linalg.lapack`` holds the GIL.
+_POINTERS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
+_POSV = {
+    np.dtype(numbers): _POINTERS(get_cython_function_address("scipy.linalg.cython_lapack", name))
+    for numbers, name in ((np.float64, "dposv"), (np.float32, "sposv"))
+}
+# The upper half of an array in C order is the lower half of one in Fortran order.
+_LOWER = ctypes.create_string_buffer(b"L")
+
+
+def solve_in_place(A: Numbers, rows: Numbers) -> None:
+    """Replace each row b by the solution of ``A x = b``, for a positive definite matrix A.
+
+    The upper half of A is replaced by its Cholesky factor; the lower half is neither read nor
+    written. Both arrays are in C order, and both of float64 or both of float32.
+    """
+    for array in (A, rows):
+        if array.dtype not in _POSV or array.dtype != A.dtype or not array.flags.carray:
+            raise ValueError(
+                f"an array of {array.dtype} is invalid: expected writeable arrays in C order, both "
+                "of float64 or both of float32"
+            )
+    n, m, info = ctypes.c_int(len(A)), ctypes.c_int(len(rows)), ctypes.c_int()
+    size, step = ctypes.byref(n), ctypes.byref(ctypes.c_int(max(len(A), 1)))
+    # quicker than A.ctypes
+    left, right = (int(array.__array_interface__["data"][0]) for array in (A, rows))
+    _POSV[A.dtype](_LOWER, size, ctypes.byref(m), left, step, right, step, ctypes.byref(info))
+    if info.value:
+        raise np.linalg.LinAlgError(
+            f"a matrix of {len(A)} rows is not positive definite, as its row {info.value} shows"
+        )
+
+
+def solve_user(K: Numbers, index: Ints, own: Matrix, noise: float, right: Numbers) -> Numbers:
+    """Return the solution x of ``(K_u + noise I) x = b`` for each row b of ``right``.
+
+    K_u is the kernel among the items of one user, without the rows ``own`` of this user.
+    """
+    A, solutions = np.empty((len(index), len(index)), K.dtype), right.astype(K.dtype)
+    gather(K, index, own, noise, A)
+    solve_in_place(A, solutions)
+    return solutions
+
+
+def solve_with_bias(
+    K: Numbers, index: Ints, right: Matrix, own: Matrix, noise: float
+) -> tuple[Vector, float]:
+    """Return the coefficients and the free bias of a user, of what `UserRows.problem` returns."""
+    of_targets, of_ones = solve_user(K, index, own, noise, right)
+    weight = right[1] @ of_ones
+    user_bias = (right[1] @ of_targets) / weight if weight else 0.0
+    return of_targets - user_bias * of_ones, user_bias
 
 
 @dataclass(frozen=True)
@@ -154,7 +210,7 @@ def make_rows(
     squares = np.bincount(users, residuals * residuals, minlength=n_users)
     residual_sd = float(np.sqrt(squares.sum() / R.nnz))
     # Where the baseline is exact, nothing is left to scale by.
-    exact = residual_sd <= _ROUNDING * float(np.abs(R.data).max())
+    exact = residual_sd <= ROUNDING * float(np.abs(R.data).max())
     unit = 1.0 if exact else residual_sd
     w = np.power(counts + _FEW_RATERS, -0.5, dtype=np.float64)
     omega = (sizes * (n_users / R.nnz)) ** -0.25
@@ -170,7 +226,7 @@ def make_rows(
     largest = (rated @ np.abs(q)) / roots
     q -= counts @ q / R.nnz
     x = (rated @ q) / roots
-    real = np.mean(x * x, axis=0) > _ROUNDING**2 * np.mean(largest * largest, axis=0)
+    real = np.mean(x * x, axis=0) > ROUNDING**2 * np.mean(largest * largest, axis=0)
     x, q = x[:, real], q[:, real]
     scale = _PSEUDO_SD * unit / np.sqrt(np.mean(x * x, axis=0))
     x, q = x * scale, q * scale
@@ -185,13 +241,13 @@ def leading_vectors(M: sparse.csr_array, k: int) -> Matrix:
     """
     if min(M.shape) <= max(_SMALL, 2 * k + 2):
         _, values, rows = np.linalg.svd(M.toarray(), full_matrices=False)
-        vectors = rows[:k][values[:k] > _ROUNDING * values[0]].T
+        vectors = rows[:k][values[:k] > ROUNDING * values[0]].T
     else:
         T = M.T.tocsr()
         products = LinearOperator((M.shape[1],) * 2, matvec=lambda v: T @ (M @ v), dtype=np.float64)
         values, vectors = eigsh(products, k, v0=T @ np.ones(M.shape[0]))
         order = np.argsort(-values)
-        vectors = vectors[:, order[values[order] > _ROUNDING**2 * values.max()]]
+        vectors = vectors[:, order[values[order] > ROUNDING**2 * values.max()]]
     return np.where(vectors.sum(axis=0) < 0, -vectors, vectors)
 
 
@@ -245,9 +301,7 @@ def score_users(
         own *= first
         if last is not None:
             own[2] = second * last[u, columns[at]]
-        of_targets, of_ones = solve_user(K, columns[at], own, noise, right)
-        user_bias = (right[1] @ of_targets) / (right[1] @ of_ones)
-        coefs[at] = of_targets - user_bias * of_ones
+        coefs[at], _ = solve_with_bias(K, columns[at], right, own, noise)
         along = own @ coefs[at]
         by_rows[at], by_last[u] = along[:2] @ own[:2], second * along[2]
 
@@ -266,14 +320,8 @@ def score_users(
     return F
 
 
-def sum_squares(F: Matrix, counts: Ints) -> float:
-    """Return the sum of the squared scores of the items, each times its count."""
-    scores = F[:, : len(counts)]
-    return float(np.einsum("ui,ui,i->", scores, scores, counts))
-
-
-def multiply_scores(scores: Sequence[Matrix], counts: Ints, pool: Pool) -> tuple[Matrix, float]:
-    """Return F'F, tile by tile, and the sum of squares; F is one matrix above the other."""
+def multiply_scores(scores: Sequence[Matrix], pool: Pool) -> Matrix:
+    """Return F'F, tile by tile; F is one matrix above the other."""
     n = scores[0].shape[1]
     out = np.empty((n, n), scores[0].dtype)
     edges = range(0, n, _TILE)
@@ -285,7 +333,7 @@ def multiply_scores(scores: Sequence[Matrix], counts: Ints, pool: Pool) -> tuple
         out[j, i] = out[i, j].T
 
     pool.run(tile, len(tiles), work=float(sum(map(np.size, scores)) * n))
-    return out, sum(sum_squares(F, counts) for F in scores)
+    return out
 
 
 class Work(NamedTuple):
@@ -302,7 +350,7 @@ class Work(NamedTuple):
     first_kernel: Callable[[UserRows, Pool, Any], Matrix]
     share: Callable[[UserRows], Any]
     score_users: Callable[[Matrix, Weights, Any, Any, float, Pool], Any]
-    multiply_scores: Callable[[list[Any], Ints, Pool], tuple[Matrix, float]]
+    multiply_scores: Callable[[list[Any], Pool], Matrix]
 
 
 HERE = Work(first_kernel, lambda group: group, score_users, multiply_scores)
@@ -327,8 +375,9 @@ def learn_kernel(
             g: work.score_users(K, weights, scores.get(g), groups[g], noise, pool)
             for g in taking_part
         }
-        K, squares = work.multiply_scores(list(scores.values()), counts, pool)
-        is_rounding = squares * max(noise, 1.0) ** 2 <= _ROUNDING**2 * R.nnz
+        K = work.multiply_scores(list(scores.values()), pool)
+        squares = float(counts @ np.diagonal(K)[: len(counts)])
+        is_rounding = squares * max(noise, 1.0) ** 2 <= ROUNDING**2 * R.nnz
         weights = FIRST_WEIGHT, 0.0 if is_rounding else R.nnz / squares
         K *= weights[1]
         K += FIRST_WEIGHT * C
@@ -342,13 +391,6 @@ def thirds(R: Ratings) -> list[Ints]:
     """
     order = order_by_count(R)
     short = order[np.diff(R.indptr)[order] <= _LONGEST]
-    users = short[: min(max(_LEAST, R.shape[0] // 2), _MOST)]
+    users = short[: min(max(LEAST_USERS, R.shape[0] // 2), MOST_USERS)]
     n_parts = max(1, min(_PARTS, len(users)))
     return [np.sort(users[k::n_parts]) for k in range(n_parts)]
-
-
-def largest_kernel(n_users: int, n_ratings: int, memory: float) -> int:
-    """Return how many items learning can have in so many bytes: C, K, F and the ratings."""
-    users = min(n_users, max(_LEAST, n_users // 2), _MOST)
-    numbers = max(memory / 8 - 8 * n_ratings, 0.0)  # 2 n^2 + users n
-    return int((np.sqrt(users**2 + 8 * numbers) - users) / 4)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from rankwise._core.arguments import (
@@ -22,11 +22,9 @@ from rankwise.recommend._answers import Explanation, TasteRanking, explanation
 from rankwise.recommend._choice import weigh_by_rating
 from rankwise.recommend._ids import Ids
 from rankwise.recommend._table import RatingTable, deviation
+from rankwise.recommend.baseline import Ints, Vector
 from rankwise.recommend.fold_in import Evidence, Fold, best_questions, fold_in
 from rankwise.recommend.taste import Taste
-
-Vector = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 # Raters of the columns of a live person.
 _RATERS = 300
@@ -34,7 +32,7 @@ _RATERS = 300
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What all live people share.
+    """The data that all live people share.
 
     Attributes
     ----------
@@ -68,7 +66,7 @@ class Catalogue:
 
 
 class PersonalModel:
-    """An estimator in the place of the taste kernel, fitted anew whenever something is asked.
+    """An estimator in place of the taste kernel, fitted again at each question.
 
     The features of an item are the ratings of the 300 people who rated most of the items that this
     person has rated, what is missing filled by `RatingTable.problem_for`'s default.
@@ -94,7 +92,7 @@ class PersonalModel:
         if user is not None:
             self._row = int(table.user_index([user])[0])
 
-    def scores(self, items: Places, ratings: Vector) -> Vector:
+    def scores(self, items: Ints, ratings: Vector) -> Vector:
         """Return a score of each item of the table; those of an ordinal model are projections."""
         model, X = self._fit(items, ratings)
         if isinstance(model, OrdinalMixin):
@@ -103,12 +101,12 @@ class PersonalModel:
                 return found
         return np.asarray(model.predict(X), np.float64)
 
-    def predictions(self, items: Places, ratings: Vector) -> Vector:
+    def predictions(self, items: Ints, ratings: Vector) -> Vector:
         """Return what the model predicts for each item of the table."""
         model, X = self._fit(items, ratings)
         return np.asarray(model.predict(X), np.float64)
 
-    def _fit(self, items: Places, ratings: Vector) -> tuple[Any, Any]:
+    def _fit(self, items: Ints, ratings: Vector) -> tuple[Any, Any]:
         if len(ratings) < 2 or (ratings == ratings[0]).all():
             name = type(self.estimator).__name__
             raise ValueError(
@@ -184,7 +182,7 @@ class TasteRanker:
     # What the person says
 
     def rate(self, item: Any, rating: float | None = None) -> Self:
-        """Rate an item, or rate it anew.
+        """Rate an item, or change its rating.
 
         Parameters
         ----------
@@ -369,7 +367,7 @@ class TasteRanker:
         """Return why an item has its score.
 
         The score is linear in the ratings: the weight of a rating says by how much the score would
-        rise if the rating were 1 higher. Coefficients of the kernel are no explanation: they are
+        rise if the rating were 1 higher. Coefficients of the kernel would not explain it: they are
         large and cancel.
 
         Parameters
@@ -438,15 +436,14 @@ class TasteRanker:
     def _need_taste(self, what: str) -> Taste:
         if self._catalogue.taste is None:
             raise ValueError(
-                f"{what} needs ratings, and the table only tells who took what: use "
-                "ranking(by='choice')"
+                f"{what} needs ratings, but the table has only choices: use ranking(by='choice')"
             )
         return self._catalogue.taste
 
     def _fold(self, what: str) -> Fold:
         return fold_in(self._need_taste(what), self._said)
 
-    def _places(self, items: ArrayLike | None) -> Places:
+    def _places(self, items: ArrayLike | None) -> Ints:
         if items is None:
             return np.arange(len(self._catalogue.ids))
         return self._catalogue.ids.find(items, "items")
@@ -476,7 +473,7 @@ def person_of(
     return TasteRanker(catalogue, Evidence.of(row.indices, row.data), personal)
 
 
-def smallest(keys: Vector, k: int) -> Places:
+def smallest(keys: Vector, k: int) -> Ints:
     """Return the positions of the k smallest keys, in their order, equal ones as they come."""
     if 2 * k >= len(keys):
         return np.argsort(keys, kind="stable")[:k]

@@ -1,4 +1,4 @@
-r"""What everyone's ratings teach of the items: means, a kernel, and the scale of the errors.
+r"""The taste that is learned from everyone: item means, a kernel, and the scale of errors.
 
 With o the n items that a user has rated and the pseudo-items, ``A = K[o, o] + noise I``, ``t`` the
 ratings less ``means`` and the ratings of the pseudo-items, and ``e`` 1 at ratings and 0 at
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from rankwise.recommend.baseline import Matrix, Vector
+
 Index = NDArray[np.integer]
 
 FEW, MANY = (0, 1, 3, 10), 30
@@ -222,7 +222,7 @@ class Taste:
 
 @dataclass(frozen=True)
 class OwnRows:
-    """What each user has added to the kernel directly, so that it can be taken away again.
+    """The terms that each user adds to the kernel directly, so that they can be subtracted.
 
     Attributes
     ----------
@@ -255,6 +255,14 @@ class OwnRows:
         places = np.append(self.places, np.zeros((1, self.places.shape[1])), axis=0)[source]
         a, b = self.a[entries.data], self.b[entries.data]
         return OwnRows(entries.indptr, entries.indices, a, b, places, self.echo)
+
+    def at(self, users: Index, items: Index) -> Matrix:
+        """Return the two rows of some users at some items, 0 where they have none."""
+        n = 1 + max(self.items.max(initial=0), items.max(initial=0))
+        keys = np.repeat(np.arange(len(self.starts) - 1) * n, np.diff(self.starts)) + self.items
+        asked = users * n + items
+        entry = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
+        return np.where(keys[entry] == asked, np.array([self.a, self.b])[:, entry], 0.0)
 
     def without(self, taste: Taste, user: int) -> Taste:
         """Return a taste whose kernel is without the rows of a user, who may not have any."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from io import BytesIO, StringIO
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ th { vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child, .text, .facts td { text-align: left; }
 td.text { white-space: normal; min-width: 11rem; overflow-wrap: anywhere; }
 .word { text-align: left; }
-.facts td { white-space: normal; overflow-wrap: anywhere; }
+.facts td { white-space: normal; }
+.facts td + td { overflow-wrap: anywhere; }
 .facts td:first-child { white-space: nowrap; color: var(--quiet); }
 tr.marked td { background: var(--tint); font-weight: 600; }
 figure { margin: 1rem 0; }
-svg { width: 100%; max-width: 40rem; height: auto; overflow: visible; }
+svg { width: 100%; max-width: 34rem; height: auto; overflow: visible; }
 svg.small { width: auto; height: 20px; vertical-align: middle; }
 pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-size: .85rem; }
 @media (max-width: 40rem) {
@@ -66,10 +68,13 @@ pre { padding: .8rem; border: 1px solid var(--line); border-radius: 4px; font-si
     border-bottom: 1px solid var(--line); }
   .said td { display: block; text-align: left; border: 0; padding: .1rem 0; }
   .said td:first-child { font-weight: bold; } .facts td:first-child { white-space: normal; }
-  .said td.text::before { content: attr(data-name); display: block; color: var(--quiet); }
+  .said td::before { content: attr(data-name) ": "; color: var(--quiet); }
+  .said td:first-child::before { content: none; }
+  pre { white-space: pre-wrap; }
 }
-@media print { body { max-width: none; margin: 0; font-size: 11px; } nav { display: none; }
-  figure, table, pre, .headline { break-inside: avoid; } h2, h3 { break-after: avoid; }
+@media print { :root { font-size: 11px; } body { max-width: none; margin: 0; font-size: 1rem; }
+  nav { display: none; } h2, h3 { break-after: avoid; }
+  figure, table, pre, .headline { break-inside: avoid; }
   .scroll { overflow: visible; } pre { white-space: pre-wrap; } svg { max-width: 26rem; }
   th, td { padding: .15rem .4rem; } }
 """
@@ -82,7 +87,7 @@ class Svg(str):
 
 
 def to_markdown(report: "Report") -> str:
-    """Return the report in Markdown, with links to the figures beside it."""
+    """Return the report in Markdown, with links to the files of its figures."""
     parts = [f"# {report.title}", report.setting]
     parts += [_markdown_table(table) for table in report.tables]
     parts += ["\n".join(f"- {finding}" for finding in report.findings)]
@@ -156,7 +161,7 @@ def to_latex(report: "Report") -> str:
 
 
 def to_html(report: "Report") -> str:
-    """Return one file that needs nothing else: style and figures are inside, no script."""
+    """Return one self-contained file: style and figures are inside, without a script."""
     tables = "".join(_html_table(table, report.links) for table in report.tables)
     # A link whose name begins a row is there.
     named = {row[0] for table in report.tables for row in table.rows if row}
@@ -257,8 +262,8 @@ def _latex_table(table: "Table") -> str:
 def _html_table(table: "Table", links: Mapping[str, str] | None = None) -> str:
     """Return a table; one without heads is of facts, a name and a text in each row.
 
-    A row that begins with the name of a link is linked. On a narrow screen the cells of a table of
-    sentences are below each other.
+    A row that begins with the name of a link is linked. On a narrow screen the cells of a table
+    that ends with sentences are below each other.
     """
     kinds = [_kind(cells) for cells in zip(*table.rows, strict=True)]
     kinds = kinds or [""] * len(table.columns)
@@ -267,10 +272,10 @@ def _html_table(table: "Table", links: Mapping[str, str] | None = None) -> str:
         for column, kind in zip(table.columns, kinds, strict=True)
     )
     head = f"<thead><tr>{head}</tr></thead>\n" if any(table.columns) else ""
-    form = "facts" if not head else "said" if kinds.count("text") > 1 else ""
+    form = "facts" if not head else "said" if kinds[-1] == "text" else ""
     rows = "".join(
         f"<tr{_class('marked' if number == table.marked else '')}>"
-        f"{''.join(map(_html_cell, row, kinds, table.columns))}</tr>\n"
+        f"{''.join(map(_html_cell, row, kinds, table.columns, repeat(form == 'said')))}</tr>\n"
         for number, row in enumerate(_linked(table.rows, links or {}))
     )
     return (
@@ -300,8 +305,8 @@ def _linked(rows: list[list[str]], links: Mapping[str, str]) -> Iterator[list[st
         yield cells
 
 
-def _html_cell(cell: str, kind: str, column: str) -> str:
-    name = f' data-name="{escape(column)}"' if kind == "text" else ""
+def _html_cell(cell: str, kind: str, column: str, said: bool) -> str:
+    name = f' data-name="{escape(column)}"' if said else ""
     return f"<td{_class(kind)}{name}>{cell}</td>"
 
 

@@ -72,7 +72,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """What was done, and what came out.
+    """A report: settings, tables, figures and sections.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Report:
     sections : list of Section
         What follows the tables. Terminals and csv leave them out.
     headline : tuple of str, default=None
-        The most important number, and the sentence beside it.
+        The most important number, and its sentence.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Report:
     ) -> list[Path]:
         """Write ``results.csv``, ``report.md`` and so on; return the paths, HTML last.
 
-        Figures are inside the HTML, and files beside all others.
+        The HTML holds its figures; the other forms have them in separate files.
 
         Each file is complete or absent: it is written under another name and then renamed.
 

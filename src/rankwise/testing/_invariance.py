@@ -166,7 +166,7 @@ def check_invariance(estimator: Any, change: Change) -> None:
         for container in (np.asarray, sparse.csr_array):
             learned = _learn(clone(changed), container(far), ratings)
             if learned is None:
-                assert amount in _FARTHEST, f"{amount} is no reason to refuse"
+                assert amount in _FARTHEST, f"{amount} is not too far"
                 continue
             said, rounding = learned
             if isinstance(estimator, OrdinalMixin):

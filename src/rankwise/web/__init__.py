@@ -1,7 +1,7 @@
 """The taste service: rate films, press learn, and see all of them ranked for you.
 
-``rankwise serve`` runs it. `create_app` makes the ASGI app for a server of your own. The room needs
-the extra ``web``; this module itself does not import it.
+``rankwise serve`` runs it. `create_app` makes the ASGI app for another server. It needs the extra
+``web``; importing this module alone does not.
 """
 
 from typing import TYPE_CHECKING

@@ -24,7 +24,7 @@ def _problems(reasons: dict[int, str]) -> dict[int | str, dict[str, Any]]:
     }
 
 
-_NOT_FOUND = _problems({404: "There is no such item"})
+_NOT_FOUND = _problems({404: "The item is not found"})
 _TOO_FEW = _problems({409: "There is too little to learn from"})
 _WRITES = _problems(
     {
@@ -68,7 +68,7 @@ Visitor = Annotated[Person, Depends(_person)]
 def _place(service: Service, item: str) -> int:
     place = service.items.place_of.get(item)
     if place is None:
-        raise HTTPException(404, "there is no such item")
+        raise HTTPException(404, "item not found")
     return place
 
 
@@ -186,7 +186,7 @@ def suggest(
     n: Annotated[int, Query(ge=1, le=20)] = 1,
     skip: Annotated[list[str] | None, Query(max_length=200)] = None,
 ) -> shapes.Suggestions:
-    """What to rate next, the most informative first; ``skip`` are items that you don't know."""
+    """Items to rate next, the most informative first; ``skip`` are items that you don't know."""
     unknown = [_place(service, item) for item in skip or []]
     return shapes.Suggestions(items=person.suggest(n, unknown))
 

@@ -43,7 +43,7 @@ _log = logging.getLogger("rankwise.web")
 
 
 def build_app(settings: Settings, service: Service | None = None) -> FastAPI:
-    """Return the app; a service that is open already is closed by whoever opened it."""
+    """Return the app; a service that is passed in is not closed by it."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:

@@ -94,7 +94,9 @@ class Guard:
                 ) from None
             size, more = size + len(message.get("body", b"")), message.get("more_body", False)
             if size > self._most:
-                raise _too_large(self._most)
+                raise HTTPException(
+                    413, f"a request has at most {self._most:,} bytes", {"connection": "close"}
+                )
             return message
 
         async def answer(message: Message) -> None:
@@ -143,19 +145,12 @@ class Guard:
             origin = headers.get("origin", f"//{host}").partition("//")[2]
             if site != "same-origin" or not host or origin != host:
                 raise HTTPException(403, "this request comes from another site")
-        length = headers.get("content-length", "0")
-        has_body = length != "0" or "transfer-encoding" in headers
+        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
         kind = headers.get("content-type", "" if has_body else "application/json")
         if method in {"PUT", "POST"} and kind.partition(";")[0].strip().lower() != (
             "application/json"
         ):
             raise HTTPException(415, "send the body as application/json")
-        if length.isdecimal() and int(length) > self._most:
-            raise _too_large(self._most)
-
-
-def _too_large(most: int) -> HTTPException:
-    return HTTPException(413, f"a request has at most {most:,} bytes", {"connection": "close"})
 
 
 class Limiter:
@@ -231,7 +226,7 @@ class Visitors:
         )
 
     def find(self, cookies: Mapping[str, str]) -> str | None:
-        """Return the visitor of a request, None if there is no cookie of this service.
+        """Return the visitor of a request, None without a cookie of this service.
 
         Raises
         ------
@@ -282,6 +277,6 @@ def load_key(path: Path) -> bytes:
         key = b""
     if len(key) < 16:
         raise ValueError(
-            f"{path} holds no hexadecimal key of 32 digits or more: remove it for a new key"
+            f"{path} must hold a hexadecimal key of at least 32 digits: remove it for a new one"
         )
     return key

@@ -186,9 +186,7 @@ def load_items(data: str, items: str | None = None) -> Items:
     # in the path of an address a dot alone would be a folder
     keys = [f"'{name}'" if name in {".", ".."} else name for name in ids]
     if len({*keys}) < len(keys):
-        raise ValueError(
-            f"data={data!r} has item ids that can't be told apart in an address: rename them"
-        )
+        raise ValueError(f"data={data!r} has item ids that become equal in a URL: rename them")
     shown = named.set_index(named["item"].astype(str))
     shown = shown[~shown.index.duplicated()].reindex(ids)
     column = {name: _texts(shown, name) for name in _NAMES}
@@ -248,7 +246,7 @@ def _header(file: str, argument: str, expected: str) -> tuple[Path, list[str], d
 
 
 def _texts(frame: "DataFrame", name: str) -> list[str]:
-    """Return a column as texts, "" for what is missing."""
+    """Return a column as strings, "" for what is missing."""
     if name not in frame:
         return [""] * len(frame)
     column = frame[name]
@@ -266,7 +264,7 @@ def _genres(text: str) -> list[str]:
 
 
 def _readable(title: str) -> str:
-    """Put an article that stands behind a title before it."""
+    """Move an article from the end of a title to its beginning."""
     found = _ARTICLE.fullmatch(title)
     if not found:
         return title

@@ -51,8 +51,8 @@ METHODS = {
         Method(
             "taste",
             "Taste kernel",
-            "Two {nouns} are alike if the same people like both. Each of your ratings counts for "
-            "all that is like it.",
+            "Two {nouns} are alike if the same people like both. Each of your ratings also counts "
+            "for the {nouns} that are like it.",
             "rankwise's own method",
         ),
         Method(
@@ -153,7 +153,7 @@ def learn_line(
     Raises
     ------
     CannotLearnError
-        If there are no two different ratings, or nobody else has rated these items.
+        If all ratings are equal, or nobody else has rated these items.
     """
     levels = np.unique(ratings)
     if len(levels) < 2:
@@ -226,22 +226,14 @@ def fit_cuts(
         return distance if middle is None else distance + _USUAL * np.abs(middle - level)
 
     places = best_places(s, cost, m)
-    hints = [None] * (m - 1) if usual is None else usual.tolist()
-    cuts = [_between(s, at, hint) for at, hint in zip(places.tolist(), hints, strict=True)]
-    return np.maximum.accumulate(cuts)
-
-
-def _between(s: Vector, at: int, usual: float | None) -> float:
-    """Return a threshold with ``at`` of the sorted scores below it."""
-    n = len(s)
-    low = -np.inf if at == 0 else float(s[at - 1])
-    high = np.inf if at == n else float(s[at])
-    if usual is not None and low < usual <= high:
-        return usual
-    if at in {0, n}:
-        beside = max(float(s[-1] - s[0]) / n, 0.5)
-        return float(s[0]) - beside if at == 0 else float(s[-1]) + beside
+    beside = max(float(s[-1] - s[0]) / n, 0.5)
+    edges = np.concatenate([[s[0] - 2.0 * beside], s, [s[-1] + 2.0 * beside]])
+    low, high = edges[places], edges[places + 1]
     if usual is None:
-        return (low + high) / 2.0
-    found = low + _BESIDE * (high - low) if usual <= low else high - _BESIDE * (high - low)
-    return found if found > low else high
+        cuts = (low + high) / 2.0
+    else:
+        gap = np.where((places == 0) | (places == n), 0.5, _BESIDE) * (high - low)
+        inside = ((low < usual) | (places == 0)) & ((usual <= high) | (places == n))
+        cuts = np.where(inside, usual, np.clip(usual, low + gap, high - gap))
+        cuts[~inside & (cuts <= low)] = high[~inside & (cuts <= low)]  # neighbours in floats
+    return np.maximum.accumulate(cuts)

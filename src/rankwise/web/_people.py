@@ -1,7 +1,7 @@
 """Visitors by name, as of now: what they submitted, and what follows from it."""
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, cast
 
 import numpy as np
@@ -30,7 +30,7 @@ Places = NDArray[np.int64]
 _REASONS = 5
 PEOPLE = Counter(
     "rankwise_people_total",
-    "How often a visitor was found in memory, or read from the database",
+    "Visitors found in memory, or read from the database",
     ["found"],
 )
 # A list is cut at its largest gap behind the third entry at the earliest.
@@ -70,6 +70,7 @@ class Person:
             np.fromiter(self.rating_of.values(), np.float64, len(self.rating_of)),
             np.array(pairs, np.int64).reshape(-1, 2),
         )
+        self._fold = partial(fold_in, catalogue.taste, self.evidence)  # type: ignore[arg-type]
         name = submitted.visitor.method
         self.method = cast(MethodName, name if name in METHODS else "taste")
         self._line: Line | None = None
@@ -152,7 +153,7 @@ class Person:
             If another method than the kernel is chosen: its reasons are other people's ratings.
         """
         if self.method != "taste":
-            raise CannotLearnError("only the taste kernel says why: choose it and learn")
+            raise CannotLearnError("only the taste kernel explains scores: choose it and learn")
         why = self._ranker().explain(self._id(place))
         parts = [
             Part(
@@ -194,9 +195,6 @@ class Person:
             own = (evidence.items, evidence.ratings)
             return learn_line(self.method, items.table, *own, items.scale)
         return line_of_ratings(fold.scores(), evidence.items, evidence.ratings, items.scale)
-
-    def _fold(self) -> Fold:
-        return fold_in(self._catalogue.taste, self.evidence)  # type: ignore[arg-type]
 
     def _ranker(self) -> TasteRanker:
         return TasteRanker(self._catalogue, self.evidence)

@@ -11,7 +11,7 @@ ItemId = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Problem(BaseModel):
-    """What went wrong, in a sentence."""
+    """The error, in a sentence."""
 
     detail: str
 
@@ -107,7 +107,7 @@ class RankingPage(Version):
 
 
 class Part(Rated):
-    """What one rating adds to a score."""
+    """The contribution of one rating to a score."""
 
     contribution: float
 

@@ -53,9 +53,6 @@ class Service:
         return cls(items, People(store, items, catalogue, settings.cached_people), store, visitors)
 
 
-_ARRAYS = {"means", "kernel", "places"}
-
-
 def learned_taste(table: RatingTable, folder: Path, *, verbose: bool = False) -> Taste:
     """Return the taste of a table, from files if it was learned before.
 
@@ -90,20 +87,14 @@ def _digest(table: RatingTable) -> str:
 
 
 def _write(taste: Taste, place: Path) -> None:
-    kernel = taste.kernel
-    arrays = {"means": taste.means, "places": taste.places}
-    if isinstance(kernel, DenseKernel):
-        arrays["matrix"] = kernel.matrix
-    elif isinstance(kernel, FactorKernel):
-        arrays |= {"factors": kernel.factors, "extra": kernel.extra}
-    names = {field.name for field in fields(Taste)} - _ARRAYS
-    numbers = {name: getattr(taste, name) for name in sorted(names)}
+    values = {f.name: getattr(part, f.name) for part in (taste, taste.kernel) for f in fields(part)}
+    del values["kernel"]
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".new-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        for key, array in arrays.items():
-            np.save(folder / f"{key}.npy", array, allow_pickle=False)
-        (folder / "taste.json").write_text(json.dumps(numbers), "utf-8")
+        for key in [key for key, value in values.items() if isinstance(value, np.ndarray)]:
+            np.save(folder / f"{key}.npy", values.pop(key), allow_pickle=False)
+        (folder / "taste.json").write_text(json.dumps(values), "utf-8")
         try:
             folder.rename(place)
         except OSError:
@@ -113,12 +104,8 @@ def _write(taste: Taste, place: Path) -> None:
 
 def _read(place: Path) -> Taste:
     array = {path.stem: np.load(path, "r", allow_pickle=False) for path in place.glob("*.npy")}
-    kernel = (
-        DenseKernel(np.asarray(array["matrix"]))
-        if "matrix" in array
-        else FactorKernel(np.asarray(array["factors"]), np.asarray(array["extra"]))
-    )
+    array = {name: np.asarray(mapped) for name, mapped in array.items()}
+    means, places = array.pop("means"), array.pop("places")
+    kernel = DenseKernel(**array) if "matrix" in array else FactorKernel(**array)
     numbers = json.loads((place / "taste.json").read_text("utf-8"))
-    return Taste(
-        means=np.array(array["means"]), kernel=kernel, places=np.array(array["places"]), **numbers
-    )
+    return Taste(means=np.array(means), kernel=kernel, places=np.array(places), **numbers)

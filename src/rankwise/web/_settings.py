@@ -41,8 +41,8 @@ class Settings:
         A URL of SQLAlchemy for SQLite or PostgreSQL, or the path of an SQLite file. None: a file in
         the user's data folder.
     folder : str, default=None
-        Where learned models are kept, and the key if the database is no file. None: the user's data
-        folder.
+        Where learned models are kept, and the key if the database is not a file. None: the user's
+        data folder.
     rate_visitor, rate_address : float, default=20, 200
         Requests a second of one visitor and of one address, counted by each worker; three seconds'
         worth may come at once. 0: any number.
@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def nouns(self) -> tuple[str, ...]:
-        """What one item is called, and several."""
+        """The words for one item and for several."""
         usual = "film,films" if self.data == "movies" else "item,items"
         return tuple(word.strip() for word in (self.noun or usual).split(","))
 

@@ -1,4 +1,4 @@
-"""What visitors submit, in SQLite or PostgreSQL: tables, connections, migrations, changes.
+"""Storage of what visitors submit, in SQLite or PostgreSQL: tables, migrations, changes.
 
 Each change is one transaction that is committed before it is answered. SQLite has one writer, so
 its writers queue for a pool of one connection. One that waits too long raises before it has written

@@ -66,7 +66,7 @@ def serve(
     show: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Open the service, then answer until the process is told to end.
+    """Open the service, then answer until the process is stopped.
 
     Everything that can be wrong with the data or the database is found before the port is opened.
     Requests that are being answered at the end have ten seconds.

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def books(films, folder, tmp_path):
-    """The address of a page of books: the films by other names."""
+    """The address of a page of books with up to ten stars: the films by other names."""
     path = tmp_path / "books.csv"
     with films.open(encoding="utf-8") as source, path.open("w", newline="") as file:
         rows = list(csv.reader(source))
@@ -26,6 +26,7 @@ def books(films, folder, tmp_path):
         writer.writerow([*rows[0], "image", "url", "description", "author"])
         for row in rows[1:]:
             pages = f"https://books.example/{row[1]}"
+            row[2] = int(2 * float(row[2]))
             writer.writerow([*row, f"{pages}.png", pages, f"About {row[1]}", "Jane Austen"])
     settings = service_settings(path, folder, tmp_path)
     running = Server(replace(settings, noun="book,books"))
@@ -54,12 +55,21 @@ def test_the_walk_with_books(visit, books, watch, width):
     right = card.locator("img.cover").bounding_box()
     for part in ("h3", ".genres", ".description"):  # nothing flows below the picture
         assert card.locator(part).bounding_box()["x"] >= right["x"] + right["width"]
+    for part in ("[role=slider]", "button.quiet"):  # ten stars and the button fit, in one line each
+        box = page.locator(f"#next {part}").bounding_box()
+        assert box["x"] + box["width"] <= width
+        assert box["height"] <= 44
     for title, part in zip(titles(page)[:3], (0.95, 0.3, 0.7), strict=True):
         click_star(page.locator("#cards").get_by_label(f"Your rating of {title}", exact=True), part)
     expect(page.locator("#count")).to_have_text("3 books rated")
     page.get_by_role("button", name="Learn", exact=True).click()
     expect(page.locator("#unseen-list li")).to_have_count(10)
     expect(page.get_by_role("heading", name="Books for you", exact=True)).to_be_visible()
+    first = page.locator("#picture" if width == 1300 else "#ranking")
+    expect(first).to_be_in_viewport()
+    page.wait_for_function(
+        "one => one.getBoundingClientRect().top < 100", arg=first.element_handle()
+    )
     guess = page.locator("#unseen-list .guess").first.text_content().split()[2]
     page.locator("#unseen-list button.quiet").first.click()
     expect(page.locator("dialog caption")).to_contain_text(f"We expect {guess} from you")

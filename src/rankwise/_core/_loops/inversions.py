@@ -13,7 +13,7 @@ BLOCK = 255
 LEAF = 6
 
 
-@compiled
+@compiled(inner=True)
 def _ones(word):
     """Count the ones of a word; the compiler recognises this pattern and uses one instruction."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -23,13 +23,13 @@ def _ones(word):
     return (word * BYTES) >> np.uint64(56)
 
 
-@compiled
+@compiled(inner=True)
 def _ones_below(n):
     """Return a word with a one in each of its lowest n bytes."""
     return BYTES >> np.uint64(64 - 8 * n) if n > 0 else np.uint64(0)
 
 
-@compiled
+@compiled(inner=True)
 def _byte(word, n):
     return np.int64((word >> np.uint64(8 * n)) & np.uint64(255))
 
@@ -64,18 +64,6 @@ def grade_inversions(grades, n_grades, starts):
                     wrong += (_byte(word, d - 1) - higher) * above[d]
                     above[d] += higher
     return wrong
-
-
-@compiled
-def equal_pairs(values, starts):
-    """Return how many pairs of a segment are equal, values sorted."""
-    pairs = 0
-    for q in range(starts.shape[0] - 1):
-        before = 0
-        for i in range(starts[q] + 1, starts[q + 1]):
-            before = before + 1 if values[i] == values[i - 1] else 0
-            pairs += before
-    return pairs
 
 
 @compiled

@@ -16,23 +16,19 @@ NORMAL = np.int64(1) << BITS
 
 
 @compiled
-def counting_sort(codes, n):
-    """Return the stable order of codes in 0..n-1, and where each code starts in it."""
-    starts = np.empty(n + 1, dtype=np.int64)
-    for code in range(n + 1):
-        starts[code] = 0
+def counting_sort(codes, starts, place, order):
+    """Fill the stable order of codes in 0..n-1, and where each code starts in it.
+
+    ``starts`` (n + 1,) is 0 before; ``place`` (n,) is room to work in.
+    """
     for code in codes:
         starts[code + 1] += 1
-    for code in range(n):
-        starts[code + 1] += starts[code]
-    place = np.empty(n, dtype=np.int64)
-    for code in range(n):
+    for code in range(place.shape[0]):
         place[code] = starts[code]
-    order = np.empty(codes.shape[0], dtype=np.int64)
+        starts[code + 1] += starts[code]
     for i in range(codes.shape[0]):
         order[place[codes[i]]] = i
         place[codes[i]] += 1
-    return order, starts
 
 
 @compiled

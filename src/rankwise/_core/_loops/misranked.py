@@ -90,7 +90,9 @@ def _sum_leaf(rows, start, stop, both, power):
 
 
 @compiled
-def misranked_sum(t, y, a, keys, row_bits, columns, targets, starts, scores, magnitude, power):
+def misranked_sum(
+    t, y, a, keys, row_bits, columns, todo, targets, starts, scores, magnitude, power
+):
     """Return the sum of cost^power, for power 0, 1 or 2.
 
     Parameters
@@ -102,6 +104,8 @@ def misranked_sum(t, y, a, keys, row_bits, columns, targets, starts, scores, mag
     columns : ndarray of shape (4, m), or (6, m) with weights
         Working memory. Overwritten, the second half after t, y and a have been read: they may be
         there.
+    todo : ndarray of shape (128, 3)
+        Working memory: start, stop and depth of nodes.
     targets : ndarray of shape (m,)
         The targets sorted by (query, y).
     starts : ndarray of shape (n_queries + 1,)
@@ -117,8 +121,6 @@ def misranked_sum(t, y, a, keys, row_bits, columns, targets, starts, scores, mag
         rows[0, i], rows[1, i] = t[row] if scores else 0.0, y[row]
         if a.shape[0] > 0:
             rows[2, i] = a[row]
-    # nodes: start, stop and depth
-    todo = np.empty((128, 3), dtype=np.int64)
     total = 0.0
     for q in range(starts.shape[0] - 1):
         todo[0, 0], todo[0, 1], todo[0, 2] = starts[q], starts[q + 1], 0

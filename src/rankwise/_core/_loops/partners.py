@@ -60,7 +60,7 @@ def lower_partners(r, starts, V, band, total, out):
     """Fill ``out[i]`` with the sum of V over the j with r_i - r_j + margin in a band.
 
     ``r`` of shape (m,) is sorted within queries, V and ``out`` have the shape (m, d), ``total`` is
-    room of shape (1, d).
+    working memory of shape (1, d).
     """
     margin, low, high = band
     for q in range(starts.shape[0] - 1):

@@ -88,8 +88,8 @@ def window_sums(r, a, starts, epsilon, power, gradient):
     """Return the sums of cost and cost^2; fill ``gradient`` with derivatives of cost^power by r.
 
     The cost of an ordered pair is max(0, r_i - r_j - epsilon), its weight a_i a_j. With a negative
-    epsilon both orders of a pair may cost, and a row costs beside itself. ``a`` is empty if all
-    rows weigh 1, ``gradient`` if it is not needed.
+    epsilon both orders of a pair may cost, and a row costs when paired with itself. ``a`` is
+    empty if all rows weigh 1, ``gradient`` if it is not needed.
     """
     total, squares = 0.0, 0.0
     for q in range(starts.shape[0] - 1):

@@ -1,6 +1,6 @@
 """Misranked and tied pairs: how many there are, and means of their costs."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rankwise._core._loops.dominance import comparable_weights
 from rankwise._core._loops.inversions import (
     count_inversions,
-    equal_pairs,
     grade_inversions,
     part_ties,
 )
@@ -31,15 +30,13 @@ _NONE = np.empty(0)
 _MANY, _RUN, _MOST_RUNS = 1 << 17, 1024, 1024
 
 
-def by_score(
-    pairs: Pairs, s: Floats
-) -> tuple[tuple[Floats, Floats, Floats, NDArray[np.int64], int, Floats], Floats]:
+def by_score(pairs: Pairs, s: Floats) -> tuple[tuple[Any, ...], Floats]:
     """Sort the rows by query, score and target, O(m log m).
 
     Return what `misranked_sum` reads: columns of scores, targets and weights, the latter empty if
     all are 1; the sorted keys, each ending with the place of its row in the columns; the bits of a
-    row; and working memory, the second half of which may hold the columns. Return also the sorted
-    scores if some are equal, and else an empty array.
+    row; and working memory, the second half of which may hold the columns, and that of nodes.
+    Return also the sorted scores if some are equal, and else an empty array.
     """
     s, y, starts = np.ascontiguousarray(pairs.group(s)), pairs.group(pairs.y), pairs.starts
     a = pairs.group(pairs.weight) if pairs.weighted else None
@@ -57,7 +54,8 @@ def by_score(
         rows, t = read_rows(keys, s, starts)
         sort_ties(rows, t, y, starts)
         keys = rows.astype(np.int64)
-    return (s, y, _NONE if a is None else a, keys, bits, memory), t
+    todo = np.empty((128, 3), dtype=np.int64)
+    return (s, y, _NONE if a is None else a, keys, bits, memory, todo), t
 
 
 def misranked_mean(pairs: Pairs, s: Floats, *, magnitude: bool, power: int) -> float:
@@ -115,7 +113,7 @@ def _count_alike(pairs: Pairs, s: Floats) -> PairCounts:
         ranks = keys.astype(np.int32)
     else:
         ranks, targets = read_rows(keys, y, pairs.starts)
-        equal = equal_pairs(targets, pairs.starts)
+        equal = _all_pairs(equal_runs(targets, pairs.starts))
     return PairCounts(count_inversions(ranks), 0, _all_pairs(pairs.starts) - equal)
 
 
@@ -124,8 +122,10 @@ def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
     starts = pairs.starts
     if pairs.grades is None:
         places, targets = sorted_rows(pairs.group(pairs.y)[rows], starts)
-        tied = equal_pairs(t, starts) - part_ties(t, targets, places, starts)
-        different = _all_pairs(starts) - equal_pairs(targets, starts)
+        equal = _all_pairs(equal_runs(targets, starts))
+        both = part_ties(t, targets, places, starts)
+        tied = _all_pairs(equal_runs(t, starts)) - both
+        different = _all_pairs(starts) - equal
         return PairCounts(count_inversions(places), tied, different)
     runs = equal_runs(t, starts)
     grades, n_grades = pairs.group(pairs.grades[0])[rows], len(pairs.grades[1])
@@ -136,6 +136,6 @@ def _count_tied(pairs: Pairs, rows: Rows, t: Floats) -> PairCounts:
 
 
 def _all_pairs(starts: NDArray[np.int64]) -> int:
-    """Return how many pairs of rows are in one query."""
+    """Return how many pairs of rows are in one query, or in one run."""
     sizes = np.diff(starts)
     return int(sizes @ (sizes - 1)) // 2

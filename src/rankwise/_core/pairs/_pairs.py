@@ -23,7 +23,6 @@ from scipy import sparse
 
 from rankwise._core._loops.dominance import comparable_weights
 from rankwise._core._loops.grades import MOST, find_grades
-from rankwise._core._loops.keys import counting_sort
 from rankwise._core._loops.residuals import centred_residuals, squared_spread, window_sums
 from rankwise._core.pairs._implicit import (
     Curve,
@@ -35,9 +34,11 @@ from rankwise._core.pairs._implicit import (
     sorted_by,
 )
 from rankwise._core.pairs._order import Floats, Rows, equal_runs, sorted_rows
-from rankwise._core.queries import encode_queries
+from rankwise._core.queries import encode_queries, group_rows
 
 _NONE = np.empty(0)
+# Rows with too many targets are found at a look at this number.
+_SOME = 1000
 _SMALLEST = 1e-100
 LISTED = 100_000
 """Pairs that are listed at most: below it a list is quicker than a sweep, and exact."""
@@ -118,7 +119,7 @@ class Pairs:
         """Rows query by query, otherwise as they come."""
         if self.codes is None or self.grouped:
             return Layout(np.arange(len(self.y)), self.starts, self.y, self.weight)
-        rows, starts = counting_sort(self.codes, self.n_queries)
+        rows, starts = group_rows(self.codes, self.n_queries)
         return Layout(rows, starts, self.y[rows], self.weight[rows])
 
     def group(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -134,7 +135,7 @@ class Pairs:
         """Rows query by query, in each sorted by target."""
         if self.codes is None and self.grades is not None:
             codes, levels = self.grades
-            order, starts = counting_sort(codes, len(levels))
+            order, starts = group_rows(codes, len(levels))
             rows, y = order.astype(np.int32), np.repeat(levels, np.diff(starts))
         else:
             rows, y = sorted_rows(self.group(self.y), self.starts)
@@ -158,6 +159,8 @@ class Pairs:
     @cached_property
     def grades(self) -> tuple[NDArray[np.uint8], Floats] | None:
         """The code of each row's target, and the targets by code; None if they are many."""
+        if len(np.unique(self.y[:_SOME])) > MOST:
+            return None
         levels, codes = np.empty(MOST), np.empty(len(self.y), dtype=np.uint8)
         n = find_grades(self.y, levels, codes)
         return (codes, levels[:n]) if n else None
@@ -172,8 +175,15 @@ class Pairs:
     @cached_property
     def query_weights(self) -> Floats:
         """The weight of the pairs y_j > y_i of each query, 0 for one without such a pair."""
+        targets, starts = self.targets, self.starts
+        if not self.weighted and not self.magnitude:
+            # all pairs less those of equal targets
+            runs = equal_runs(targets, starts)
+            query = np.searchsorted(starts, runs[:-1], side="right") - 1
+            alike = np.bincount(query, np.diff(runs) ** 2, self.n_queries)
+            return 0.5 * (np.diff(starts).astype(np.float64) ** 2 - alike)
         out, a = np.empty(self.n_queries), self.by_target.a if self.weighted else _NONE
-        comparable_weights(_NONE, self.targets, a, self.starts, self.magnitude, out)
+        comparable_weights(_NONE, targets, a, starts, self.magnitude, out)
         return out
 
     @cached_property

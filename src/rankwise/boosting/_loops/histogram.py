@@ -53,13 +53,15 @@ class Bins(NamedTuple):
 
 
 @compiled(error_model="numpy")
-def bin_rows(X, order, edges, starts, cells, low, scale, codes, missing, first, last):
+def bin_rows(
+    X, order, edges, starts, cells, low, scale, codes, missing, values, places, first, last
+):
     """Fill the codes (d, m) of the rows ``order[first:last]`` of X, and mark missing values.
 
     ``edges[starts[f] : starts[f + 1]]`` are those of feature f, rising, the last one infinity; see
-    `rankwise.boosting.binning.BinMapper` for the other tables.
+    `rankwise.boosting.binning.BinMapper` for the other tables. ``values`` and ``places`` are room
+    for a number of each of `TILE` rows.
     """
-    values, places = np.empty(TILE), np.empty(TILE, dtype=np.int32)
     for begin in range(first, last, TILE):
         n = min(TILE, last - begin)
         for f in range(X.shape[1]):
@@ -89,10 +91,11 @@ def bin_rows(X, order, edges, starts, cells, low, scale, codes, missing, first, 
 
 
 @compiled(error_model="numpy")
-def fill_histograms(bins, rows, gradients, hessians, counts, hist, first, last):
-    """Add some rows (n,) of a node to its histogram (d, stride, 3), for features first to last.
+def fill_histograms(bins, features, rows, gradients, hessians, counts, hist, first, last):
+    """Add some rows (n,) of a node to its histogram (d, stride, 3), for some features.
 
-    ``gradients``, ``hessians`` and ``counts`` (m,) are of all rows.
+    These are ``features[first:last]``. ``gradients``, ``hessians`` and ``counts`` (m,) are of all
+    rows.
     """
     n = rows.shape[0]
     # values in the order of the rows, or, for entries, in the places of all rows
@@ -103,22 +106,33 @@ def fill_histograms(bins, rows, gradients, hessians, counts, hist, first, last):
         mine[GRADIENT], mine[HESSIAN], mine[COUNT] = gradients[i], hessians[i], counts[i]
         for k in range(3):
             total[k] += mine[k]
-    for f in range(first, last):
-        column, cells = bins.codes[bins.starts[f] : bins.starts[f + 1]], hist[f]
-        if not bins.sparse:
-            for t in range(n):
-                cell = cells[column[rows[t]]]
+    if bins.sparse:
+        for f in features[first:last]:
+            column, cells, rest = (
+                bins.codes[bins.starts[f] : bins.starts[f + 1]],
+                hist[f],
+                total.copy(),
+            )
+            for p in range(column.shape[0]):
+                cell, mine = cells[column[p]], values[bins.rows[bins.starts[f] + p]]
                 for k in range(3):
-                    cell[k] += values[t, k]
-            continue
-        rest = total.copy()
-        for p in range(column.shape[0]):
-            cell, mine = cells[column[p]], values[bins.rows[bins.starts[f] + p]]
+                    cell[k] += mine[k]
+                    rest[k] -= mine[k]
             for k in range(3):
-                cell[k] += mine[k]
-                rest[k] -= mine[k]
-        for k in range(3):
-            cells[bins.zero[f], k] += rest[k]
+                cells[bins.zero[f], k] += rest[k]
+        return
+    spare = np.zeros(hist.shape[1:])
+    # two features at a time, since additions to one bin wait for each other
+    for at in range(first, last, 2):
+        f, g = features[at], features[min(at + 1, last - 1)]
+        one, other = bins.codes[bins.starts[f] :], bins.codes[bins.starts[g] :]
+        cells, others = hist[f], hist[g] if f < g else spare
+        for t in range(n):
+            i = rows[t]
+            cell, next_cell = cells[one[i]], others[other[i]]
+            for k in range(3):
+                cell[k] += values[t, k]
+                next_cell[k] += values[t, k]
 
 
 @compiled(error_model="numpy")
@@ -132,23 +146,25 @@ def find_splits(hist, n_bins, missing, total, l2, min_rows, best, first, last):
     before = g_all * g_all / (h_all + l2)
     for f in range(first, last):
         best[f, 0] = best[f, 1] = best[f, 2] = 0.0
+        cells, highest = hist[f], before
         for side in range(1 + missing[f]):
             g = h = n = 0.0
-            for p in range(n_bins[f]):
-                # the cut at 0 has only the missing values below, if they go there
-                cell = hist[f, p - 1 if p > 0 else n_bins[f]]
-                if p > 0 and cell[COUNT] == 0.0:
-                    continue  # the cut before it is the same
-                if p > 0 or side == 0:
-                    g += cell[GRADIENT]
-                    h += cell[HESSIAN]
-                    n += cell[COUNT]
-                if n < min_rows or n_all - n < min_rows:
+            for p in range(side, n_bins[f]):
+                # the cut at 0 has only the missing values below; to leave out empty bins, where
+                # nothing changes, would cost a branch that can't be foreseen
+                cell = cells[p - 1 if p > 0 else n_bins[f]]
+                g += cell[GRADIENT]
+                h += cell[HESSIAN]
+                n += cell[COUNT]
+                if n < min_rows:
                     continue
+                if n_all - n < min_rows:
+                    break
                 low, high = h + l2, h_all - h + l2
                 score = g * g * high + (g_all - g) * (g_all - g) * low  # times low and high
-                if score * (1.0 - SPLIT_TIE) > (before + best[f, 0]) * low * high:
-                    best[f, 0], best[f, 1], best[f, 2] = score / (low * high) - before, p, side
+                if score * (1.0 - SPLIT_TIE) > highest * low * high:
+                    highest = score / (low * high)
+                    best[f, 0], best[f, 1], best[f, 2] = highest - before, p, side
 
 
 @compiled(error_model="numpy")
@@ -199,8 +215,8 @@ def fill_slots(bins, values, kinds, row_spans, picked, spans, hist, offset, firs
 
 
 @compiled(error_model="numpy")
-def sum_before(logs, log_steps, opens):
-    """Return the logarithms (2, n) of sums over the groups before each, in its query.
+def sum_before(logs, log_steps, opens, out):
+    """Return ``out`` (2, n) with the logarithms of sums over the groups before each, in its query.
 
     First come the plain sums, then those in which a group counts times the distance of the targets.
 
@@ -213,7 +229,6 @@ def sum_before(logs, log_steps, opens):
     opens : ndarray of shape (n,)
         Whether a group is the first of its query.
     """
-    out = np.empty((2, logs.shape[0]))
     for g in range(logs.shape[0]):
         if opens[g]:
             out[0, g] = out[1, g] = -np.inf
@@ -244,7 +259,9 @@ def choose(plus, minus, n_bins, edge, limit, side, best):
 
 
 @compiled(error_model="numpy")
-def choose_slot_cuts(hist, bins, kinds, groups, links, edge, limit, best, offset, first, last):
+def choose_slot_cuts(
+    hist, bins, kinds, groups, links, edge, limit, best, offset, room, first, last
+):
     """Let ``best`` (d, 3) be (value, cut, side of the missing) of some features.
 
     Parameters
@@ -261,11 +278,13 @@ def choose_slot_cuts(hist, bins, kinds, groups, links, edge, limit, best, offset
     edge, limit
         As in `choose`.
     best : ndarray
+    room : ndarray of shape (4, stride)
+        Room to work in.
     offset, first, last : int
     """
     ratio, rise, blend, weight = links[0], links[1], links[2], links[3]
     stride = hist.shape[2]
-    below, gaps, plus, minus = np.empty((4, stride))
+    below, gaps, plus, minus = room[0], room[1], room[2], room[3]
     for f in range(offset + first, offset + last):
         best[f, 0], n_bins = np.inf, bins.n_bins[f]
         for side in range(1 + bins.missing[f]):

@@ -67,7 +67,7 @@ def fill_gradients(lists, s, kind, logistic, out, sums, room, first, last):
     """Fill gradient and Hessian ``out`` (2, m) of the rows of queries first to last.
 
     ``sums`` (n_queries, 2) gets the sum of the pairs' slopes, and of their weights. ``kind`` is one
-    of the words above. ``room`` (3, n) is room to work in: queries of more rows are left out.
+    of the words above. ``room`` (3, n) is working memory: queries of more rows are left out.
     """
     slopes, curves, u = room[0], room[1], room[2]
     for q in range(first, last):

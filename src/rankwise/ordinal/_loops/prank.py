@@ -31,7 +31,7 @@ PERCEPTRON, PA, ROMMA = 0, 1, 2
 
 
 class Update(NamedTuple):
-    """What the models, their tests and their documents need to know of an update.
+    """The properties of an update that models, tests and documents need.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ def voted(
     update : int
         The code of the update.
     most : int
-        How many hypotheses to keep beside the current one.
+        The number of hypotheses to keep besides the current one.
     none : (0,)
         In place of what means would need.
     memory : (size,)

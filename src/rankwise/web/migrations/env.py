@@ -1,4 +1,4 @@
-"""How Alembic runs the migrations: in the transaction of the connection that it is given."""
+"""Run Alembic's migrations, in the transaction of the connection that is passed in."""
 
 from alembic import context
 

@@ -90,11 +90,15 @@ function drawNext() {
       item.title,
       h("span", { class: "year" }, item.year === null ? "" : ` ${item.year}`),
     ),
-    suggestion.node,
     h(
-      "button",
-      { type: "button", class: "quiet", click: () => onSkip(item.id) },
-      "I don't know it",
+      "div",
+      { class: "answer" },
+      suggestion.node,
+      h(
+        "button",
+        { type: "button", class: "quiet", click: () => onSkip(item.id) },
+        "I don't know it",
+      ),
     ),
   );
 }

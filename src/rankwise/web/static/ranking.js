@@ -162,7 +162,8 @@ function draw() {
   else if (state.lists.unseen) {
     isWanted = false;
     byId("ranking").focus({ preventScroll: true });
-    byId(matchMedia("(max-width: 980px)").matches ? "ranking" : "picture").scrollIntoView();
+    const first = matchMedia("(max-width: 980px)").matches ? "ranking" : "picture";
+    setTimeout(() => byId(first).scrollIntoView()); // when all parts are drawn
   }
 }
 

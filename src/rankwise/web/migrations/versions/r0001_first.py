@@ -37,9 +37,3 @@ def upgrade() -> None:
 def _visitor() -> sa.Column[str]:
     owner = sa.ForeignKey("visitors.id", ondelete="CASCADE")
     return sa.Column("visitor", sa.String(32), owner, primary_key=True)
-
-
-def downgrade() -> None:
-    """Drop the tables."""
-    for name in ("comparisons", "ratings", "visitors"):
-        op.drop_table(name)

@@ -136,7 +136,7 @@ def results_of(
     Raises
     ------
     NoWorkersError
-        If there has been no worker for so long.
+        If the cluster has had no worker for this time.
     """
     wait, waiting = import_dask("distributed").wait, True
     while waiting:
@@ -189,7 +189,7 @@ def cluster(address: str | None) -> Iterator[Any]:
     ValueError
         If it is not an address.
     ConnectionError
-        If there is no scheduler at it.
+        If no scheduler answers there.
     RuntimeError
         If the scheduler has no worker, nor gets one: after 60 seconds, or what Dask's setting
         ``distributed.scheduler.no-workers-timeout`` says.
@@ -218,6 +218,6 @@ def cluster(address: str | None) -> Iterator[Any]:
 
 
 def on_cluster() -> bool:
-    """Whether joblib was told to use a Dask cluster."""
+    """Return whether joblib's backend is a Dask cluster."""
     backend, _ = joblib.parallel.get_active_backend()
     return type(backend).__name__ == "DaskDistributedBackend"
