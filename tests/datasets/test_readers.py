@@ -607,6 +607,20 @@ def test_ratings_in_all_forms(write, separator, head):
     assert_frame_equal(read_ratings(write("x", text.format(separator)), separator=separator), frame)
 
 
+@pytest.mark.parametrize("head", ["", "user;item;rating\n"])
+def test_ratings_with_a_decimal_comma(write, head):
+    path = write("r.csv", head + 'ann;tea;4,5\n"bob";"a; b";"-3"\n\n007;tea;1,25\n')
+    frame = read_ratings(path, scale=(-5, 5))
+    assert frame["rating"].tolist() == [4.5, -3, 1.25]
+    assert frame["user"].tolist() == ["ann", "bob", "007"]
+    path = write("bad.csv", head + "ann;tea;4,5\nbob;tea;4.5,\neve;tea; 3,5\n")
+    line = 2 + bool(head)
+    with pytest.raises(ValueError, match=rf"bad\.csv:{line}: rating is '4\.5,', expected a number"):
+        read_ratings(path)
+    with pytest.warns(UserWarning, match="skipped 1 bad rows and kept 2"):
+        assert read_ratings(path, on_bad_rows="skip")["rating"].tolist() == [4.5, 3.5]
+
+
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [

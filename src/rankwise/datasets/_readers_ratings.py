@@ -81,7 +81,8 @@ def read_ratings(
 
     Notes
     -----
-    Fields between commas or semicolons may be in quotes, a quote inside them doubled. A user who
+    Fields between commas or semicolons may be in quotes, a quote inside them doubled. Between
+    semicolons, ratings may have a decimal comma. A user who
     rated an item twice keeps both ratings; ``frame.duplicated(["user", "item"])`` finds them.
 
     Examples
@@ -114,7 +115,8 @@ def read_ratings(
     usual = named is None
     names = _USUAL[: len(fields)] if named is None else named
     if header is None:
-        header = len(fields) == len(names) and not any(map(_is_float, fields))
+        known = [f.replace(",", ".") for f in fields] if between == ";" else fields
+        header = len(fields) == len(names) and not any(map(_is_float, known))
     if header and usual:
         _check_header(source, fields)
     rated = in_range("rating", NUMBER, *bounds) if bounds else Column("rating", NUMBER)

@@ -383,7 +383,7 @@ def _read_lines(
     if kind == "svmlight":
         return read_svmlight(text, label)
     if kind == "json lines":
-        return _frame(read_json_lines(text, label))
+        return read_json_lines(text, label)
     dialect = guess_dialect(text, label, asked)
     _note_dialect(notes, dialect)
     return to_pandas(parse(text, dialect, label))
@@ -393,10 +393,6 @@ def _note_dialect(notes: dict[str, Any], dialect: Dialect) -> None:
     notes.update(sep=dialect.sep, decimal=dialect.decimal, header=dialect.header)
     if dialect.comment:
         notes["notes"] = [f"without lines that begin with {dialect.comment!r}"]
-
-
-def _frame(table: Any) -> "DataFrame":
-    return to_pandas(table) if hasattr(table, "column_names") else table
 
 
 def _finished(frame: "DataFrame", notes: dict[str, Any], before: int) -> "DataFrame":
@@ -507,10 +503,10 @@ def _scan_json(lines: Lines, rows: int) -> Iterator["DataFrame"]:
     for text, line in lines.chunks(rows):
         problem = None
         try:
-            frame = _frame(read_json_lines(text, lines.label, line))
+            frame = read_json_lines(text, lines.label, line)
         except RowError as error:
             problem = error
-            frame = _frame(read_json_lines(text[: error.start], lines.label, line))
+            frame = read_json_lines(text[: error.start], lines.label, line)
         names = names or list(frame.columns)
         frame = frame.reindex(columns=names)
         for name in names:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -88,8 +89,8 @@ def guess_dialect(text: bytes, label: str, asked: Dialect) -> Dialect:
             f"{label} has {len(fields)} fields"
         )
     check_names(label, columns)
-    decimal = asked.decimal or _guess_decimal(lines[header:], sep)
-    return replace(found, header=header, columns=columns, decimal=decimal, start=start, line=line)
+    found = replace(found, header=header, columns=columns, start=start, line=line)
+    return replace(found, decimal=asked.decimal or guess_decimal(text, found))
 
 
 def check_names(label: str, names: tuple[str, ...] | list[str]) -> None:
@@ -131,11 +132,12 @@ def _guess_separator(lines: list[str]) -> str:
     return max(even or SEPARATORS, key=lambda sep: counts[sep][0])
 
 
-def _guess_decimal(lines: list[str], sep: str) -> str:
-    """Return a comma if semicolons separate and it makes a column numeric."""
-    if sep != ";":
+def guess_decimal(text: bytes, dialect: Dialect) -> str:
+    """Return a comma if semicolons separate and it makes a column of the first rows numeric."""
+    if dialect.sep != ";":
         return "."
-    for column in zip(*(line.split(sep) for line in lines), strict=False):
+    rows = islice(split_rows(text[:START], dialect, dialect.start, dialect.line), _SAMPLE)
+    for column in zip(*(row.fields for row in rows), strict=False):
         cells = [cell for cell in map(str.strip, column) if cell not in MISSING]
         if any("," in cell for cell in cells) and all(is_number(cell, ",") for cell in cells):
             return ","

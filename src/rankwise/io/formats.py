@@ -21,7 +21,7 @@ from rankwise.io.files import (
     need,
 )
 from rankwise.io.svmlight import DENSE, Rules, check_dense, read_graded
-from rankwise.io.text import EXACT, RowError
+from rankwise.io.text import EXACT, RowError, to_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -193,8 +193,8 @@ def _frame_of(rows: list[dict[str, Any]]) -> "DataFrame":
     return frame
 
 
-def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
-    """Return the objects of a text, one a line, as an Arrow table or a frame.
+def read_json_lines(text: bytes, label: str, line: int = 1) -> "DataFrame":
+    """Return the objects of a text, one a line.
 
     pyarrow reads what is regular, the standard library the rest.
     """
@@ -206,7 +206,7 @@ def read_json_lines(text: bytes, label: str, line: int = 1) -> Any:
         table.validate(full=True)
         exact = not any(map(_may_lose_digits, table.columns))
         if exact and table.num_rows == text.count(b"\n") + (not text.endswith(b"\n")):
-            return table
+            return to_pandas(table)
     except pa.ArrowInvalid:
         pass
     rows, start = [], 0

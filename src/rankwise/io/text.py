@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from rankwise.io.dialect import (
     as_csv,
     byte_places,
     count_byte,
+    guess_decimal,
     is_number,
     is_regular,
     split_rows,
@@ -349,9 +350,10 @@ def read_columns(source: Source, layout: Layout, bad: BadRows) -> tuple["DataFra
     start, line = first_row(text, layout)
     names = tuple(column.name for column in layout.columns)
     dialect = Dialect(
-        layout.separator, ".", columns=names, quote=layout.quote, comment="", missing=(),
+        layout.separator, columns=names, quote=layout.quote, comment="", missing=(),
         start=start, line=line, strict=True,
     )  # fmt: skip
+    dialect = replace(dialect, decimal=guess_decimal(text, dialect))
     kinds = {INTEGER: pa.int64(), NUMBER: pa.float64()}
     types = {column.name: kinds.get(column.kind, pa.string()) for column in layout.columns}
     table = parse_fast(text, dialect, types)
@@ -444,7 +446,8 @@ def _checked_rows(
             if stop:
                 break
             continue
-        rows.append(list(map(_plain_cell, row.fields, layout.columns)))
+        cells = zip(row.fields, layout.columns, strict=True)
+        rows.append([_plain_cell(_with_point(cell, kind, layout), kind) for cell, kind in cells])
         lines.append(row.line)
     return as_csv(rows), np.array(lines, np.int64), problems
 
@@ -458,7 +461,7 @@ def explain_row(row: Row, layout: Layout) -> str:
         after = row.problem.startswith("text after") and n < len(names)
         return f"{names[n]}: {row.problem}" if after else row.problem
     for cell, column in zip(row.fields, layout.columns, strict=False):
-        if problem := _cell_problem(cell, column):
+        if problem := _cell_problem(_with_point(cell, column, layout), column):
             return problem
     if n > len(names):
         return f"more than {len(names)} fields, expected {listed}"
@@ -466,6 +469,12 @@ def explain_row(row: Row, layout: Layout) -> str:
         word = "field" if n == 1 else "fields"
         return f"{n} {word} between {layout.separator!r}, expected {len(names)}: {listed}"
     return ""
+
+
+def _with_point(cell: str, column: Column, layout: Layout) -> str:
+    """Return a cell with a decimal point, if it is a number with a comma between semicolons."""
+    is_comma = layout.separator == ";" and column.kind == NUMBER and is_number(cell, ",")
+    return cell.replace(",", ".") if is_comma else cell
 
 
 def _cell_problem(cell: str, column: Column) -> str:
