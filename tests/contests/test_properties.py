@@ -1,5 +1,7 @@
 """Properties of all models of contests, on tiny random logs."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -374,3 +376,18 @@ def test_few_judgements_that_agree_are_not_sure(outcome):
     expected = 2 * 1.959964 / 2 / np.sqrt(m * outcome[0] * (1 - outcome[0]))
     # the share of the model's variance that two judgements leave is a half
     assert_allclose(high - low, expected * np.sqrt([0.9, 0.5][m - 1]), rtol=1e-3)
+
+
+def test_an_effect_that_grows_with_the_reliabilities_is_named():
+    # found by the fuzz: the first one never loses, and ties grow with the order effect
+    first, second = [1, 0, 2, 1, 1, 2, 0, 2, 1, 0], [4, 4, 5, 4, 3, 5, 5, 5, 5, 3]
+    outcome = [1, 1, 0.5, 1, 0.5, 0.5, 0.5, 1, 1, 0.5]
+    weight = [0.5, 0.5, 1.5, 1.5, 0.5, 1, 0.5, 0.5, 0.5, 1.5]
+    rater = [1, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    model = BradleyTerry(order_effect=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(first, second, outcome, sample_weight=weight, rater=rater)
+    assert any("reliabilities of raters have no finite" in str(one.message) for one in caught)
+    assert not any(issubclass(one.category, RuntimeWarning) for one in caught)
+    assert np.isfinite(model.tie_strength_)

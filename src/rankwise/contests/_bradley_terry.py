@@ -46,6 +46,14 @@ Indices = NDArray[np.int64]
 
 # Standard deviation of the prior of the advantage by an effect that has no finite best.
 _LARGE_EFFECT = 1000.0
+_PRIOR_OF_EFFECTS = (
+    "effects_ is what a normal prior leaves, of a standard deviation of "
+    f"{_LARGE_EFFECT:g} over the largest value"
+)
+# An advantage by an effect that no contests can show: the odds are e^100.
+_FAR = 100.0
+# The logarithm of the largest strength of ties that is returned.
+_MOST_TIES = 700.0
 _KINDS = {"davidson": DAVIDSON, "rao-kupper": RAO_KUPPER, "half": PLAIN}
 _MOST_BINS = 10_000
 
@@ -373,7 +381,9 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
         self.effects_, self._inverse = params[n : n + len(names)], best.inverse
         self._kind, self._tie = kind, None if tie is None else float(params[-1])
         strengths = {"davidson": 0.0, "rao-kupper": 1.0, "half": None}
-        self.tie_strength_ = strengths[self.ties] if tie is None else float(np.exp(params[-1]))
+        self.tie_strength_ = (
+            strengths[self.ties] if tie is None else float(np.exp(min(params[-1], _MOST_TIES)))
+        )
         self._cells = of.cells._replace(counts=seen)
         self._met = sum_by_pair(of, params, best.inverse)
         fit = goodness_of(self._met, items)
@@ -407,16 +417,21 @@ class BradleyTerry(StrengthsMixin, BaseEstimator):
             remedy = "leave it out, or add contests that went the other way"
             if not penalised:
                 raise ValueError(f"{problem}: {remedy}")
+            warn_user(f"{problem}: {_PRIOR_OF_EFFECTS}; {remedy}")
+        # reliabilities that become equal may let an effect grow, too
+        effects = np.abs(of.cells.z * best.params[of.n : of.n + len(self.effect_names_)])
+        grows = penalised and (not is_steady or effects.max(initial=0.0) > _FAR)
+        if self.effect_names_ and grows and direction is None:
             warn_user(
-                f"{problem}: effects_ is what a normal prior leaves, of a standard deviation of "
-                f"{_LARGE_EFFECT:g} over the largest value; {remedy}"
+                f"{listed_ids(self.effect_names_)} and the reliabilities of raters have no finite "
+                f"estimate: {_PRIOR_OF_EFFECTS}; leave out rater, or add contests"
             )
         if not (is_steady or penalised):
             raise ValueError(
                 "the fit does not converge: strengths grow as the reliabilities of some raters "
                 f"shrink; set prior={PRIOR}, or leave out rater"
             )
-        return len(self.effect_names_) > 0 and (direction is not None or not is_steady)
+        return len(self.effect_names_) > 0 and (direction is not None or not is_steady or grows)
 
     @property
     def n_contests_(self) -> float:

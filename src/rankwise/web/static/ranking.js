@@ -159,7 +159,7 @@ function draw() {
   drawLists();
   if (!isWanted || isLearning) return;
   if (state.message) isWanted = false;
-  else if (state.lists.unseen) {
+  else if (state.lists.unseen && state.lists.rated) {
     isWanted = false;
     byId("ranking").focus({ preventScroll: true });
     const first = matchMedia("(max-width: 980px)").matches ? "ranking" : "picture";
