@@ -340,3 +340,8 @@ def test_any_quoted_texts_come_back(rows, size):
 def test_a_column_named_as_archives_begin():
     assert values("PK,b\n1,2\n") == {"PK": [1], "b": [2]}
     assert next(scan_table(io.StringIO("PK,b\n1,2\n")))["PK"].tolist() == [1]
+
+
+def test_blanks_around_numbers_with_a_decimal_comma():
+    frame = read_table(io.StringIO("size;grade\n 1,5;1\n2,25 ;2\n"))
+    assert frame["size"].tolist() == [1.5, 2.25]
